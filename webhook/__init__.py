@@ -1,0 +1,1 @@
+"""The gate: an admission webhook and policy server for the custom resources of LLM serving."""

@@ -1,0 +1,1 @@
+"""The Common Expression Language as Kubernetes speaks it: grammar, types, two backends, libraries, costs."""

@@ -1,0 +1,1 @@
+"""The `modelgate` command: one module per subcommand."""

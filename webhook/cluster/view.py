@@ -1,0 +1,49 @@
+"""The ClusterView protocol, and the view that holds its objects in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+__all__ = ["ClusterView", "Kind", "MemoryView"]
+
+
+class Kind(NamedTuple):
+    """Group and kind, without version: references in the five APIs never name one."""
+
+    group: str
+    kind: str
+
+
+class ClusterView(Protocol):
+    """Other objects, as far as the gate knows them.
+
+    Implementations answer from memory: nothing here may block. Objects are shared and must
+    not be changed. An API that is not installed is empty, not an error.
+    """
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        """The object, or None where there is none. ``namespace`` is "" for cluster scope."""
+        ...
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        """All objects of the kind, of one namespace or (None) of all, ordered by namespace and name."""
+        ...
+
+
+class MemoryView:
+    """A view of a fixed set of objects: for tests, for the cases tables, and for nothing at all (``MemoryView()``)."""
+
+    def __init__(self, objects: Iterable[dict[str, Any]] = ()) -> None:
+        self._objects: dict[Kind, dict[tuple[str, str], dict[str, Any]]] = {}
+        for item in objects:
+            kind = Kind(item["apiVersion"].rpartition("/")[0], item["kind"])
+            metadata = item["metadata"]
+            self._objects.setdefault(kind, {})[metadata.get("namespace", ""), metadata["name"]] = item
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        return self._objects.get(kind, {}).get((namespace, name))
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        found = sorted(self._objects.get(kind, {}).items())
+        return [item for (where, _), item in found if namespace is None or where == namespace]

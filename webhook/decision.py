@@ -1,0 +1,76 @@
+"""What the engine decides about one object: values, with the reasons attached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Cause", "Decision", "Default", "Warn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason to refuse, as it goes into ``status.details.causes``.
+
+    ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
+    metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
+    (``Invalid value: "x": …``). ``code`` is ours (``LK201``); "" for the API server's own
+    schema errors.
+    """
+
+    field: str
+    reason: str
+    message: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        body = f"{self.message} ({self.code})" if self.code else self.message
+        return f"{self.field}: {body}" if self.field else body
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Something the user should know that does not stop the object."""
+
+    field: str
+    message: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.field}: {self.message}" if self.field else self.message
+        return f"{text} ({self.code})" if self.code else text
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """One leaf that was filled in, changed to follow its inputs, or taken back.
+
+    ``path`` is dotted (``spec.hardware.gpu.resourceName``); ``value`` is what stands there
+    now, None where a value of ours was taken back; ``because`` is the policy's reason, ``code``
+    is "" for a default of the CRD's schema.
+    """
+
+    path: str
+    value: Any
+    because: str
+    code: str = ""
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The outcome for one request.
+
+    ``object`` is the normalised object of a mutation (the request's own object, by identity,
+    when nothing changed). ``allowed`` is False exactly when ``causes`` is not empty.
+    """
+
+    object: dict[str, Any] | None
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[Warn, ...] = ()
+    defaults: tuple[Default, ...] = ()
+    audit: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> bool:
+        return not self.causes

@@ -1,0 +1,1 @@
+"""Policy documents: what a CRD cannot say about its kind, as data."""

@@ -1,0 +1,1 @@
+"""The server: HTTP, TLS, life cycle, limits and metrics around the engine."""
