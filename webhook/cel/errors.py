@@ -1,0 +1,77 @@
+"""Every error of the CEL engine.
+
+    CelError              an evaluation that failed: cel-go's message
+    └── BudgetExceeded      … because it would have cost too much
+    CompileFailure        an expression that cannot become a program; every issue found
+    └── ParseFailure        … because it is not CEL
+
+``str`` of a failure is what the API server prints: one ``ERROR: <input>:line:column: message``
+per issue with the source line and a caret below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["BudgetExceeded", "CelError", "CompileFailure", "Issue", "ParseFailure"]
+
+_SNIPPET_LIMIT = 16_384  # cel-go prints no longer source line than this
+
+
+class CelError(Exception):
+    """An evaluation failed; ``message`` is cel-go's text ("no such key: b", "division by zero")."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class BudgetExceeded(CelError):
+    """An evaluation was stopped because the cost budget of the call or of the object is spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing wrong with an expression; ``line`` counts from 1 and ``column`` from 0.
+
+    An issue with no place in the source (a limit on the whole expression) has line and
+    column -1, as cel-go's ``NoLocation``.
+    """
+
+    message: str
+    line: int = -1
+    column: int = -1
+
+    @classmethod
+    def at(cls, source: str, offset: int, message: str) -> Issue:
+        """The issue at a code point offset of ``source``."""
+        line_start = source.rfind("\n", 0, offset) + 1
+        return cls(message, source.count("\n", 0, offset) + 1, offset - line_start)
+
+    def display(self, source: str) -> str:
+        """The text cel-go prints: position, message, source line, caret."""
+        text = f"ERROR: <input>:{self.line}:{self.column + 1}: {self.message}"
+        lines = source.split("\n")
+        if not 1 <= self.line <= len(lines) or len(lines[self.line - 1].encode(errors="replace")) > _SNIPPET_LIMIT:
+            return text
+        line = lines[self.line - 1].replace("\t", " ")
+        pointer = "".join("\uff0e" if ord(char) > 0x7F else "." for char in line[: self.column])
+        wide = ord(line[self.column : self.column + 1] or " ") > 0x7F
+        return f"{text}\n | {line}\n | {pointer}{'\uff3e' if wide else '^'}"
+
+
+class CompileFailure(Exception):
+    """An expression that cannot become a program; ``issues`` lists everything found."""
+
+    def __init__(self, source: str, issues: Iterable[Issue]) -> None:
+        self.source = source
+        self.issues = tuple(sorted(issues, key=lambda issue: (issue.line, issue.column)))
+        super().__init__(source, self.issues)
+
+    def __str__(self) -> str:
+        return "\n".join(issue.display(self.source) for issue in self.issues)
+
+
+class ParseFailure(CompileFailure):
+    """The source text is not a CEL expression, or is larger or deeper than one may be."""
