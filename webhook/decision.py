@@ -23,9 +23,13 @@ class Cause:
     message: str
     code: str = ""
 
+    @property
+    def text(self) -> str:
+        """The message with the code behind it: what a reader may look up."""
+        return f"{self.message} ({self.code})" if self.code else self.message
+
     def __str__(self) -> str:
-        body = f"{self.message} ({self.code})" if self.code else self.message
-        return f"{self.field}: {body}" if self.field else body
+        return f"{self.field}: {self.text}" if self.field else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""The admission request, as the engine sees it: no wire format, no HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["GroupVersionKind", "Request", "group_version"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersionKind:
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.version}.{self.group}"
+
+
+def group_version(api_version: str) -> tuple[str, str]:
+    """``"apps/v1"`` → ``("apps", "v1")``, ``"v1"`` → ``("", "v1")``."""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One admission request (``admission.k8s.io/v1`` AdmissionRequest).
+
+    ``operation`` is CREATE, UPDATE, DELETE or CONNECT. ``resource`` is the plural name in the
+    URL, ``subresource`` "" for the object itself. ``object`` is None on DELETE, ``old_object``
+    None on CREATE. ``name`` may be "" on CREATE with generateName.
+    """
+
+    kind: GroupVersionKind
+    resource: str
+    operation: str
+    object: dict[str, Any] | None
+    old_object: dict[str, Any] | None = None
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    user: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the stored object is on its way out: nothing may then keep it from losing its finalizers.
+
+        Only the stored object is believed: a client may write a deletionTimestamp, the API server ignores it.
+        """
+        metadata = (self.old_object or {}).get("metadata")
+        return isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))
