@@ -27,7 +27,7 @@ class CelError(Exception):
         self.message = message
 
 
-class BudgetExceeded(CelError):
+class BudgetExceeded(CelError):  # noqa: N818 - the name says what happened, as in webhook.errors
     """An evaluation was stopped because the cost budget of the call or of the object is spent."""
 
 
@@ -57,11 +57,11 @@ class Issue:
             return text
         line = lines[self.line - 1].replace("\t", " ")
         pointer = "".join("\uff0e" if ord(char) > 0x7F else "." for char in line[: self.column])
-        wide = ord(line[self.column : self.column + 1] or " ") > 0x7F
-        return f"{text}\n | {line}\n | {pointer}{'\uff3e' if wide else '^'}"
+        caret = "\uff3e" if ord(line[self.column : self.column + 1] or " ") > 0x7F else "^"
+        return f"{text}\n | {line}\n | {pointer}{caret}"
 
 
-class CompileFailure(Exception):
+class CompileFailure(Exception):  # noqa: N818 - as above
     """An expression that cannot become a program; ``issues`` lists everything found."""
 
     def __init__(self, source: str, issues: Iterable[Issue]) -> None:
