@@ -10,7 +10,6 @@ what it was given.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -196,11 +195,7 @@ def _equal(a: Any, b: Any) -> bool | None:
     if ca is int or ca is float or ca is UInt:
         return (cb is int or cb is float or cb is UInt) and _equal_numbers(a, b)
     if isinstance(a, list):
-        return (
-            isinstance(b, list)
-            and len(a) == len(b)
-            and all(_equal(x, y) is not False for x, y in zip(a, b, strict=True))
-        )
+        return isinstance(b, list) and _equal_lists(a, b)
     if isinstance(a, dict):
         return isinstance(b, dict) and _equal_maps(a, b)
     if isinstance(a, Opaque):
@@ -215,14 +210,13 @@ def _equal(a: Any, b: Any) -> bool | None:
 def _equal_numbers(a: float, b: float) -> bool:
     # Go converts the integer to a double to compare it with one, and so loses bits above 2**53; Python does not.
     if a.__class__ is float or b.__class__ is float:
-        return float(a) == float(b) and not math.isinf(a) or a == b
+        return float(a) == float(b)
     return a == b
 
 
+def _equal_lists(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(_equal(x, y) is not False for x, y in zip(a, b, strict=True))
+
+
 def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    if len(a) != len(b):
-        return False
-    for key, value in a.items():
-        if key not in b or _equal(value, b[key]) is False:
-            return False
-    return True
+    return len(a) == len(b) and all(key in b and _equal(value, b[key]) is not False for key, value in a.items())
