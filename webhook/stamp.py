@@ -1,0 +1,118 @@
+"""The ``modelgate.dev/normalised`` annotation: what the gate let through, written so that it can be verified.
+
+    modelgate.dev/normalised: {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"spec":"<sha256, hex>"}
+
+The hash covers what a user specifies: ``spec``, or, for a kind that has top-level fields
+beside or instead of it, everything but apiVersion, kind, metadata and status.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+__all__ = ["ANNOTATION", "Stamp"]
+
+ANNOTATION = "modelgate.dev/normalised"
+
+# The API server keeps these for itself: the stamp lies in one of them, and status is written after admission.
+ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+_INT64 = range(-(2**63), 2**63)
+_HEX = re.compile(r"[0-9a-f]{64}\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """One reading of the annotation.
+
+    ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification,
+    ``catalog`` the digest of the rules that made it, ``defaulted`` what they filled in:
+    dotted path to value.
+    """
+
+    spec: str
+    catalog: str
+    defaulted: dict[str, Any]
+
+    @classmethod
+    def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
+        """The stamp of an object as it stands."""
+        return cls(_digest(obj), catalog_digest, dict(defaulted))
+
+    @classmethod
+    def read(cls, obj: Mapping[str, Any]) -> Stamp | None:
+        """The stamp an object carries, None where there is none. Never raises: users can write annotations."""
+        try:
+            content = orjson.loads(obj["metadata"]["annotations"][ANNOTATION])
+            stamp = cls(content["spec"], content["catalog"], content["defaulted"])
+        except (KeyError, TypeError, IndexError, ValueError):
+            return None
+        return stamp if stamp._well_formed() else None
+
+    def encode(self) -> str:
+        """The annotation's text: equal stamps encode to equal bytes."""
+        content = {"spec": self.spec, "catalog": self.catalog, "defaulted": self.defaulted}
+        return _canonical(content).decode()
+
+    def matches(self, obj: Mapping[str, Any]) -> bool:
+        """Whether the object's specification is exactly the one that was stamped."""
+        try:
+            return _digest(obj) == self.spec
+        except (RecursionError, TypeError, ValueError):  # nested too deep, or no JSON: nothing the gate has stamped
+            return False
+
+    def _well_formed(self) -> bool:
+        texts = isinstance(self.spec, str) and isinstance(self.catalog, str)
+        return texts and isinstance(self.defaulted, dict) and _HEX.match(self.spec) is not None
+
+
+def _digest(obj: Mapping[str, Any]) -> str:
+    part = {key: value for key, value in obj.items() if key not in ENVELOPE}
+    return hashlib.sha256(_canonical(part["spec"] if part.keys() == {"spec"} else part)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    """JSON with sorted keys, compact, UTF-8: the same bytes before and after a way through the API server."""
+    settled = _settle(value)
+    try:
+        return orjson.dumps(settled, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # it writes no more than 254 levels; the API server takes 10,000
+        text = json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode()
+
+
+def _settle(value: Any) -> Any:
+    """The value as the API server would hand it back.
+
+    It reads a number as int64 if its text is one, else as float64, and writes a whole float
+    below 1e21 without a point: ``1.0`` and ``1e3`` come back as ``1`` and ``1000``, an integer
+    beyond 64 bits loses its last digits (sigs.k8s.io/json, Go's encoding/json).
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_settle(key): _settle(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_settle(item) for item in value]
+    if isinstance(value, float):
+        return _settle_float(value)
+    if isinstance(value, int) and value not in _INT64:
+        return _settle_float(float(str(value)))  # by its text: too large for a float is infinity, not an error
+    return value
+
+
+def _settle_float(value: float) -> float:
+    """A whole float as the int64 it becomes: the shortest digits that read back equal, padded with zeros."""
+    if not value.is_integer():
+        return value
+    whole = int(Decimal(repr(value)))
+    return whole if whole in _INT64 else value
