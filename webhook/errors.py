@@ -8,6 +8,7 @@
     ├── Unavailable             cannot answer now; the caller may retry (503)
     │   ├── NotReady              no catalog loaded yet
     │   └── DeadlineExceeded      the caller's time would be over before we finish; names what was slow
+    ├── Fault                   something of ours is broken (500)
     └── LoadError               data that cannot be used: every problem at once
         ├── CatalogError          a CRD or Policy that does not load
         ├── DocumentError         a manifest that is not YAML or JSON, with file and line
@@ -25,6 +26,7 @@ __all__ = [
     "CatalogError",
     "DeadlineExceeded",
     "DocumentError",
+    "Fault",
     "LoadError",
     "Malformed",
     "ModelgateError",
@@ -76,6 +78,12 @@ class NotReady(Unavailable):
 
 class DeadlineExceeded(Unavailable):
     """The caller's deadline is over; the text names the step that was running."""
+
+
+class Fault(ModelgateError):
+    """Something of ours is broken (HTTP 500): the caller's failurePolicy decides, never a denial."""
+
+    status = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-__all__ = ["Operation", "diff", "pointer"]
+__all__ = ["Operation", "diff", "keys", "pointer"]
 
 
 class Operation(TypedDict):
@@ -63,3 +63,8 @@ def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Opera
     # From the end, so that no index moves under an operation still to come.
     out.extend({"op": "remove", "path": f"{path}/{index}"} for index in range(len(before) - 1, len(after) - 1, -1))
     out.extend({"op": "add", "path": f"{path}/-", "value": value} for value in after[len(before) :])
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The keys of a JSON Pointer, the inverse of :func:`pointer` (array indices stay text)."""
+    return tuple(key.replace("~1", "/").replace("~0", "~") for key in path.split("/")[1:])

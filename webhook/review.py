@@ -23,7 +23,7 @@ _VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 WARNING_LENGTH: Final = 256
-"""Runes that the API server keeps of each warning once the total is over the limit (``endpoints/filters/warning.go``)."""
+"""Runes that the API server keeps of a warning once all are over the limit (``endpoints/filters/warning.go``)."""
 WARNINGS_LENGTH: Final = 4096
 """Bytes of all warnings together, after which the API server drops the rest."""
 
@@ -100,7 +100,9 @@ def _same_object(request: Request, name: str, found: dict[str, Any]) -> None:
     api_version, kind = found.get("apiVersion"), found.get("kind")
     expected = (request.kind.group, request.kind.version, request.kind.kind)
     if not isinstance(api_version, str) or (*group_version(api_version), kind) != expected:
-        raise Malformed(f"request.{name} is {_shown(kind)} of {_shown(api_version)}, but request.kind is {request.kind}")
+        raise Malformed(
+            f"request.{name} is {_shown(kind)} of {_shown(api_version)}, but request.kind is {request.kind}"
+        )
     metadata = found.get("metadata")
     if not isinstance(metadata, dict):
         raise Malformed(f"request.{name}.metadata must be an object, not {_json_type(metadata)}")

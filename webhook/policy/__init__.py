@@ -1,1 +1,22 @@
 """Policy documents: what a CRD cannot say about its kind, as data."""
+
+from webhook.policy.compile import compile_policy
+from webhook.policy.document import Action, PolicyDocument, Profile, parse_policy
+from webhook.policy.evaluate import PolicyFault, Scope
+from webhook.policy.path import Path
+from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
+
+__all__ = [
+    "Action",
+    "DefaultRule",
+    "Expression",
+    "Path",
+    "Policy",
+    "PolicyDocument",
+    "PolicyFault",
+    "Profile",
+    "Scope",
+    "ValidationRule",
+    "compile_policy",
+    "parse_policy",
+]

@@ -1,0 +1,131 @@
+"""What the gate knows: for each kind its CRD, compiled schema, compiled policy and facts, under one digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from webhook import documents
+from webhook.documents import Document
+from webhook.errors import CatalogError, LoadError, Problem
+from webhook.facts import FACTS
+from webhook.facts.fact import Fact
+from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
+from webhook.request import GroupVersionKind
+from webhook.schema import CRD, SchemaError, Structural, load_crd
+
+__all__ = ["Catalog", "KnownKind", "load"]
+
+NO_POLICY: Final = Policy("", {}, (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKind:
+    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs."""
+
+    api: str
+    gvk: GroupVersionKind
+    plural: str
+    namespaced: bool
+    schema: Structural
+    policy: Policy = NO_POLICY
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything known, immutable: a reload makes a new one. ``digest`` identifies the data it was made from."""
+
+    kinds: Mapping[GroupVersionKind, KnownKind]
+    digest: str
+
+    def find(self, gvk: GroupVersionKind) -> KnownKind | None:
+        return self.kinds.get(gvk)
+
+
+def load(root: Traversable | None = None) -> Catalog:
+    """Load a folder of APIs (default: the ``policies`` that are installed with modelgate).
+
+    Raises:
+        CatalogError: with every problem of every file.
+    """
+    loader = _Loader()
+    for folder in _sorted(files("policies") if root is None else root):
+        if folder.is_dir() and not folder.name.startswith(("_", ".")):
+            loader.api(folder)
+    if loader.problems:
+        raise CatalogError(loader.problems)
+    return Catalog(loader.kinds, loader.digest.hexdigest()[:16])
+
+
+class _Loader:
+    def __init__(self) -> None:
+        self.kinds: dict[GroupVersionKind, KnownKind] = {}
+        self.problems: list[Problem] = []
+        self.digest = hashlib.sha256()
+        self._codes: dict[str, str] = {}
+
+    def api(self, folder: Traversable) -> None:
+        """Load ``<api>/crds/*.yaml``, then the policies ``<api>/*.yaml`` that speak of them."""
+        for document in self._documents(folder.joinpath("crds"), f"{folder.name}/crds"):
+            try:
+                self._crd(folder.name, load_crd(document.value))
+            except SchemaError as error:
+                where = f"{document.source}:{document.line}"
+                self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
+        for document in self._documents(folder, folder.name):
+            try:
+                self._policy(folder.name, document, parse_policy(document))
+            except LoadError as error:
+                self.problems += error.problems
+
+    def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
+        if not folder.is_dir():
+            return
+        for file in _sorted(folder):
+            if not file.name.endswith(".yaml"):
+                continue
+            content = file.read_bytes()
+            self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
+            try:
+                yield from documents.parse(content.decode(), f"{name}/{file.name}")
+            except LoadError as error:
+                self.problems += error.problems
+
+    def _crd(self, api: str, crd: CRD) -> None:
+        for version in crd.versions.values():
+            if version.served:
+                gvk = GroupVersionKind(crd.group, version.name, crd.kind)
+                facts = FACTS.get(api, {}).get(crd.kind, {})
+                self.kinds[gvk] = KnownKind(
+                    api, gvk, crd.plural, crd.scope == "Namespaced", version.schema, facts=facts
+                )
+
+    def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+        target = document.spec.target
+        for version in target.versions:
+            gvk = GroupVersionKind(target.group, version, target.kind)
+            known = self.kinds.get(gvk)
+            if known is None or known.api != api:
+                message = f"no CRD in {api}/crds serves {gvk}"
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
+                continue
+            facts = {name: fact.schema for name, fact in known.facts.items()}
+            policy = compile_policy(document, origin, known.schema.raw, facts)
+            self._claim(policy, origin)
+            self.kinds[gvk] = KnownKind(api, gvk, known.plural, known.namespaced, known.schema, policy, known.facts)
+
+    def _claim(self, policy: Policy, origin: Document) -> None:
+        """A code names one rule in the whole catalog."""
+        for code in policy.codes:
+            owner = self._codes.setdefault(code, policy.name)
+            if owner != policy.name:
+                self.problems.append(Problem(origin.source, "", f"code {code} belongs to policy {owner} already"))
+
+
+def _sorted(folder: Traversable) -> list[Traversable]:
+    return sorted(folder.iterdir(), key=lambda item: item.name)

@@ -1,0 +1,134 @@
+"""Fill in what is absent: the CRD's defaults, then the policy's, each leaf with the reason it was set.
+
+Derived values follow their inputs. What the gate filled in is written down in the stamp; on the
+next update a recorded leaf that still holds our value counts as absent and is derived anew,
+while anything a user wrote stays. Only leaves that the policy names are ever touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook import patch
+from webhook.catalog import KnownKind
+from webhook.cel.errors import CelError
+from webhook.decision import Default
+from webhook.policy import DefaultRule, PolicyFault, Scope
+from webhook.policy.path import MISSING, field_path
+
+__all__ = ["Normalised", "normalise"]
+
+SCHEMA_DEFAULT: Final = "default of the API"
+
+ScopeOf = Callable[[dict[str, Any]], Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """``object`` with every default; ``recorded`` what the policy filled in, for the stamp; ``defaults`` what changed."""
+
+    object: dict[str, Any]
+    recorded: dict[str, Any]
+    defaults: tuple[Default, ...]
+
+
+def normalise(known: KnownKind, obj: dict[str, Any], recorded: Mapping[str, Any], scope_of: ScopeOf) -> Normalised:
+    """Default one object.
+
+    Args:
+        known: the kind's schema and policy.
+        obj: the object as it came; never changed.
+        recorded: what an earlier pass filled in, from the stamp of the stored object.
+        scope_of: makes the scope of the policy's expressions over a given state of the object.
+
+    Raises:
+        PolicyFault: a default could not be evaluated on an object that its schema accepts.
+    """
+    rules = known.policy.defaults
+    current = known.schema.default(_without_ours(obj, rules, recorded))
+    try:
+        current, filled = _fill(known, rules, current, scope_of)
+    except PolicyFault:
+        if not known.schema.validate(known.schema.decode(current)[0]):
+            raise
+        filled = {}  # refused by its schema in a moment: nothing to derive from
+        current = known.schema.default(obj)
+    new = {str(rule.path): value for rule, value in filled.items()}
+    return Normalised(current, new, tuple(_explain(obj, current, filled, rules)))
+
+
+def _without_ours(obj: dict[str, Any], rules: tuple[DefaultRule, ...], recorded: Mapping[str, Any]) -> dict[str, Any]:
+    for rule in rules:
+        ours = recorded.get(str(rule.path), MISSING)
+        if ours is not MISSING and not patch.diff(rule.path.get(obj), ours):
+            obj = rule.path.delete(obj)
+    return obj
+
+
+def _fill(
+    known: KnownKind, rules: tuple[DefaultRule, ...], current: dict[str, Any], scope_of: ScopeOf
+) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
+    """Apply the rules until none has anything to add; each sets its leaf once, so there is an end."""
+    filled: dict[DefaultRule, Any] = {}
+    scope = scope_of(current)
+    progress = True
+    while progress:
+        progress = False
+        for rule in rules:
+            if rule in filled or not _absent(rule, current):
+                continue
+            value = _value(rule, scope)
+            if value is MISSING:
+                continue
+            filled[rule] = value
+            current = known.schema.default(rule.path.set(current, value))
+            scope = scope_of(current)
+            progress = True
+    return current, filled
+
+
+def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
+    value = rule.path.get(obj)
+    return value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
+
+
+def _value(rule: DefaultRule, scope: Scope) -> Any:
+    for expression in (rule.when, rule.value):
+        try:
+            value = scope.value(expression)
+        except CelError as error:
+            raise PolicyFault(rule.code, expression.source, error) from error
+        if value is False and expression is rule.when:
+            return MISSING
+    return value
+
+
+def _explain(
+    before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
+) -> list[Default]:
+    """One entry per leaf that differs, in the order of the object."""
+    by_path = {str(rule.path): rule for rule in rules}
+    found: list[Default] = []
+    for operation in patch.diff(before, after):
+        keys = patch.keys(operation["path"])
+        if operation["op"] == "remove":
+            path = field_path(keys)
+            rule = by_path.get(path)
+            reason = "taken back: what it was derived from is gone" if rule else "null counts as absent"
+            found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
+            continue
+        for path, value in _leaves(keys, operation["value"]):
+            rule = by_path.get(path)
+            ours = rule is not None and rule in filled
+            found.append(
+                Default(path, value, rule.because, rule.code) if ours else Default(path, value, SCHEMA_DEFAULT)
+            )
+    return found
+
+
+def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        return [leaf for key, item in value.items() for leaf in _leaves((*keys, key), item)]
+    return [(field_path(keys), value)]

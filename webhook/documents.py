@@ -1,0 +1,209 @@
+"""Manifests: YAML and JSON text as the Kubernetes tools read it, with the line of every value.
+
+kubectl reads YAML 1.1 through ``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys
+become strings, a date stays text, ``1e3`` is a number. Duplicate keys, which it refuses under
+strict validation, are refused here. A ``List`` is its items.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from webhook.errors import DocumentError, Problem
+
+__all__ = ["Document", "parse", "read"]
+
+NODES: Final = 2_000_000
+"""Values a document may hold with its aliases expanded: four times what fits into the 3 MiB the API server takes, so
+that only an alias bomb is refused here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file. ``line`` counts from 1; ``node`` is the YAML tree, None where the text was JSON."""
+
+    source: str
+    line: int
+    value: dict[str, Any]
+    node: yaml.Node | None = None
+
+    def line_of(self, *path: str | int) -> int:
+        """The line on which the value at the path starts, or that of its nearest parent in the text."""
+        line, node = self.line, self.node
+        for key in path:
+            node = _child(node, key)
+            if node is None:
+                break
+            line = node.start_mark.line + 1
+        return line
+
+
+def _child(node: yaml.Node | None, key: str | int) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for name, value in node.value if name.value == key), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+        item: yaml.Node = node.value[key]
+        return item
+    return None
+
+
+class _Loader(yaml.CSafeLoader):
+    """PyYAML's safe loader with the scalars of Go's YAML and no duplicate keys."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith((":timestamp", ":float", ":int", ":bool"))]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool",
+    re.compile(r"^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$"),
+    list("yYnNtTfFoO"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]*|[1-9][0-9_]*)$"),
+    list("-+0123456789"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+    ),
+    list("-+0123456789."),
+)
+
+
+def _construct_bool(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> bool:
+    return str(loader.construct_scalar(node)).lower() in {"y", "yes", "true", "on"}
+
+
+def _construct_int(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int:
+    text = str(loader.construct_scalar(node)).replace("_", "")
+    digits = text.lstrip("+-")
+    base = {"0x": 16, "0b": 2, "0o": 8}.get(digits[:2].lower(), 8 if digits.startswith("0") and len(digits) > 1 else 10)
+    return (
+        int(text, base) if base != 8 or digits[:2].lower() == "0o" else int(digits, 8) * (-1 if text[0] == "-" else 1)
+    )
+
+
+def _construct_float(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> float:
+    text = str(loader.construct_scalar(node)).lower().replace(".inf", "inf").replace(".nan", "nan")
+    value = float(text)
+    if not math.isfinite(value):
+        raise yaml.constructor.ConstructorError(None, None, f"{text} is not a JSON number", node.start_mark)
+    return value
+
+
+def _construct_mapping(loader: yaml.CSafeLoader, node: yaml.MappingNode) -> dict[str, Any]:
+    loader.flatten_mapping(node)
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = _key(loader.construct_object(key_node, deep=True))
+        if key in result:
+            raise yaml.constructor.ConstructorError(None, None, f'duplicate key "{key}"', key_node.start_mark)
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+def _key(key: Hashable) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return str(key)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
+_Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+
+
+def read(path: Path) -> list[Document]:
+    """The documents of a file.
+
+    Raises:
+        DocumentError: the file cannot be read, or is not YAML or JSON of objects.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise DocumentError([Problem(str(path), "", f"cannot be read: {reason}")]) from None
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str) -> list[Document]:
+    """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return list(_objects(orjson.loads(text), None, 1, source))
+        except orjson.JSONDecodeError:
+            pass  # a YAML flow mapping, several documents, or an error that the YAML reader can place
+    documents: list[Document] = []
+    loader = _Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            _check_size(node, source)
+            value = loader.construct_document(node)
+            if value is not None:
+                documents.extend(_objects(value, node, node.start_mark.line + 1, source))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{source}:{mark.line + 1}" if mark else source
+        message = ": ".join(part for part in (error.context, error.problem) if part)
+        raise DocumentError([Problem(where, "", message)]) from None
+    except yaml.YAMLError as error:
+        raise DocumentError([Problem(source, "", " ".join(str(error).split()))]) from None
+    finally:
+        loader.dispose()
+    return documents
+
+
+def _objects(value: Any, node: yaml.Node | None, line: int, source: str) -> Iterator[Document]:
+    if not isinstance(value, dict):
+        raise DocumentError([Problem(f"{source}:{line}", "", f"expected an object, got {type(value).__name__}")])
+    items = value.get("items")
+    if str(value.get("kind", "")).endswith("List") and isinstance(items, list):
+        for index, item in enumerate(items):
+            child = _child(_child(node, "items"), index)
+            yield from _objects(item, child, child.start_mark.line + 1 if child else line, source)
+        return
+    yield Document(source, line, value, node)
+
+
+def _check_size(root: yaml.Node, source: str) -> None:
+    """Refuse a document that aliases make endless or larger than anything the API server takes."""
+    sizes: dict[int, int] = {}
+    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while stack:
+        node, visited = stack.pop()
+        children = _children(node)
+        if visited:
+            sizes[id(node)] = min(1 + sum(sizes[id(child)] for child in children), NODES + 1)
+        elif id(node) not in sizes:
+            sizes[id(node)] = 0  # seen and not done: met again below itself it would be endless
+            stack.append((node, True))
+            for child in children:
+                if sizes.get(id(child)) == 0:
+                    line = child.start_mark.line + 1
+                    raise DocumentError([Problem(f"{source}:{line}", "", "an alias contains itself")])
+                stack.append((child, False))
+    if sizes[id(root)] > NODES:
+        raise DocumentError([Problem(source, "", f"more than {NODES} values once its aliases are expanded")])
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []

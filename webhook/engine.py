@@ -1,0 +1,153 @@
+"""The engine: one request in, one decision out. Pure, total, deterministic.
+
+``mutate`` fills in what is absent and stamps the result; ``validate`` names everything that is
+wrong. Neither reads a clock, a file or the network: what they need to know of the world comes
+in as arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.catalog import Catalog, KnownKind
+from webhook.cel.program import Budget
+from webhook.cluster import ClusterView
+from webhook.decision import Cause, Decision, Warn
+from webhook.defaulting import normalise
+from webhook.errors import Malformed
+from webhook.policy import Profile, Scope
+from webhook.request import Request
+from webhook.stamp import ANNOTATION, Stamp
+from webhook.validation import validate_rules, validate_schema
+
+__all__ = ["Options", "mutate", "validate"]
+
+OBJECT_BUDGET: Final = 10_000_000
+"""CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
+
+Checkpoint = Callable[[str], None]
+"""Called with the name of each step before it runs; raises DeadlineExceeded where there is no time for it."""
+
+
+def _no_deadline(_step: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to decide.
+
+    ``strict_fields``: a field that the API does not have is an error (what kubectl's validation
+    makes of it) and not a warning (what a webhook can only meet where the installed CRD has the field).
+    """
+
+    profile: Profile = Profile.STANDARD
+    strict_fields: bool = False
+    checkpoint: Checkpoint = _no_deadline
+
+
+DEFAULT_OPTIONS: Final = Options()
+
+
+def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
+    """The object with every default, and the stamp. Never refuses.
+
+    Raises:
+        Malformed: the request names a resource that is not the kind's.
+        Fault: a rule of ours could not be evaluated.
+        DeadlineExceeded: from ``options.checkpoint``.
+    """
+    known = _reviewed(request, catalog)
+    obj = request.object
+    if known is None or obj is None:
+        return Decision(obj)
+    options.checkpoint("defaults")
+    stamped = Stamp.read(request.old_object or obj)
+    result = normalise(
+        known,
+        obj,
+        stamped.defaulted if stamped else {},
+        lambda current: _scope(known, request, current, request.old_object, view),
+    )
+    options.checkpoint("stamp")
+    final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
+    return Decision(final, defaults=result.defaults)
+
+
+def validate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
+    """Everything that is wrong with the object, and everything its user should know.
+
+    Raises:
+        Malformed, Fault, DeadlineExceeded: as :func:`mutate`.
+    """
+    known = _reviewed(request, catalog)
+    if known is None or request.object is None:
+        return Decision(request.object)
+    options.checkpoint("schema")
+    obj, unknown = known.schema.decode(request.object)
+    old = known.schema.decode(request.old_object)[0] if request.old_object is not None else None
+    budget = Budget(OBJECT_BUDGET)
+    schema = validate_schema(known, obj, old, budget)
+    options.checkpoint("policy")
+    scope = _scope(known, request, obj, old, view)
+    rules = validate_rules(known, obj, old, scope, options.profile, sound=not schema.causes)
+    causes = [*schema.causes, *rules.causes]
+    warnings = [*schema.notices, *rules.notices, *rules.warnings]
+    if options.strict_fields:
+        causes += [Cause(path, "FieldValueInvalid", "unknown field") for path in unknown]
+    else:
+        warnings += [Warn(path, "unknown field: the gate neither checks nor defaults it") for path in unknown]
+    if options.profile is Profile.AUDIT:
+        warnings = [*(Warn(c.field, f"would be refused: {c.message}", c.code) for c in causes), *warnings]
+        causes = []
+    return Decision(request.object, tuple(causes), tuple(warnings), audit=_audit(catalog, causes, warnings))
+
+
+def _reviewed(request: Request, catalog: Catalog) -> KnownKind | None:
+    """The kind, if the request is one the gate has a say in.
+
+    Not: an unknown kind, a subresource, a deletion, an object that is being deleted (it must be
+    able to lose its finalizers, whatever state it is in).
+    """
+    known = catalog.find(request.kind)
+    if known is None or request.operation not in {"CREATE", "UPDATE"} or request.deleting:
+        return None
+    if request.resource and request.resource != known.plural:
+        raise Malformed(f'request.resource is "{request.resource}", but {request.kind} is served as "{known.plural}"')
+    return None if request.subresource else known
+
+
+def _scope(
+    known: KnownKind, request: Request, obj: dict[str, Any], old: dict[str, Any] | None, view: ClusterView
+) -> Scope:
+    bindings = {
+        "object": obj,
+        "oldObject": old,
+        "request": {
+            "operation": request.operation,
+            "name": request.name,
+            "namespace": request.namespace,
+            "dryRun": request.dry_run,
+        },
+    }
+    return Scope(known.policy, bindings, lambda name: known.facts[name].compute(obj, view), Budget(OBJECT_BUDGET))
+
+
+def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
+    """The object with the stamp; the object itself where it carries that stamp already."""
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict | None):
+        return obj  # not an object that can carry an annotation: the API server refuses it
+    text = stamp.encode()
+    if annotations and annotations.get(ANNOTATION) == text:
+        return obj
+    return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
+
+
+def _audit(catalog: Catalog, causes: list[Cause], warnings: list[Warn]) -> dict[str, str]:
+    """Audit annotations; the API server puts the webhook's name before each key."""
+    codes = dict.fromkeys(item.code or "schema" for item in (*causes, *warnings))
+    return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}

@@ -1,0 +1,153 @@
+"""The Policy document (``modelgate.dev/v1alpha1``) as it is written: strict models, every error with file and line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from webhook.documents import Document
+from webhook.errors import CatalogError, Problem
+from webhook.policy.path import Path
+
+__all__ = ["Action", "PolicyDocument", "Profile", "parse_policy"]
+
+
+class Action(StrEnum):
+    DENY = "Deny"
+    WARN = "Warn"
+
+
+class Profile(StrEnum):
+    """How hard the gate is.
+
+    ``standard`` denies what upstream denies or what cannot work, and warns otherwise; under
+    ``strict`` the rules marked ``strict: Deny`` deny, too; ``audit`` never denies, it warns.
+    """
+
+    STANDARD = "standard"
+    STRICT = "strict"
+    AUDIT = "audit"
+
+
+def _path(text: str) -> str:
+    Path.parse(text)
+    return text
+
+
+Code = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}[0-9]{3}$")]
+"""Two letters for the API, a digit for the sort of rule (1 default, 2 error, 3 warning, 4 reference), two to count."""
+CEL = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+PathText = Annotated[str, AfterValidator(_path)]
+Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Target(_Model):
+    group: str
+    versions: list[str] = Field(min_length=1)
+    kind: str
+
+
+class Variable(_Model):
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    expression: CEL
+
+
+class Default(_Model):
+    """Set one leaf where it is absent.
+
+    ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent,
+    because the API server writes it before any webhook sees the object.
+    """
+
+    code: Code
+    path: PathText
+    when: CEL = "true"
+    value: CEL
+    because: Sentence
+    overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
+    docs: str = ""
+
+    @model_validator(mode="after")
+    def _one_leaf(self) -> Default:
+        if not Path.parse(self.path).single:
+            raise ValueError("a default sets one leaf: its path has no [*]")
+        return self
+
+
+class Validation(_Model):
+    """A rule that must be true of every node at ``at``; in the words of ``x-kubernetes-validations``."""
+
+    code: Code
+    at: PathText = ""
+    when: CEL = "true"
+    rule: CEL
+    message: Sentence | None = None
+    messageExpression: CEL | None = None  # noqa: N815
+    fieldPath: str = ""  # noqa: N815
+    reason: Literal[
+        "FieldValueInvalid",
+        "FieldValueForbidden",
+        "FieldValueRequired",
+        "FieldValueDuplicate",
+        "FieldValueNotSupported",
+    ] = "FieldValueInvalid"
+    action: Literal["Deny", "Warn"] = "Deny"
+    strict: Literal["Deny"] | None = None
+    docs: Sentence
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Validation:
+        if (self.message is None) == (self.messageExpression is None):
+            raise ValueError("give one of message and messageExpression")
+        if self.strict and self.action == "Deny":
+            raise ValueError("strict: Deny raises a warning: the action is Deny already")
+        if self.fieldPath:
+            Path.parse(self.fieldPath.removeprefix("."))
+        return self
+
+
+class Spec(_Model):
+    target: Target
+    variables: list[Variable] = []
+    defaults: list[Default] = []
+    validations: list[Validation] = []
+
+
+class Metadata(_Model):
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class PolicyDocument(_Model):
+    apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815
+    kind: Literal["Policy"]
+    metadata: Metadata
+    spec: Spec
+
+
+def parse_policy(document: Document) -> PolicyDocument:
+    """Check a document against the model.
+
+    Raises:
+        CatalogError: with every error, each with its line.
+    """
+    try:
+        return PolicyDocument.model_validate(document.value)
+    except ValidationError as error:
+        raise CatalogError([_problem(document, dict(item)) for item in error.errors()]) from None
+
+
+def _problem(document: Document, error: dict[str, Any]) -> Problem:
+    path = tuple(error["loc"])
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        message = "unknown field"
+    return Problem(f"{document.source}:{document.line_of(*path)}", text, message)

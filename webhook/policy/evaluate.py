@@ -1,0 +1,57 @@
+"""Run a policy's expressions over one object: variables and facts are computed once, and only where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webhook.cel.errors import CelError
+from webhook.cel.program import Budget
+from webhook.errors import Fault
+from webhook.policy.policy import Expression, Policy
+
+__all__ = ["PolicyFault", "Scope"]
+
+
+class PolicyFault(Fault):
+    """A rule of ours failed to evaluate on an object that its schema accepts: our fault, never a denial."""
+
+    def __init__(self, code: str, source: str, error: CelError) -> None:
+        super().__init__(f"rule {code} could not be evaluated: {error} (in {source})")
+
+
+class Scope:
+    """Everything the expressions of one policy may see while one object is looked at.
+
+    Shared by all rules of a request, with one cost budget. Not safe for threads: make one per
+    request.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        bindings: Mapping[str, Any],
+        fact: Callable[[str], Any],
+        budget: Budget,
+    ) -> None:
+        self._policy = policy
+        self._variables: dict[str, Any] = {}
+        self._facts: dict[str, Any] = {}
+        self._bindings = {**bindings, "variables": self._variables, "facts": self._facts}
+        self._fact = fact
+        self._budget = budget
+
+    def value(self, expression: Expression, **local: Any) -> Any:
+        """The value of an expression; ``local`` are ``self`` and ``oldSelf`` of a rule.
+
+        Raises:
+            CelError: as the expression's own evaluation does.
+        """
+        for name in expression.facts:
+            if name not in self._facts:
+                self._facts[name] = self._fact(name)
+        for name in expression.variables:
+            if name not in self._variables:
+                self._variables[name] = self.value(self._policy.variables[name])
+        bindings = {**self._bindings, **local} if local else self._bindings
+        return expression.program.evaluate(bindings, self._budget)

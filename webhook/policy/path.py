@@ -1,0 +1,107 @@
+"""Paths into an object as policies write them: ``spec.files[*]``, ``metadata.labels['a.b/c']``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["MISSING", "Path", "field_path"]
+
+MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
+"""What :meth:`Path.get` returns where there is nothing: None is a value."""
+
+_SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
+
+
+def field_path(keys: Sequence[str | int]) -> str:
+    """A concrete path in the API server's spelling: ``("spec", "files", 0)`` → ``spec.files[0]``."""
+    text = ""
+    for key in keys:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        elif re.fullmatch(r"[A-Za-z_$][\w$-]*", key):
+            text += f".{key}" if text else key
+        else:
+            text += f"[{key}]"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A parsed path: field names, and ``*`` for every item of a list or every value of a map.
+
+    The empty path is the object itself.
+    """
+
+    keys: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Path:
+        """Parse; ValueError names the place where the text stops being a path."""
+        keys: list[str] = []
+        position = 0
+        while position < len(text):
+            match = _SEGMENT.match(text, position)
+            if match is None or (position == 0 and text[0] == "."):
+                raise ValueError(f"not a path at column {position + 1}: {text!r} (write a.b, a['b.c'] or a[*])")
+            name, quoted, star = match.groups()
+            keys.append("*" if star else name if name is not None else re.sub(r"\\(.)", r"\1", quoted))
+            position = match.end()
+        return cls(tuple(keys))
+
+    @property
+    def single(self) -> bool:
+        """Whether the path leads to one place at most."""
+        return "*" not in self.keys
+
+    def __str__(self) -> str:
+        return field_path(self.keys).replace(".*", "[*]")
+
+    def get(self, root: Any) -> Any:
+        """The value of a single path, or MISSING."""
+        for key in self.keys:
+            if not isinstance(root, dict) or key not in root:
+                return MISSING
+            root = root[key]
+        return root
+
+    def nodes(self, root: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+        """Every value the path leads to, with its concrete path. Absent and null nodes are left out."""
+        yield from _walk(root, self.keys, ())
+
+    def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
+        """``root`` with the leaf set; the parents on the way are copied, and created where absent."""
+        return _replace(root, self.keys, value)
+
+    def delete(self, root: dict[str, Any]) -> dict[str, Any]:
+        """``root`` without the leaf; ``root`` itself where there is none."""
+        return root if self.get(root) is MISSING else _replace(root, self.keys, MISSING)
+
+
+def _walk(node: Any, keys: tuple[str, ...], at: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if node is None:
+        return
+    if not keys:
+        yield at, node
+        return
+    key, rest = keys[0], keys[1:]
+    if key == "*":
+        children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for name, child in children:
+            yield from _walk(child, rest, (*at, name))
+    elif isinstance(node, dict) and key in node:
+        yield from _walk(node[key], rest, (*at, key))
+
+
+def _replace(node: Any, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+    copy = dict(node) if isinstance(node, dict) else {}
+    key, rest = keys[0], keys[1:]
+    if rest:
+        copy[key] = _replace(copy.get(key), rest, value)
+    elif value is MISSING:
+        copy.pop(key, None)
+    else:
+        copy[key] = value
+    return copy

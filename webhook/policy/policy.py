@@ -1,0 +1,96 @@
+"""A compiled policy: the same rules as its document, ready to run. Immutable; safe to share between threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.cel.program import Program
+from webhook.policy.document import Action, Profile
+from webhook.policy.path import Path
+
+__all__ = ["DefaultRule", "Expression", "Policy", "ValidationRule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A program and what it reads.
+
+    ``variables`` are the policy's variables it needs, directly or through others, in the order
+    in which they can be computed; ``facts`` likewise. ``local`` means that it reads nothing but
+    ``self`` and ``oldSelf``.
+    """
+
+    program: Program
+    variables: tuple[str, ...]
+    facts: frozenset[str]
+    local: bool
+
+    @property
+    def source(self) -> str:
+        return self.program.source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DefaultRule:
+    """Set one leaf where it is absent; see :class:`webhook.policy.document.Default`.
+
+    ``over`` is the CRD's own default for the leaf where that counts as absent, else MISSING.
+    """
+
+    code: str
+    path: Path
+    when: Expression
+    value: Expression
+    because: str
+    over: Any
+    docs: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationRule:
+    """A condition on every node at a path; see :class:`webhook.policy.document.Validation`."""
+
+    code: str
+    at: Path
+    when: Expression
+    rule: Expression
+    message: str
+    message_expression: Expression | None
+    field_path: str
+    reason: str
+    action: Action
+    strict: bool
+    docs: str
+
+    @property
+    def local(self) -> bool:
+        """Whether the outcome depends on the node alone, so that an unchanged node cannot newly fail."""
+        return self.when.local and self.rule.local
+
+    @property
+    def transition(self) -> bool:
+        """Whether the rule compares with the stored object, so that it has nothing to say of a new one."""
+        return "oldSelf" in self.rule.program.variables
+
+    def action_under(self, profile: Profile) -> Action:
+        """What a failure leads to under a profile."""
+        if profile is Profile.AUDIT:
+            return Action.WARN
+        if profile is Profile.STRICT and self.strict:
+            return Action.DENY
+        return self.action
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All rules of one kind. ``variables`` are in the order of their declaration."""
+
+    name: str
+    variables: dict[str, Expression]
+    defaults: tuple[DefaultRule, ...]
+    validations: tuple[ValidationRule, ...]
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return (*(rule.code for rule in self.defaults), *(rule.code for rule in self.validations))

@@ -1,0 +1,128 @@
+"""The HTTP face of the gate: five paths, and what every error looks like."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from webhook.errors import Malformed, ModelgateError, RequestError, Unavailable, UnsupportedMedia
+from webhook.serve.gate import Call, Gate
+
+__all__ = ["BODY_LIMIT", "application"]
+
+log = logging.getLogger("modelgate")
+
+BODY_LIMIT: Final = 7 * 1024 * 1024
+"""An object may have 3 MiB and a review holds two, plus a megabyte for the rest (as controller-runtime reckons)."""
+
+_DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\Z")
+
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+
+def application(gate: Gate, background: Sequence[Callable[[], AbstractAsyncContextManager[None]]] = ()) -> Starlette:
+    """The ASGI application of a gate; ``background`` are context managers that live as long as it serves."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for task in background:
+                await stack.enter_async_context(task())
+            yield
+
+    return Starlette(
+        routes=[
+            Route("/mutate", _reviewer(gate, "mutate"), methods=["POST"]),
+            Route("/validate", _reviewer(gate, "validate"), methods=["POST"]),
+            Route("/healthz", _healthz),
+            Route("/readyz", _readiness(gate)),
+            Route("/metrics", _metrics(gate)),
+        ],
+        exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
+        lifespan=lifespan,
+        max_body_size=BODY_LIMIT,
+    )
+
+
+def _reviewer(gate: Gate, call: Call) -> Callable[[Request], object]:
+    async def endpoint(request: Request) -> Response:
+        content_type = request.headers.get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() != "application/json":
+            raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
+        timeout = _seconds(request.query_params.get("timeout"))
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is left to read it
+        return Response(gate.answer(call, body, timeout), media_type="application/json")
+
+    return endpoint
+
+
+def _seconds(text: str | None) -> float | None:
+    """The caller's patience, a Go duration such as ``5s``; None where it is not given."""
+    if not text:
+        return None
+    match = _DURATION.match(text)
+    if not match:
+        raise Malformed(f'timeout must be a duration such as 5s, not "{text[:80]}"')
+    minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
+    return minutes * 60 + seconds + milliseconds / 1000
+
+
+async def _healthz(_request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+def _readiness(gate: Gate) -> Callable[[Request], object]:
+    async def readyz(_request: Request) -> Response:
+        reasons = gate.unready()
+        if reasons:
+            return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
+        return PlainTextResponse("ok\n")
+
+    return readyz
+
+
+def _metrics(gate: Gate) -> Callable[[Request], object]:
+    async def metrics(_request: Request) -> Response:
+        return Response(gate.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return metrics
+
+
+async def _error(_request: Request, error: Exception) -> Response:
+    """An error of ours: one sentence, and where a retry helps, when."""
+    if isinstance(error, Unavailable):
+        log.warning("unavailable: %s", error)
+        return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
+    if isinstance(error, RequestError):
+        return PlainTextResponse(f"{error}\n", error.status)
+    log.error("fault: %s", error)
+    return PlainTextResponse(f"internal fault: {error}\n", 500)
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentences = {
+        404: "no such path: the gate answers /mutate, /validate, /healthz, /readyz and /metrics",
+        405: "wrong method: reviews are POSTed to /mutate and /validate, the rest is read with GET",
+        413: f"the body is over the limit of {BODY_LIMIT} bytes",
+    }
+    text = sentences.get(error.status_code, error.detail)
+    return PlainTextResponse(f"{text}\n", error.status_code, dict(error.headers or {}))
+
+
+async def _fault(_request: Request, _error: Exception) -> Response:
+    """Something nobody foresaw: the log has the traceback, the caller a sentence and a 500."""
+    return PlainTextResponse("internal fault: the log of the gate has the details\n", 500)

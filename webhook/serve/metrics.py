@@ -1,0 +1,49 @@
+"""What the gate counts: requests by outcome, their time, and the state that an operator must watch."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ["Metrics"]
+
+# From the 100 µs of a small object to the API server's longest webhook timeout.
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Metrics:
+    """The metrics of one gate, in a registry of its own.
+
+    Labels have few values by construction: a kind that is not in the catalog is "other", and no
+    namespace or name is a label.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "modelgate_requests",
+            "Answers by call, kind, operation and outcome (allowed, denied, untouched, malformed, unavailable, fault).",
+            ("call", "kind", "operation", "outcome"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "modelgate_request_seconds",
+            "Time from the first byte of the body to the answer.",
+            ("call",),
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self.rules = Counter(
+            "modelgate_findings",
+            "Causes and warnings by rule code.",
+            ("code", "action"),
+            registry=self.registry,
+        )
+        self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.certificate = Gauge(
+            "modelgate_certificate_not_after_seconds",
+            "When the served certificate expires, in seconds since 1970.",
+            registry=self.registry,
+        )
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

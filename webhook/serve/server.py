@@ -1,0 +1,119 @@
+"""The life of the server: start, serve, drain, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from cryptography import x509
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from webhook import catalog
+from webhook.engine import Options
+from webhook.serve.app import application
+from webhook.serve.gate import Gate
+from webhook.serve.settings import Settings
+from webhook.serve.tls import Certificate
+
+__all__ = ["run"]
+
+log = logging.getLogger("modelgate")
+
+KEEP_ALIVE: Final = 120
+"""Seconds an idle connection is kept: longer than the 90 of the API server's pool, so that we never close first; it
+does not retry a POST that met a closed connection."""
+
+LAST_REQUESTS: Final = 10
+"""Seconds for the requests still running when the listener is closed; longer than any webhook timeout we register."""
+
+RECURSION: Final = 20_000
+"""Python frames; JSON may be nested 1,024 deep (orjson's limit) and a walk takes a few frames per level."""
+
+
+class Draining:
+    """Tells every client to leave, once the server is to stop: the answer to each request closes its connection."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.active = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self.active or scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def closing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            await send(message)
+
+        await self._app(scope, receive, closing)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which serves on for a while after the first SIGTERM.
+
+    Endpoints take seconds to leave every node; until then the API server goes on calling. It is
+    answered, and told to close, and comes back to another replica.
+    """
+
+    def __init__(self, config: uvicorn.Config, draining: Draining, seconds: float) -> None:
+        super().__init__(config)
+        self._draining = draining
+        self._seconds = seconds
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig != signal.SIGTERM or self._draining.active or not self._seconds:
+            super().handle_exit(sig, frame)
+            return
+        self._draining.active = True
+        log.info("draining for %gs", self._seconds)
+        asyncio.get_running_loop().call_later(self._seconds, super().handle_exit, sig, frame)
+
+
+def run(settings: Settings) -> int:
+    """Serve until told to stop; the process's exit code."""
+    sys.setrecursionlimit(RECURSION)
+    gate = Gate(catalog=catalog.load(), options=Options(profile=settings.profile))
+    assert gate.catalog is not None
+    gate.metrics.catalog.labels(gate.catalog.digest).set(1)
+
+    def watch_expiry(_context: object) -> None:
+        chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
+        gate.metrics.certificate.set(x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp())
+
+    certificate = Certificate(settings.tls_dir, watch_expiry)
+    app = Draining(application(gate, [lambda: certificate.watched(settings.tls_poll_seconds), _settled]))
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.listen_port,
+        ssl_context_factory=lambda _config, _default: certificate.context,
+        access_log=False,  # a third of the throughput; the metrics count
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=LAST_REQUESTS,
+    )
+    log.info("catalog %s: %d kinds", gate.catalog.digest, len(gate.catalog.kinds))
+    server = _Server(config, app, settings.drain_seconds)
+    server.run()
+    return 0 if server.started else 1
+
+
+@contextlib.asynccontextmanager
+async def _settled() -> AsyncIterator[None]:
+    """What was loaded stays: the collector need not look at it again (halves the time of large objects)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    yield

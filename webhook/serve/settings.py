@@ -1,0 +1,58 @@
+"""The settings of the server: one model, filled from ``MODELGATE_*`` variables and flags; unknown ones are errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from webhook.errors import Problem, SettingsError
+from webhook.policy import Profile
+
+__all__ = ["Settings"]
+
+PREFIX: Final = "MODELGATE_"
+FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MODELGATE_PORT")
+"""Variables with our prefix that are not settings: the tests', and those that Kubernetes makes for a Service."""
+
+
+class Settings(BaseModel):
+    """How the gate serves."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "127.0.0.1"
+    listen_port: Annotated[int, Field(ge=0, le=65535)] = 9443
+    tls_dir: Path
+    profile: Profile = Profile.STANDARD
+    drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
+    """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy (seconds, in a cluster)."""
+    tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
+    """How often the certificate files are looked at. A Secret's files change by a symlink that inotify loses track of."""
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+        """Settings from flags (None: not given) over environment variables over defaults.
+
+        Raises:
+            SettingsError: with every setting that is unknown or does not parse.
+        """
+        values: dict[str, Any] = {}
+        for name, value in environment.items():
+            if name.startswith(PREFIX) and not name.startswith(FOREIGN):
+                values[name.removeprefix(PREFIX).lower()] = value
+        values.update({name: value for name, value in flags.items() if value is not None})
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise SettingsError([_problem(dict(item)) for item in error.errors()]) from None
+
+
+def _problem(error: dict[str, Any]) -> Problem:
+    name = str(error["loc"][0])
+    message = "unknown setting" if error["type"] == "extra_forbidden" else error["msg"]
+    if error["type"] == "missing":
+        message = "is needed"
+    return Problem(f"--{name.replace('_', '-')} ({PREFIX}{name.upper()})", "", message)

@@ -1,0 +1,91 @@
+"""The TLS context of the server, renewed in place when the certificate files change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import ssl
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+__all__ = ["Certificate"]
+
+log = logging.getLogger("modelgate")
+
+
+class Certificate:
+    """The certificate in a directory (``tls.crt``, ``tls.key``), and the context that serves it.
+
+    A live context is never loaded into: a pair that does not match would break every later
+    handshake. A new context is built aside and handed to each new connection by the SNI
+    callback, which OpenSSL runs with or without a server name; connections that are open stay
+    as they are.
+    """
+
+    def __init__(self, directory: Path, loaded: Callable[[ssl.SSLContext], None] = lambda _context: None) -> None:
+        self._directory = directory
+        self._loaded = loaded
+        self._digest = b""
+        self._current = self._build()
+        self.context = self._context()
+        self.context.sni_callback = self._present
+        self._load_into(self.context)
+
+    def refresh(self) -> bool:
+        """Look at the files; True if they were new. Whatever is wrong with them, the old pair goes on serving."""
+        try:
+            if self._read() == self._digest:
+                return False
+            self._current = self._build()
+        except (OSError, ssl.SSLError) as error:
+            log.error("the new certificate in %s is not used: %s", self._directory, error)  # noqa: TRY400 - no traceback
+            return False
+        log.info("serving a new certificate")
+        return True
+
+    @contextlib.asynccontextmanager
+    async def watched(self, seconds: float) -> AsyncIterator[None]:
+        """Refresh every so many seconds for as long as the context lasts."""
+        task = asyncio.create_task(self._watch(seconds))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _watch(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            await asyncio.to_thread(self.refresh)
+
+    def _present(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = self._current
+
+    def _read(self) -> bytes:
+        """A digest of both files. They are read through the same resolved directory, because a mounted Secret is
+        swapped by moving one symlink."""
+        folder = (self._directory / "tls.crt").resolve(strict=True).parent
+        return hashlib.sha256((folder / "tls.crt").read_bytes() + b"\0" + (folder / "tls.key").read_bytes()).digest()
+
+    def _build(self) -> ssl.SSLContext:
+        digest = self._read()
+        context = self._context()
+        self._load_into(context)
+        self._digest = digest
+        self._loaded(context)
+        return context
+
+    def _load_into(self, context: ssl.SSLContext) -> None:
+        folder = (self._directory / "tls.crt").resolve(strict=True).parent
+        context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+
+    @staticmethod
+    def _context() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])  # the API server speaks nothing else to webhooks in the cluster
+        context.num_tickets = 0  # it does not resume sessions: tickets would be work for nothing
+        return context

@@ -1,0 +1,129 @@
+"""Name everything that is wrong with an object: its schema, the schema's rules, then the policy's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from webhook import patch
+from webhook.catalog import KnownKind
+from webhook.cel.errors import CelError
+from webhook.cel.program import Budget
+from webhook.decision import Cause, Warn
+from webhook.policy import Action, PolicyFault, Profile, Scope, ValidationRule
+from webhook.policy.path import MISSING, Path, field_path
+from webhook.schema import OMIT, FieldError
+
+__all__ = ["Findings", "validate_rules", "validate_schema"]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found so far. ``notices`` are warnings that would be causes but for ratcheting: they go first."""
+
+    causes: list[Cause] = field(default_factory=list)
+    notices: list[Warn] = field(default_factory=list)
+    warnings: list[Warn] = field(default_factory=list)
+
+
+def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget) -> Findings:
+    """Findings of the CRD: what the API server itself says, in its words."""
+    found = Findings()
+    errors = known.schema.validate(obj, old)
+    rule_errors, rule_warnings = known.schema.validate_rules(obj, old, budget)
+    for error in (*errors, *rule_errors):
+        found.causes.append(Cause(error.field, error.type, error.body()))
+    for error in rule_warnings:
+        found.notices.append(Warn(error.field, error.body()))
+    return found
+
+
+def validate_rules(
+    known: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope, profile: Profile, *, sound: bool
+) -> Findings:
+    """Findings of the policy.
+
+    ``sound`` says that the schema found nothing: then a rule that cannot be evaluated is a fault
+    of ours, else it is passed over, because the schema has named the reason already.
+
+    Raises:
+        PolicyFault: a rule could not be evaluated.
+    """
+    found = Findings()
+    for rule in known.policy.validations:
+        action = rule.action_under(profile)
+        for keys, node in rule.at.nodes(obj):
+            before = _stored(rule, node, old)
+            if rule.transition and before is MISSING:
+                continue
+            try:
+                if _holds(rule, scope, node, before):
+                    continue
+                text = _message(rule, scope, node, before)
+            except CelError as error:
+                if not sound:
+                    continue
+                raise PolicyFault(rule.code, rule.rule.source, error) from error
+            unchanged = old is not None and _unchanged(rule, node, before, obj, old)
+            _record(found, rule, action, keys, node, text, unchanged=unchanged)
+    return found
+
+
+def _holds(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> bool:
+    local = {"self": node} if before is MISSING else {"self": node, "oldSelf": before}
+    return scope.value(rule.when, **local) is False or scope.value(rule.rule, **local) is not False
+
+
+def _message(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> str:
+    if rule.message_expression is None:
+        return rule.message
+    local = {"self": node} if before is MISSING else {"self": node, "oldSelf": before}
+    return str(scope.value(rule.message_expression, **local))
+
+
+def _record(
+    found: Findings,
+    rule: ValidationRule,
+    action: Action,
+    keys: tuple[str | int, ...],
+    node: Any,
+    text: str,
+    *,
+    unchanged: bool,
+) -> None:
+    below = Path.parse(rule.field_path.removeprefix("."))
+    path = field_path((*keys, *below.keys))
+    if action is Action.WARN:
+        found.warnings.append(Warn(path, text, rule.code))
+    elif unchanged:
+        found.notices.append(Warn(path, f"{text} (not refused, because this update does not change it)", rule.code))
+    else:
+        value = below.get(node)
+        shown = OMIT if value is MISSING or isinstance(value, dict | list) else value
+        error = FieldError(rule.reason, path, text, shown)
+        found.causes.append(Cause(path, rule.reason, error.body(), rule.code))
+
+
+def _stored(rule: ValidationRule, node: Any, old: dict[str, Any] | None) -> Any:
+    """The stored node that corresponds to this one, or MISSING.
+
+    Items of a list have no identity of their own: an equal item anywhere in the stored list is
+    the same one.
+    """
+    if old is None:
+        return MISSING
+    if rule.at.single:
+        value = rule.at.get(old)
+        return MISSING if value is None else value
+    return next((stored for _, stored in rule.at.nodes(old) if stored == node), MISSING)
+
+
+def _unchanged(rule: ValidationRule, node: Any, before: Any, obj: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours)."""
+    if rule.local:
+        return before is not MISSING and not patch.diff(before, node)
+    return not patch.diff(_specification(old), _specification(obj))
+
+
+def _specification(obj: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
