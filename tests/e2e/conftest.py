@@ -1,0 +1,81 @@
+"""A real API server for the tests of this folder: ``make e2e``, or MODELGATE_E2E=1 with pytest.
+
+What this machine cannot run is skipped and says what to do about it; MODELGATE_E2E=require makes that a failure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.assets import Assets, assets
+from tests.e2e.crds import install_crds
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.machine import Unavailable
+from tests.e2e.plane import Plane
+
+WANTED = os.environ.get("MODELGATE_E2E", "")
+HERE = Path(__file__).parent
+CLUSTERS = pytest.StashKey[list[Plane]]()
+
+_names = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+            if not WANTED:
+                item.add_marker(pytest.mark.skip(reason="needs a real API server: make e2e"))
+
+
+def unavailable(reason: Unavailable) -> None:
+    """Skip what this machine cannot run, or fail where everything was required."""
+    (pytest.fail if WANTED == "require" else pytest.skip)(str(reason))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[CLUSTERS] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """A failed test keeps the logs of the clusters that run, and says where they are."""
+    report = yield
+    if report.failed:
+        for cluster in item.config.stash[CLUSTERS]:
+            report.sections.append(("cluster logs", f"kept in {cluster.keep_logs()}"))
+    return report
+
+
+@pytest.fixture(scope="session")
+def plane_assets() -> Assets:
+    try:
+        return assets("plane")
+    except Unavailable as reason:
+        unavailable(reason)
+        raise
+
+
+@pytest.fixture(scope="session")
+def plane(plane_assets: Assets, pytestconfig: pytest.Config) -> Iterator[Plane]:
+    """etcd, kube-apiserver and kube-controller-manager, with the CRDs of the checkout."""
+    with Plane(plane_assets) as started:
+        pytestconfig.stash[CLUSTERS].append(started)
+        install_crds(started.kubectl)
+        yield started
+    pytestconfig.stash[CLUSTERS].remove(started)
+
+
+@pytest.fixture
+def kubectl(plane: Plane) -> Iterator[Kubectl]:
+    """A kubectl in a namespace of the plane that is the test's own."""
+    name = f"test-{next(_names)}"
+    plane.kubectl("create", "namespace", name)
+    yield plane.kubectl.within(name)
+    plane.kubectl("delete", "namespace", name, "--wait=false")

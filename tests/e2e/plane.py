@@ -1,0 +1,171 @@
+"""A real control plane without nodes: etcd, kube-apiserver and kube-controller-manager, ready in about five seconds.
+
+Deployments become ReplicaSets and Pods, owners cascade, namespaces finish, tokens are made; no Pod ever runs.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.e2e.assets import Assets
+from tests.e2e.kubectl import Kubectl, Program
+from tests.e2e.processes import Processes, free_port
+
+TOKEN = "e2e-administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a control plane runs: an address with free ports, and the way in (a command prefix)."""
+
+    address: str = "127.0.0.1"
+    services: str = "10.0.0.0/24"
+    enter: tuple[str, ...] = ()
+    pods: bool = False
+    port: Callable[[], int] = field(default=free_port)
+
+
+class Plane:
+    """A control plane as a context manager; its folder goes when it ends, but for the logs after ``keep_logs``."""
+
+    def __init__(self, assets: Assets, folder: Path | None = None, place: Place | None = None) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="modelgate-plane-"))
+        self.kubeconfig = self.folder / "kubeconfig"
+        self._assets = assets
+        self._place = place or Place()
+        self.kubectl = Kubectl(assets("kubectl"), self.kubeconfig, self._place.enter)
+        self.helm = Program(assets("helm"), self.kubeconfig, self._place.enter)
+        self.processes = Processes(self.folder, self._place.enter, {"PATH": assets.search_path()})
+        self._keep = False
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.keep_logs()
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind:
+            self.keep_logs()
+        self.stop()
+
+    def keep_logs(self) -> Path:
+        """Let the folder outlive us; returns it, to be named in a failure."""
+        self._keep = True
+        return self.folder
+
+    def stop(self) -> None:
+        self.processes.stop()
+        discard(self.folder, keep=("*.log",) if self._keep else ())
+
+    def start(self) -> None:
+        etcd = self._start_etcd()
+        (self.folder / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
+        (self.folder / "sa.key").write_bytes(new_rsa_key())
+        port = self._place.port()
+        self._start_apiserver(etcd, port)
+        self.kubeconfig.write_text(kubeconfig(f"https://{self._place.address}:{port}", self._pki / "apiserver.crt"))
+        self.processes.wait_until(self._ready, "the API server to be ready")
+        self._start_controllers()
+
+    @property
+    def _pki(self) -> Path:
+        return self.folder / "pki"
+
+    def _ready(self) -> bool:
+        return self.kubectl.run("get", "--raw", "/readyz").code == 0
+
+    def _start_etcd(self) -> str:
+        clients, peers = (f"http://127.0.0.1:{self._place.port()}" for _ in range(2))
+        self.processes.start(
+            "etcd",
+            self._assets("etcd"),
+            f"--data-dir={self.folder / 'etcd'}",
+            f"--listen-client-urls={clients}",
+            f"--advertise-client-urls={clients}",
+            f"--listen-peer-urls={peers}",
+            "--unsafe-no-fsync",
+            "--log-level=warn",
+        )
+        return clients
+
+    def _start_apiserver(self, etcd: str, port: int) -> None:
+        place = self._place
+        # Without pods there is no controller-made token to mount, and an endpoint on loopback is refused by validation.
+        without_pods = ["--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none"]
+        self.processes.start(
+            "kube-apiserver",
+            self._assets("kube-apiserver"),
+            f"--etcd-servers={etcd}",
+            f"--bind-address={place.address}",
+            f"--advertise-address={place.address}",
+            f"--secure-port={port}",
+            f"--cert-dir={self._pki}",
+            f"--service-cluster-ip-range={place.services}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self.folder / 'sa.key'}",
+            f"--service-account-signing-key-file={self.folder / 'sa.key'}",
+            "--authorization-mode=RBAC",
+            f"--token-auth-file={self.folder / 'tokens.csv'}",
+            "--allow-privileged",
+            "--kubelet-preferred-address-types=InternalIP",
+            *(() if place.pods else without_pods),
+        )
+
+    def _start_controllers(self) -> None:
+        self.processes.start(
+            "kube-controller-manager",
+            self._assets("kube-controller-manager"),
+            f"--kubeconfig={self.kubeconfig}",
+            f"--bind-address={self._place.address}",
+            f"--secure-port={self._place.port()}",
+            f"--root-ca-file={self._pki / 'apiserver.crt'}",
+            f"--service-account-private-key-file={self.folder / 'sa.key'}",
+            "--use-service-account-credentials",
+            "--leader-elect=false",
+        )
+
+
+def kubeconfig(server: str, ca: Path) -> str:
+    """A kubeconfig of one administrator, as JSON."""
+    cluster = {"server": server, "certificate-authority": str(ca)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "e2e", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "admin"}}],
+        "current-context": "e2e",
+    }
+    return json.dumps(config)
+
+
+def new_rsa_key() -> bytes:
+    """A private key in PEM: what service-account tokens are signed with."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
+    return key.private_bytes(encoding, form, serialization.NoEncryption())
+
+
+def discard(folder: Path, keep: Sequence[str] = ()) -> None:
+    """Remove a folder, but for the files in it that match ``keep``."""
+    kept = {path for pattern in keep for path in folder.glob(pattern)}
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path not in kept:
+            path.unlink()
+    if not kept:
+        folder.rmdir()
