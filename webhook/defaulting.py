@@ -27,7 +27,7 @@ ScopeOf = Callable[[dict[str, Any]], Scope]
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """``object`` with every default; ``recorded`` what the policy filled in, for the stamp; ``defaults`` what changed."""
+    """``object`` with every default; ``recorded`` what the policy filled in; ``defaults`` every leaf that changed."""
 
     object: dict[str, Any]
     recorded: dict[str, Any]

@@ -1,1 +1,45 @@
 """The `modelgate` command: one module per subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from webhook.errors import ModelgateError
+
+__all__ = ["main"]
+
+COMMANDS: Final = {
+    "serve": ("webhook.cli.serve", "answer a cluster's admission calls"),
+    "check": ("webhook.cli.check", "say what the gate would say about manifests"),
+    "normalise": ("webhook.cli.normalise", "print manifests as the gate would store them"),
+    "certs": ("webhook.cli.certs", "issue certificates and publish the CA"),
+    "reconcile": ("reconciler.cli", "act on what has passed the gate"),
+}
+"""Command → its module, which is imported only when the command is run: no server pays for a client library."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0 for yes, 1 for no (something is refused), 2 for "could not tell"."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="modelgate", description="The gate that LLM-serving custom resources pass on their way into a cluster."
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    wanted = next((word for word in arguments if not word.startswith("-")), "")
+    for name, (module, summary) in COMMANDS.items():
+        if name == wanted:
+            importlib.import_module(module).add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary)
+    options = parser.parse_args(arguments)
+    try:
+        return int(importlib.import_module(COMMANDS[options.command][0]).run(options))
+    except ModelgateError as error:
+        print(f"modelgate {options.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

@@ -13,7 +13,7 @@ from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
 from webhook.decision import Decision
 from webhook.engine import Options
-from webhook.errors import DeadlineExceeded, ModelgateError, NotReady, RequestError, Unavailable
+from webhook.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
 from webhook.request import Request
 from webhook.serve.metrics import Metrics
 
@@ -37,11 +37,13 @@ class Gate:
     view: ClusterView = field(default_factory=MemoryView)
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
+    draining: bool = False
     clock: Callable[[], float] = time.monotonic
 
     def unready(self) -> list[str]:
         """Why the gate must not be asked yet; empty when it may."""
-        return [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
     def answer(self, call: Call, body: bytes, timeout: float | None) -> bytes:
         """The reply to one AdmissionReview.
@@ -73,7 +75,7 @@ class Gate:
 
     def _ready(self) -> Catalog:
         if self.catalog is None:
-            raise NotReady("; ".join(self.unready()))
+            raise NotReady("the catalog of kinds and rules is not loaded yet")
         return self.catalog
 
     def _decide(self, call: Call, request: Request, catalog: Catalog, options: Options) -> Decision:

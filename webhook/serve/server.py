@@ -42,12 +42,12 @@ RECURSION: Final = 20_000
 class Draining:
     """Tells every client to leave, once the server is to stop: the answer to each request closes its connection."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
-        self.active = False
+        self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self.active or scope["type"] != "http":
+        if not self._gate.draining or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
@@ -66,16 +66,16 @@ class _Server(uvicorn.Server):
     answered, and told to close, and comes back to another replica.
     """
 
-    def __init__(self, config: uvicorn.Config, draining: Draining, seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, gate: Gate, seconds: float) -> None:
         super().__init__(config)
-        self._draining = draining
+        self._gate = gate
         self._seconds = seconds
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if sig != signal.SIGTERM or self._draining.active or not self._seconds:
+        if sig != signal.SIGTERM or self._gate.draining or not self._seconds:
             super().handle_exit(sig, frame)
             return
-        self._draining.active = True
+        self._gate.draining = True
         log.info("draining for %gs", self._seconds)
         asyncio.get_running_loop().call_later(self._seconds, super().handle_exit, sig, frame)
 
@@ -92,9 +92,9 @@ def run(settings: Settings) -> int:
         gate.metrics.certificate.set(x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp())
 
     certificate = Certificate(settings.tls_dir, watch_expiry)
-    app = Draining(application(gate, [lambda: certificate.watched(settings.tls_poll_seconds), _settled]))
+    background = [lambda: certificate.watched(settings.tls_poll_seconds), _settled]
     config = uvicorn.Config(
-        app,
+        Draining(application(gate, background), gate),
         host=settings.host,
         port=settings.listen_port,
         ssl_context_factory=lambda _config, _default: certificate.context,
@@ -105,7 +105,7 @@ def run(settings: Settings) -> int:
         timeout_graceful_shutdown=LAST_REQUESTS,
     )
     log.info("catalog %s: %d kinds", gate.catalog.digest, len(gate.catalog.kinds))
-    server = _Server(config, app, settings.drain_seconds)
+    server = _Server(config, gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
 

@@ -28,7 +28,7 @@ class Settings(BaseModel):
     tls_dir: Path
     profile: Profile = Profile.STANDARD
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
-    """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy (seconds, in a cluster)."""
+    """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
     """How often the certificate files are looked at. A Secret's files change by a symlink that inotify loses track of."""
 

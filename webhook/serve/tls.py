@@ -40,7 +40,7 @@ class Certificate:
                 return False
             self._current = self._build()
         except (OSError, ssl.SSLError) as error:
-            log.error("the new certificate in %s is not used: %s", self._directory, error)  # noqa: TRY400 - no traceback
+            log.error("the new certificate in %s is not used: %s", self._directory, error)  # noqa: TRY400 - the text says it all
             return False
         log.info("serving a new certificate")
         return True
@@ -65,8 +65,7 @@ class Certificate:
         connection.context = self._current
 
     def _read(self) -> bytes:
-        """A digest of both files. They are read through the same resolved directory, because a mounted Secret is
-        swapped by moving one symlink."""
+        """A digest of both files, read through one resolved directory: a mounted Secret is swapped by one symlink."""
         folder = (self._directory / "tls.crt").resolve(strict=True).parent
         return hashlib.sha256((folder / "tls.crt").read_bytes() + b"\0" + (folder / "tls.key").read_bytes()).digest()
 

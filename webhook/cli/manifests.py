@@ -1,0 +1,119 @@
+"""What `check` and `normalise` share: files to requests, and each request through the engine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from webhook import catalog, documents, engine
+from webhook.catalog import Catalog
+from webhook.cluster import ClusterView, MemoryView
+from webhook.decision import Decision
+from webhook.documents import Document
+from webhook.engine import Options
+from webhook.errors import DocumentError, Problem
+from webhook.policy import Profile
+from webhook.request import GroupVersionKind, Request, group_version
+
+__all__ = ["Outcome", "add_arguments", "outcomes", "read_all", "review"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One document and what was decided of it; ``known`` is False for a kind the gate has no say in."""
+
+    document: Document
+    known: bool
+    mutation: Decision
+    validation: Decision
+
+    @property
+    def title(self) -> str:
+        value = self.document.value
+        metadata = value["metadata"]
+        name = metadata.get("name") or f"{metadata.get('generateName', '')}…"
+        namespace = metadata.get("namespace")
+        return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifests, or folders of them; - is stdin")
+    parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
+
+
+def outcomes(options: argparse.Namespace) -> list[Outcome]:
+    """Each document of the named files through the whole way: mutate, then validate, as on CREATE.
+
+    Raises:
+        DocumentError: a file that cannot be read, or holds something else than objects.
+    """
+    known = catalog.load()
+    found = read_all(options.files)
+    view = MemoryView(item.value for item in found)
+    settings = Options(profile=Profile(options.profile), strict_fields=True)
+    return [review(item, known, view, settings) for item in found]
+
+
+def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> Outcome:
+    """One document through the engine, as an object that is being created."""
+    value = document.value
+    gvk = GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
+    metadata = value["metadata"]
+    request = Request(
+        kind=gvk,
+        resource="",
+        operation="CREATE",
+        object=value,
+        name=metadata.get("name", ""),
+        namespace=metadata.get("namespace", ""),
+    )
+    mutation = engine.mutate(request, known, view, options)
+    validation = engine.validate(replace(request, object=mutation.object), known, view, options)
+    return Outcome(document, known.find(gvk) is not None, mutation, validation)
+
+
+def read_all(paths: Sequence[Path]) -> list[Document]:
+    """Every object in the files.
+
+    Raises:
+        DocumentError: with the problems of all files.
+    """
+    found: list[Document] = []
+    problems: list[Problem] = []
+    for path in _files(paths):
+        try:
+            text = documents.parse(sys.stdin.read(), "stdin") if str(path) == "-" else documents.read(path)
+            found += text
+            problems += [problem for document in text for problem in _headless(document)]
+        except DocumentError as error:
+            problems += error.problems
+    if problems:
+        raise DocumentError(problems)
+    return found
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(item for item in path.rglob("*") if item.suffix in {".yaml", ".yml", ".json"})
+        else:
+            yield path
+
+
+def _headless(document: Document) -> Iterator[Problem]:
+    """What keeps a document from being a Kubernetes object at all."""
+    where = f"{document.source}:{document.line}"
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.value.get(field), str):
+            yield Problem(where, field, "Required value: every object says what it is")
+    metadata: Any = document.value.get("metadata")
+    if not isinstance(metadata, dict):
+        yield Problem(where, "metadata", "Required value: an object with a name")
+    elif not all(isinstance(metadata.get(field, ""), str) for field in ("name", "namespace", "generateName")):
+        yield Problem(where, "metadata", "name, generateName and namespace must be strings")
+    elif not (metadata.get("name") or metadata.get("generateName")):
+        yield Problem(where, "metadata.name", "Required value: name or generateName is required")

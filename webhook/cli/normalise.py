@@ -1,0 +1,34 @@
+"""`modelgate normalise`: print manifests as the gate would store them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import yaml
+
+from webhook.cli import manifests
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "normalise",
+        help="print manifests as the gate would store them",
+        description="Print every object with all defaults filled in, as YAML; what is wrong with an object goes to "
+        "the error output, and makes the exit code 1.",
+    )
+    manifests.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    outcomes = manifests.outcomes(options)
+    yaml.safe_dump_all(
+        (outcome.mutation.object for outcome in outcomes), sys.stdout, sort_keys=False, allow_unicode=True
+    )
+    refused = [outcome for outcome in outcomes if not outcome.validation.allowed]
+    for outcome in refused:
+        for cause in outcome.validation.causes:
+            print(f"{outcome.document.source}:{outcome.document.line}: {outcome.title}: {cause}", file=sys.stderr)
+    return 1 if refused else 0
