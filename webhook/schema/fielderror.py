@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["OMIT", "FieldError", "quote"]
+from webhook.schema.gotext import go_json, quote, value_text
+
+__all__ = [
+    "OMIT",
+    "FieldError",
+    "duplicate",
+    "forbidden",
+    "invalid",
+    "not_supported",
+    "required",
+    "too_long",
+    "too_many",
+    "type_invalid",
+]
 
 OMIT: Any = type("OmitValue", (), {"__repr__": lambda _: "OMIT"})()
 """A bad value that the message does not show (apimachinery's ``omitValueType``)."""
@@ -14,7 +28,9 @@ _BODY = {
     "FieldValueRequired": "Required value",
     "FieldValueForbidden": "Forbidden",
     "FieldValueTooLong": "Too long",
+    "FieldValueTooShort": "Too short",
     "FieldValueTooMany": "Too many",
+    "FieldValueTooFew": "Too few",
     "FieldValueInvalid": "Invalid value",
     "FieldValueTypeInvalid": "Invalid value",
     "FieldValueNotSupported": "Unsupported value",
@@ -22,3 +38,72 @@ _BODY = {
     "FieldValueDuplicate": "Duplicate value",
     "InternalError": "Internal error",
 }
+_WITHOUT_VALUE = frozenset(
+    {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooShort", "InternalError"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field.
+
+    ``type`` is a metav1 CauseType ("FieldValueInvalid"), ``field`` the path in the API
+    server's spelling ("spec.files[0]"; "<nil>" for the root), ``bad_value`` the offending
+    JSON value, or :data:`OMIT`. ``str(error)`` is Go's ``Error()``.
+    """
+
+    type: str
+    field: str
+    detail: str = ""
+    bad_value: Any = ""
+
+    def body(self) -> str:
+        """``ErrorBody()``: the message without the field."""
+        text = _BODY[self.type]
+        if self.type not in _WITHOUT_VALUE and self.bad_value is not OMIT:
+            text = f"{text}: {_shown(self.bad_value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body()}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    return value_text(value) if isinstance(value, int | float) else go_json(value)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, detail)
+
+
+def invalid(field: str, bad_value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, detail, bad_value)
+
+
+def type_invalid(field: str, bad_value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, detail, bad_value)
+
+
+def duplicate(field: str, bad_value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, "", bad_value)
+
+
+def not_supported(field: str, bad_value: Any, supported: Iterable[str]) -> FieldError:
+    names = ", ".join(map(quote, supported))
+    return FieldError("FieldValueNotSupported", field, f"supported values: {names}" if names else "", bad_value)
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    detail = f"may not be more than {limit} byte{'' if limit == 1 else 's'}"
+    return FieldError("FieldValueTooLong", field, detail, "<value omitted>")
+
+
+def too_many(field: str, actual: int, limit: int) -> FieldError:
+    detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
+    return FieldError("FieldValueTooMany", field, detail, actual)

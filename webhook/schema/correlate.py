@@ -1,0 +1,112 @@
+"""Old and new value side by side: what ratcheting and transition rules mean by "unchanged"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.schema.gotext import quote
+from webhook.schema.node import MISSING, Node
+
+__all__ = ["Correlated", "deep_equal"]
+
+
+def deep_equal(left: Any, right: Any) -> bool:
+    """Go's ``reflect.DeepEqual``: 1, 1.0 and true are three values."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return len(left) == len(right) and all(
+            key in right and deep_equal(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(deep_equal, left, right))
+    return bool(left == right)
+
+
+class Correlated:
+    """A value with the old value it stands for (cel/common ``CorrelatedObject``).
+
+    Properties and map entries correlate by key, items of map lists by their key fields;
+    items of atomic and set lists do not correlate at all.
+    """
+
+    __slots__ = ("_children", "_equal", "_old_items", "node", "old", "value")
+
+    def __init__(self, value: Any, old: Any, node: Node) -> None:
+        self.value = value
+        self.old = old
+        self.node = node
+        self._children: dict[str | int, Correlated] = {}
+        self._equal: bool | None = None
+        self._old_items: dict[Any, dict[str, Any]] | None = None
+
+    def key(self, name: str) -> Correlated | None:
+        found = self._children.get(name)
+        if found is None and isinstance(self.value, dict) and isinstance(self.old, dict):
+            value, old, node = self.value.get(name, MISSING), self.old.get(name, MISSING), self.node.child(name)
+            if value is MISSING or old is MISSING or node is None:
+                return None
+            found = self._children[name] = Correlated(value, old, node)
+        return found
+
+    def index(self, position: int) -> Correlated | None:
+        found = self._children.get(position)
+        if found is None and isinstance(self.value, list) and self.node.items is not None:
+            old = self._old_item(position)
+            if old is None:
+                return None
+            found = self._children[position] = Correlated(self.value[position], old, self.node.items)
+        return found
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing changed, map lists being compared without regard to order."""
+        if self._equal is None:
+            self._equal = self._compare()
+        return self._equal
+
+    def _compare(self) -> bool:
+        value, old = self.value, self.old
+        if isinstance(value, dict) and isinstance(old, dict):
+            return len(value) == len(old) and all(_same(self.key(name)) for name in value)
+        if isinstance(value, list) and isinstance(old, list) and self.node.list_type == "map":
+            return len(value) == len(old) and all(_same(self.index(position)) for position in range(len(value)))
+        return deep_equal(old, value)
+
+    def _old_item(self, position: int) -> dict[str, Any] | None:
+        node, item = self.node, self.value[position]
+        if node.list_type != "map" or node.type != "array" or not node.list_keys or not isinstance(self.old, list):
+            return None
+        if self._old_items is None:
+            self._old_items = {}
+            for old in self.old:
+                key = item_key(node, old)
+                if key is not None:
+                    self._old_items.setdefault(key, old)
+        key = item_key(node, item)
+        return None if key is None else self._old_items.get(key)
+
+
+def _same(child: Correlated | None) -> bool:
+    return child is not None and child.unchanged
+
+
+def item_key(node: Node, item: Any) -> Any:
+    """What identifies an item of a map list, or None where a key is absent or no scalar."""
+    if not isinstance(item, dict):
+        return None
+    values = [item.get(key, MISSING) for key in node.list_keys]
+    if any(value is MISSING or value is None or isinstance(value, list | dict) for value in values):
+        return None
+    if len(values) == 1:
+        return type(values[0]), values[0]
+    return tuple(map(_composite, values))
+
+
+def _composite(value: Any) -> str:
+    """One part of a composite key as cel/common writes it: ``%f`` cuts floats to six digits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    return f"{value:f}" if isinstance(value, float) else f"{value:d}"

@@ -1,0 +1,102 @@
+"""Defaulting: fill in what a schema says where a value is absent, without touching the caller's object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webhook.schema.node import MISSING, Node
+
+__all__ = ["compile_default", "copy_json"]
+
+
+def copy_json(value: Any) -> Any:
+    """A deep copy of a JSON value; scalars are shared."""
+    if type(value) is dict:
+        return {key: copy_json(item) for key, item in value.items()}
+    if type(value) is list:
+        return [copy_json(item) for item in value]
+    return value
+
+
+def compile_default(node: Node) -> Callable[[Any], Any] | None:
+    """A function that defaults one value, or None where the schema has no defaults.
+
+    It returns its argument itself when there is nothing to fill in, else a copy that shares
+    all unchanged parts. An explicit null counts as absent unless the field is nullable
+    (apiextensions ``defaulting.Default``).
+    """
+    own = tuple(
+        (name, child.default, child.nullable) for name, child in node.properties.items() if child.default is not MISSING
+    )
+    compiled = ((name, compile_default(child)) for name, child in node.properties.items())
+    below = {name: function for name, function in compiled if function is not None}
+    entries = _element(node.additional)
+    items = _element(node.items)
+    if not own and not below and entries is None and items is None:
+        return None
+
+    def fill(value: Any) -> Any:
+        if type(value) is dict:
+            filled = _fill_own(value, own)
+            filled = _fill_below(value, filled, below)
+            return filled if entries is None else _fill_entries(value, filled, node.properties, entries)
+        if type(value) is list and items is not None:
+            new = list(map(items, value))
+            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+        return value
+
+    return fill
+
+
+def _element(node: Node | None) -> Callable[[Any], Any] | None:
+    """How one list item or map entry is defaulted: a null one becomes the default first."""
+    if node is None:
+        return None
+    below = compile_default(node)
+    default = node.default
+    if default is MISSING or node.nullable:
+        return below
+
+    def fill(value: Any) -> Any:
+        value = copy_json(default) if value is None else value
+        return value if below is None else below(value)
+
+    return fill
+
+
+def _fill_own(value: dict[str, Any], own: tuple[tuple[str, Any, bool], ...]) -> dict[str, Any]:
+    filled = value
+    for name, default, nullable in own:
+        if name not in value or (value[name] is None and not nullable):
+            if filled is value:
+                filled = dict(value)
+            filled[name] = copy_json(default)
+    return filled
+
+
+def _fill_below(
+    value: dict[str, Any], filled: dict[str, Any], below: Mapping[str, Callable[[Any], Any]]
+) -> dict[str, Any]:
+    for name, fill in below.items():
+        if name in filled:
+            old = filled[name]
+            new = fill(old)
+            if new is not old:
+                if filled is value:
+                    filled = dict(value)
+                filled[name] = new
+    return filled
+
+
+def _fill_entries(
+    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, Node], fill: Callable[[Any], Any]
+) -> dict[str, Any]:
+    for name, old in list(filled.items()):
+        if name not in properties:
+            new = fill(old)
+            if new is not old:
+                if filled is value:
+                    filled = dict(value)
+                filled[name] = new
+    return filled

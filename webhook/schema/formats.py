@@ -1,0 +1,187 @@
+"""The string formats of CRD schemas, as kube-openapi's ``strfmt`` checks them: quirks included.
+
+Each check takes a string and answers whether the API server accepts it. Where Go and RFC
+differ (a URI of ``*``, ``2 days`` as a duration), Go wins.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import re2
+
+from webhook.schema.mailaddress import is_address
+from webhook.schema.netformats import is_cidr, is_ipv4, is_ipv6, is_mac
+from webhook.schema.uri import is_request_uri
+
+__all__ = ["FORMATS", "known", "recognised"]
+
+_SINCE_1_34 = frozenset({"k8sshortname", "k8slongname"})
+_NUMERIC = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+def recognised(name: str, types: tuple[str, ...], version: tuple[int, int]) -> str:
+    """``name`` if the API server checks it on a value of these types, else ""."""
+    kind = types[0] if len(types) == 1 else ""
+    if kind in ("", "string"):
+        return name if known(name, version) else ""
+    return name if name in _NUMERIC.get(kind, ()) else ""
+
+
+def known(name: str, version: tuple[int, int]) -> bool:
+    """Whether a string format exists at this Kubernetes minor; dashes do not count."""
+    plain = name.replace("-", "")
+    return plain in FORMATS and (version >= (1, 34) or plain not in _SINCE_1_34)
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    search = re2.compile(pattern).search
+    return lambda text: search(text) is not None
+
+
+_UUID = r"(?i)^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}-?{variant}-?[0-9a-f]{{12}}$"
+_HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
+_CHANNEL = r"\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
+_SHORT_NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_HOST_RUNE = r"[a-zA-Z0-9\p{S}\p{L}]"
+_HOST_RUNES = r"[a-zA-Z0-9-\p{S}\p{L}]"
+_HOSTNAME = (
+    rf"^({_HOST_RUNE}((-?{_HOST_RUNE}{{0,62}})?)"
+    rf"|({_HOST_RUNE}(({_HOST_RUNES}{{0,61}}{_HOST_RUNE})?)(\.)){{1,}}([a-zA-Z\p{{L}}]){{2,63}})$"
+)
+_CREDIT_CARD = (
+    r"^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}"
+    r"|(222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"
+    r"|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}"
+    r"|(?:2131|1800|35\d{3})\d{11}|6[27][0-9]{14})$"
+)
+_BASE64 = r"^(?:[A-Za-z0-9+\/]{4})*(?:[A-Za-z0-9+\/]{2}==|[A-Za-z0-9+\/]{3}=|[A-Za-z0-9+\/]{4})$"
+
+_is_hostname = _matches(_HOSTNAME)
+_is_credit_card = _matches(_CREDIT_CARD)
+_is_isbn10 = _matches("^(?:[0-9]{9}X|[0-9]{10})$")
+_is_isbn13 = _matches("^(?:[0-9]{13})$")
+_is_ssn = _matches(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$")
+_is_short_name = _matches(f"^{_SHORT_NAME}$")
+_is_long_name = _matches(rf"^{_SHORT_NAME}(\.{_SHORT_NAME})*$")
+_is_clock = re2.compile(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$").search
+_GO_SPACES = re.compile(r"[ \t\n\f\r]+|-+")
+
+
+def _hostname(text: str) -> bool:
+    size = len(text.encode())
+    return _is_hostname(text) and size <= 255 and all(len(part.encode()) <= 63 for part in text.split("."))
+
+
+def _isbn10(text: str) -> bool:
+    digits = _GO_SPACES.sub("", text)
+    if not _is_isbn10(digits):
+        return False
+    values = [10 if c == "X" else int(c) for c in digits]
+    return sum(i * value for i, value in enumerate(values, 1)) % 11 == 0
+
+
+def _isbn13(text: str) -> bool:
+    digits = _GO_SPACES.sub("", text)
+    if not _is_isbn13(digits):
+        return False
+    total = sum(int(c) * (3 if i % 2 else 1) for i, c in enumerate(digits[:12]))
+    return int(digits[12]) == (10 - total % 10) % 10
+
+
+def _credit_card(text: str) -> bool:
+    digits = _GO_SPACES.sub("", text)
+    if not _is_credit_card(digits):
+        return False
+    doubled = (2 * int(c) for c in digits[-2::-2])
+    return (sum(d - 9 if d > 9 else d for d in doubled) + sum(int(c) for c in digits[::-2])) % 10 == 0
+
+
+def _ssn(text: str) -> bool:
+    return len(text) == 11 and _is_ssn(text)
+
+
+def _date(text: str) -> bool:
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return False
+    year = int(text[:4])
+    try:  # Go knows a leap year 0, Python does not
+        dt.date(year or 2000, int(text[5:7]), int(text[8:]))
+    except ValueError:
+        return False
+    return True
+
+
+def _datetime(text: str) -> bool:
+    parts = text.lower().split("t")
+    if len(text.encode()) < 4 or len(parts) < 2 or not _date(parts[0]):
+        return False
+    clock = _is_clock(parts[1])
+    return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
+
+
+_GO_DURATION = re.compile(r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
+_SCALA_PART = re2.compile(r"((\d+)\s*([A-Za-zµ]+))")
+_EXACT_UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
+_UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
+_NANOSECONDS = {"ns": 1, "us": 10**3, "\u00b5s": 10**3, "\u03bcs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
+_NANOSECONDS["h"] = 3600 * 10**9
+
+
+def _duration(text: str) -> bool:
+    """Go's ``1h30m``, else anything that holds a number with a unit, such as ``2 days``."""
+    if _GO_DURATION.fullmatch(text) and _fits(text):
+        return True
+    found = False
+    for match in _SCALA_PART.finditer(text):
+        if int(match[2]) > 2**63 - 1:
+            return False
+        unit = match[3].lower()
+        found = found or unit in _EXACT_UNITS or unit.startswith(_UNIT_STARTS)
+    return found
+
+
+def _fits(text: str) -> bool:
+    """Whether a Go duration stays within 64 bits of nanoseconds."""
+    parts = re.findall(r"(\d*)\.?(\d*)([a-z\u00b5\u03bc]+)", text, re.ASCII)
+    total = sum(int(f"{whole}{part}" or 0) * _NANOSECONDS[unit] // 10 ** len(part) for whole, part, unit in parts)
+    limit: int = 2**63 - 1 + text.startswith("-")
+    return total <= limit
+
+
+def _bson(text: str) -> bool:
+    return re.fullmatch("[0-9a-fA-F]{24}", text) is not None
+
+
+FORMATS: Mapping[str, Callable[[str], Any]] = {
+    "bsonobjectid": _bson,
+    "uri": is_request_uri,
+    "email": is_address,
+    "hostname": _hostname,
+    "ipv4": is_ipv4,
+    "ipv6": is_ipv6,
+    "cidr": is_cidr,
+    "mac": is_mac,
+    "uuid": _matches(_UUID.format(version=_HEX4, variant=_HEX4)),
+    "uuid3": _matches(_UUID.format(version="3[0-9a-f]{3}", variant=_HEX4)),
+    "uuid4": _matches(_UUID.format(version="4[0-9a-f]{3}", variant=_VARIANT)),
+    "uuid5": _matches(_UUID.format(version="5[0-9a-f]{3}", variant=_VARIANT)),
+    "isbn": lambda text: _isbn10(text) or _isbn13(text),
+    "isbn10": _isbn10,
+    "isbn13": _isbn13,
+    "creditcard": _credit_card,
+    "ssn": _ssn,
+    "hexcolor": _matches("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
+    "rgbcolor": _matches(rf"^rgb\({_CHANNEL},{_CHANNEL},{_CHANNEL}\)$"),
+    "byte": _matches(_BASE64),
+    "password": lambda _: True,
+    "date": _date,
+    "duration": _duration,
+    "datetime": _datetime,
+    "k8sshortname": lambda text: len(text) <= 63 and _is_short_name(text),
+    "k8slongname": lambda text: len(text) <= 253 and _is_long_name(text),
+}
+"""By normalised name (without dashes): ``date-time`` and ``datetime`` are one."""

@@ -1,0 +1,81 @@
+"""How Go prints JSON values: ``strconv.Quote``, ``%v`` and ``encoding/json``, which give error texts their looks."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+__all__ = ["float_text", "go_json", "quote", "value_text"]
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+_JSON_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def quote(text: str) -> str:
+    """``text`` as ``strconv.Quote`` writes it: printable characters stay, the rest is escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text and (text.isascii() or not _odd_spaces(text)):
+        return f'"{text}"'
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _odd_spaces(text: str) -> bool:
+    return any(c.isspace() and c != " " for c in text)
+
+
+def _quoted(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char == " " or (char.isprintable() and not char.isspace()):
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def float_text(value: float, *, low: float = 1e-4) -> str:
+    """``%v`` of a float64: the shortest digits, with an exponent below ``low`` and from 1e21 on."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    number = Decimal(repr(value))
+    if value and not low <= abs(value) < 1e21:
+        mantissa, _, exponent = format(number.normalize(), "e").partition("e")
+        return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def go_json(value: Any) -> str:
+    """``json.Marshal``: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, floats in Go's notation."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False).translate(_JSON_HTML)
+        case bool() | None | int():
+            return json.dumps(value)
+        case float():
+            return _json_float(value)
+        case list():
+            return "[" + ",".join(map(go_json, value)) + "]"
+        case dict():
+            return "{" + ",".join(f"{go_json(k)}:{go_json(value[k])}" for k in sorted(value)) + "}"
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _json_float(value: float) -> str:
+    text = float_text(value, low=1e-6)
+    # encoding/json writes e-9 where %v writes e-09.
+    return text[:-2] + text[-1] if text[-4:-1] == "e-0" else text
+
+
+def value_text(value: Any) -> str:
+    """``%v`` of a scalar JSON value."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return float_text(value)
+    return str(value)

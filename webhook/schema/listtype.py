@@ -1,0 +1,67 @@
+"""Lists of x-kubernetes-list-type set and map: no item twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.schema.fielderror import FieldError, duplicate, invalid
+from webhook.schema.gotext import go_json
+from webhook.schema.node import Node
+
+__all__ = ["validate_lists"]
+
+
+def validate_lists(node: Node, value: Any, path: str = "") -> list[FieldError]:
+    """One Duplicate error per repeated item, at the index of its second appearance.
+
+    The root must be an object (``ValidateListSetsAndMaps``); path "" is the root.
+    """
+    return _object(node, value, path) if isinstance(value, dict) else []
+
+
+def _object(node: Node, value: dict[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key, item in value.items():
+        child = node.properties.get(key)
+        if node.additional is not None:
+            errors += _value(node.additional, item, f"{path}[{key}]" if path else f"[{key}]")
+        if child is not None:
+            errors += _value(child, item, f"{path}.{key}" if path else key)
+    return errors
+
+
+def _value(node: Node, value: Any, path: str) -> list[FieldError]:
+    if isinstance(value, dict):
+        return _object(node, value, path)
+    if not isinstance(value, list):
+        return []
+    errors: list[FieldError] = []
+    if node.list_type == "set":
+        errors += [duplicate(f"{path}[{i}]", value[i]) for i in repeated(value)]
+    elif node.list_type == "map":
+        errors += _map_errors(node, value, path)
+    if node.items is not None:
+        for i, item in enumerate(value):
+            if isinstance(item, dict | list):
+                errors += _value(node.items, item, f"{path}[{i}]")
+    return errors
+
+
+def _map_errors(node: Node, value: list[Any], path: str) -> list[FieldError]:
+    for i, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            return [invalid(f"{path}[{i}]", item, "must be an object for an array of list-type map")]
+    keys = [{key: item[key] for key in node.list_keys if key in item} if item else {} for item in value]
+    return [duplicate(f"{path}[{i}]", keys[i]) for i in repeated(keys)]
+
+
+def repeated(values: list[Any]) -> list[int]:
+    """Where a value appears for the second time; 1, 1.0 and true differ, the order of keys does not count."""
+    times: dict[Any, int] = {}
+    found = []
+    for i, value in enumerate(values):
+        key = (type(value), go_json(value) if isinstance(value, dict | list) else value)
+        times[key] = times.get(key, 0) + 1
+        if times[key] == 2:
+            found.append(i)
+    return found

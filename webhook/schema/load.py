@@ -1,0 +1,73 @@
+"""CustomResourceDefinitions (apiextensions.k8s.io/v1) as compiled schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.schema.fielderror import FieldError
+from webhook.schema.structural import Structural
+
+__all__ = ["CRD", "SchemaError", "Version", "load_crd"]
+
+
+class SchemaError(ValueError):
+    """A CRD that the API server would refuse; ``errors`` holds all it would say."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        super().__init__("\n".join(map(str, errors)))
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kind. ``status`` tells whether /status is a subresource."""
+
+    name: str
+    served: bool
+    storage: bool
+    schema: Structural
+    status: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CRD:
+    """A kind. ``scope`` is "Namespaced" or "Cluster", ``versions`` are by name, in the CRD's order."""
+
+    group: str
+    kind: str
+    list_kind: str
+    plural: str
+    singular: str
+    short_names: tuple[str, ...]
+    scope: str
+    versions: Mapping[str, Version]
+
+
+def load_crd(document: dict[str, Any]) -> CRD:
+    """Compile a CRD. Raises :class:`SchemaError` where the API server would refuse to create it."""
+    spec = document["spec"]
+    names = spec["names"]
+    kind = names["kind"]
+    return CRD(
+        group=spec["group"],
+        kind=kind,
+        list_kind=names.get("listKind") or f"{kind}List",
+        plural=names["plural"],
+        singular=names.get("singular") or kind.lower(),
+        short_names=tuple(names.get("shortNames") or ()),
+        scope=spec["scope"],
+        versions={version["name"]: _version(version) for version in spec["versions"]},
+    )
+
+
+def _version(raw: Mapping[str, Any]) -> Version:
+    schema = (raw.get("schema") or {}).get("openAPIV3Schema") or {}
+    return Version(
+        name=raw["name"],
+        served=bool(raw.get("served")),
+        storage=bool(raw.get("storage")),
+        schema=Structural(schema),
+        status="status" in (raw.get("subresources") or {}),
+    )

@@ -1,0 +1,68 @@
+"""IP addresses, CIDRs and MAC addresses as Go's ``net`` reads them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+__all__ = ["is_cidr", "is_ipv4", "is_ipv6", "is_mac"]
+
+_OCTETS = re.compile(r"0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})", re.ASCII)
+_MAC = (
+    r"[0-9a-f]{2}(:[0-9a-f]{2}){5}((:[0-9a-f]{2}){2}|(:[0-9a-f]{2}){14})?",
+    r"[0-9a-f]{2}(-[0-9a-f]{2}){5}((-[0-9a-f]{2}){2}|(-[0-9a-f]{2}){14})?",
+    r"[0-9a-f]{4}(\.[0-9a-f]{4}){2}((\.[0-9a-f]{4})|(\.[0-9a-f]{4}){7})?",
+)
+_is_mac = re.compile("|".join(f"(?:{form})" for form in _MAC), re.IGNORECASE | re.ASCII).fullmatch
+
+
+def is_ipv4(text: str) -> bool:
+    """kube-openapi's ipv4: anything that parses and has a dot, so ``::ffff:1.2.3.4`` too."""
+    return "." in text and _parses(text, sloppy=True)
+
+
+def is_ipv6(text: str) -> bool:
+    return ":" in text and _parses(text, sloppy=False)
+
+
+def is_cidr(text: str) -> bool:
+    """``ParseCIDRSloppy``: leading zeros in octets are decimal."""
+    address, slash, size = text.partition("/")
+    limit = 32 if ":" not in address else 128
+    return bool(slash) and _parses(address, sloppy=True) and _small(size) and int(size) <= limit
+
+
+def is_mac(text: str) -> bool:
+    return _is_mac(text) is not None
+
+
+def _parses(text: str, *, sloppy: bool) -> bool:
+    if ":" in text:
+        return _is_v6(text, sloppy=sloppy)
+    return _is_v4(text, sloppy=sloppy)
+
+
+def _is_v4(text: str, *, sloppy: bool) -> bool:
+    octets = _OCTETS.fullmatch(text)
+    if octets is None or any(int(octet) > 255 for octet in octets.groups()):
+        return False
+    return sloppy or ".".join(octets.groups()) == text
+
+
+def _is_v6(text: str, *, sloppy: bool) -> bool:
+    if "%" in text:
+        return False
+    head, colon, tail = text.rpartition(":")
+    if "." in tail:
+        if not _is_v4(tail, sloppy=sloppy):
+            return False
+        text = f"{head}{colon}0:0"
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _small(size: str) -> bool:
+    return size.isascii() and size.isdigit() and int(size) < 0xFFFFFF

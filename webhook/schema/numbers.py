@@ -1,0 +1,138 @@
+"""Numbers as Go sees them: int64 and float64, conversions and the bounds of numeric keywords."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from webhook.schema.correlate import deep_equal
+from webhook.schema.gotext import value_text
+from webhook.schema.node import Node
+from webhook.schema.result import Result, Violation
+
+__all__ = ["INT64", "check_number", "convertible", "is_float_integer", "kind_of", "to_int64"]
+
+INT64 = range(-(2**63), 2**63)
+_INT32 = range(-(2**31), 2**31)
+_SAFE = float(2**53 - 1)
+_KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", int: "integer", float: "number"}
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value that is not null; an integer beyond 64 bits is a float in Go."""
+    kind = _KINDS[type(value)]
+    return "number" if kind == "integer" and value not in INT64 else kind
+
+
+def is_float_integer(value: float) -> bool:
+    """``IsFloat64AJSONInteger`` of swag: whole up to a relative error of 1e-9, and exact in a float64."""
+    value = float(value)
+    if not abs(value) <= _SAFE:  # NaN too
+        return False
+    nearest = float(math.floor(abs(value) + 0.5))
+    return abs(value) == nearest or (nearest != 0 and abs(abs(value) - nearest) < 1e-9 * nearest)
+
+
+def to_int64(value: float) -> int:
+    """Go's conversion on amd64: towards zero, out of range gives the smallest integer."""
+    if not math.isfinite(value) or int(value) not in INT64:
+        return INT64.start
+    return int(value)
+
+
+def convertible(value: Any, allowed: Any) -> bool:
+    """Whether ``value``, converted to the Go type of ``allowed``, equals it. Null never does."""
+    if value is None or allowed is None:
+        return False
+    kind, wanted = kind_of(value), kind_of(allowed)
+    if kind == wanted:
+        return deep_equal(value, allowed)
+    match kind, wanted:
+        case "integer", "number":
+            return bool(float(value) == float(allowed))
+        case "number", "integer":
+            return bool(to_int64(value) == allowed)
+        case "integer", "string":
+            return bool(_rune(value) == allowed)
+    return False
+
+
+def _rune(code: int) -> str:
+    """Go's ``string(i)``: one character, the replacement character for what is none."""
+    valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
+    return chr(code) if valid else "\ufffd"
+
+
+def check_number(node: Node, value: float, path: str, result: Result) -> None:
+    """``numberValidator``: range of the format, multipleOf, minimum, maximum."""
+    if kind_of(value) == "number":
+        value = float(value)
+    _check_range(node, value, "Checked", path, result)
+    if node.multiple_of is not None:
+        in_range = _check_range(node, node.multiple_of, "MultipleOf", path, result)
+        _check_multiple(value, node.multiple_of, path, result, native=in_range)
+    if node.minimum is not None:
+        in_range = _check_range(node, node.minimum, "Minimum boundary", path, result)
+        _check_minimum(node, value, node.minimum, path, result, native=in_range)
+    if node.maximum is not None:
+        in_range = _check_range(node, node.maximum, "Maximum boundary", path, result)
+        _check_maximum(node, value, node.maximum, path, result, native=in_range)
+
+
+def _check_range(node: Node, value: float, what: str, path: str, result: Result) -> bool:
+    """``IsValueValidAgainstRange``; a bound of the schema is checked like a value."""
+    kind = node.types[0] if len(node.types) == 1 else ""
+    form = node.format if kind in ("integer", "number") else ""
+    if kind == "integer":
+        whole = isinstance(value, int) or value == math.floor(value)
+        fits = whole and int(value) in (_INT32 if form == "int32" else INT64)
+    else:
+        fits = form != "float" or _fits_float32(value)
+    if not fits:
+        suffix = f"with format {form}" if form else "(default format)"
+        result.add(Violation("plain", "", f"{what} value must be of type {kind} {suffix} in {path}", None))
+    return fits
+
+
+def _fits_float32(value: float) -> bool:
+    try:
+        return math.isfinite(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return False
+
+
+def _check_multiple(value: float, factor: float, path: str, result: Result, *, native: bool) -> None:
+    if native and isinstance(value, int):
+        factor = to_int64(factor)
+        wrong = factor > 0 and value % factor != 0
+    else:
+        value = float(value)
+        ratio = 1 / factor * value if 0 < factor < 1 else value / factor if factor > 0 else 0.0
+        wrong = factor > 0 and not is_float_integer(ratio)
+    if factor <= 0:
+        text = f"factor MultipleOf declared for {path} must be positive: {value_text(factor)}"
+        result.add(Violation("", path, text, factor))
+    elif wrong:
+        result.add(Violation("", path, f"{path} in body should be a multiple of {value_text(factor)}", value))
+
+
+def _check_minimum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+    value, bound = _same_kind(value, bound, native=native)
+    if value < bound or (node.exclusive_minimum and value == bound):
+        word = "greater than" if node.exclusive_minimum else "greater than or equal to"
+        result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
+
+
+def _check_maximum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+    value, bound = _same_kind(value, bound, native=native)
+    if value > bound or (node.exclusive_maximum and value == bound):
+        word = "less than" if node.exclusive_maximum else "less than or equal to"
+        result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
+
+
+def _same_kind(value: float, bound: float, *, native: bool) -> tuple[float, float]:
+    """Both as int64 (the bound loses its fraction) or both as float64."""
+    if native and isinstance(value, int):
+        return value, to_int64(bound)
+    return float(value), bound

@@ -1,0 +1,142 @@
+"""apiVersion, kind and metadata of embedded resources: coerced when decoded, checked when validated."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from webhook.schema.fielderror import FieldError, invalid, required
+from webhook.schema.metadata import MetadataError, decode_metadata, decode_metadata_leniently
+from webhook.schema.node import MISSING, Node
+
+__all__ = ["CoerceError", "coerce", "has_embedded", "validate_embedded"]
+
+
+class CoerceError(ValueError):
+    """Type information or metadata of the wrong type; ``error`` says which."""
+
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def has_embedded(node: Node) -> bool:
+    """Whether any resource is embedded at or below this node."""
+    below = [node.additional, node.items, *node.properties.values()]
+    return node.embedded or any(has_embedded(child) for child in below if child is not None)
+
+
+def coerce(
+    node: Node | None, value: Any, *, path: str = "", is_root: bool = False, drop_invalid: bool = False
+) -> tuple[Any, list[str]]:
+    """``value`` with the metadata of embedded resources as ObjectMeta stores it, and the paths dropped.
+
+    ``drop_invalid`` leaves out what does not fit instead of raising :class:`CoerceError`.
+    """
+    unknown: list[str] = []
+    coerced = _Coercer(drop_invalid, unknown).coerce(node, value, path, is_root)
+    return coerced, sorted(unknown)
+
+
+class _Coercer:
+    def __init__(self, drop_invalid: bool, unknown: list[str]) -> None:
+        self.drop_invalid = drop_invalid
+        self.unknown = unknown
+
+    def coerce(self, node: Node | None, value: Any, path: str, embedded: bool = False) -> Any:
+        if isinstance(value, list) and node is not None and node.items is not None:
+            new = [self.coerce(node.items, item, f"{path}[{i}]") for i, item in enumerate(value)]
+            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+        if not isinstance(value, dict) or (node is None and not embedded):
+            return value
+        changed: dict[str, Any] = {}
+        for key, item in value.items():
+            new = self._meta(key, item, path) if embedded or (node and node.embedded) else item
+            if node is not None and new is not MISSING:
+                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
+                new = self.coerce(node.child(key), new, child_path)
+            if new is not item:
+                changed[key] = new
+        if not changed:
+            return value
+        merged = {key: changed.get(key, item) for key, item in value.items()}
+        return {key: item for key, item in merged.items() if item is not MISSING}
+
+    def _meta(self, key: str, value: Any, path: str) -> Any:
+        if key in ("apiVersion", "kind") and not isinstance(value, str):
+            if self.drop_invalid:
+                return MISSING
+            raise CoerceError(invalid(_child(path, key), value, "must be a string"))
+        return self._metadata(value, _child(path, key)) if key == "metadata" else value
+
+    def _metadata(self, value: Any, path: str) -> Any:
+        try:
+            decoded, unknown = decode_metadata(value)
+        except MetadataError as error:
+            if not self.drop_invalid:
+                raise CoerceError(invalid(path, value, str(error))) from error
+            lenient, unknown = decode_metadata_leniently(value)
+            if lenient is None:
+                return value
+            decoded = lenient
+        self.unknown += [f"{path}.{name}" for name in unknown]
+        return value if decoded == value else decoded
+
+
+def _child(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def validate_embedded(node: Node | None, value: Any, *, path: str = "", is_root: bool = False) -> list[FieldError]:
+    """The errors of every embedded resource's apiVersion, kind and metadata."""
+    errors: list[FieldError] = []
+    if isinstance(value, list) and node is not None and node.items is not None:
+        for i, item in enumerate(value):
+            if isinstance(item, dict | list):
+                errors += validate_embedded(node.items, item, path=f"{path}[{i}]")
+    if not isinstance(value, dict):
+        return errors
+    if is_root or (node is not None and node.embedded):
+        errors += _resource_errors(value, path)
+    if node is not None:
+        for key, item in value.items():
+            child = node.child(key)
+            if child is not None and isinstance(item, dict | list):
+                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
+                errors += validate_embedded(child, item, path=child_path)
+    return errors
+
+
+def _resource_errors(value: dict[str, Any], path: str) -> list[FieldError]:
+    errors = [required(_child(path, key)) for key in ("apiVersion", "kind") if key not in value]
+    for key, check in (("apiVersion", _version_problem), ("kind", _kind_problem)):
+        if key in value:
+            problem = _text_problem(value[key]) or check(value[key])
+            errors += [invalid(_child(path, key), value[key], problem)] if problem else []
+    return errors
+
+
+def _text_problem(value: Any) -> str:
+    if not isinstance(value, str):
+        return "must be a string"
+    return "" if value else "must not be empty"
+
+
+def _version_problem(text: str) -> str:
+    return f"unexpected GroupVersion string: {text}" if text.count("/") > 1 else ""
+
+
+_DNS_1035 = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+def _kind_problem(text: str) -> str:
+    problems = []
+    if len(text.encode()) > 63:
+        problems.append("must be no more than 63 bytes")
+    if not _DNS_1035.fullmatch(text.lower()):
+        problems.append(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+            "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+            "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+        )
+    return f"may have mixed case, but should otherwise match: {','.join(problems)}" if problems else ""

@@ -1,0 +1,113 @@
+"""Pruning: drop the fields a schema does not know, and the nulls it does not allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.schema.node import MISSING, Node
+
+__all__ = ["drop_nulls", "prune"]
+
+_META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def prune(node: Node | None, value: Any, *, is_root: bool) -> tuple[Any, list[str]]:
+    """``value`` without unknown fields, and their paths, sorted (``spec.files[0].nmae``).
+
+    The value itself comes back, by identity, when all is known. ``is_root`` keeps apiVersion,
+    kind and metadata, as in an embedded resource.
+    """
+    paths: list[str] = []
+    pruned = _prune(node, value, "", paths, embedded=is_root)
+    return pruned, sorted(paths)
+
+
+def _prune(node: Node | None, value: Any, path: str, paths: list[str], *, embedded: bool = False) -> Any:
+    if type(value) is dict:
+        if node is None:
+            paths += [_join(path, key) for key in value]
+            return {} if value else value
+        return _prune_object(node, value, path, paths, embedded=embedded or node.embedded)
+    if type(value) is list:
+        if node is not None and node.preserve:
+            return _prune_preserved(node, value, path, paths)
+        return _each(value, lambda i, item: _prune(node and node.items, item, f"{path}[{i}]", paths))
+    return value
+
+
+def _prune_object(node: Node, value: dict[str, Any], path: str, paths: list[str], *, embedded: bool) -> Any:
+    changed: dict[str, Any] = {}
+    for key, item in value.items():
+        if embedded and key in _META_FIELDS:
+            continue
+        child = node.properties.get(key)
+        if child is not None or node.additional_known:
+            if type(item) is dict or type(item) is list:
+                new = _prune(child or node.additional, item, _join(path, key), paths)
+                if new is not item:
+                    changed[key] = new
+        elif not node.preserve:
+            if path or key not in _META_FIELDS:
+                paths.append(_join(path, key))
+            changed[key] = MISSING
+    return _replaced(value, changed) if changed else value
+
+
+def _prune_preserved(node: Node | None, value: Any, path: str, paths: list[str]) -> Any:
+    """Inside preserve-unknown-fields lists keep their items' unknown fields, at any depth of lists."""
+    if node is None:
+        return value
+    if type(value) is list:
+        return _each(value, lambda i, item: _prune_preserved(node.items, item, f"{path}[{i}]", paths))
+    if type(value) is dict:
+        return _prune_kept(node, value, path, paths)
+    return value
+
+
+def _prune_kept(node: Node, value: dict[str, Any], path: str, paths: list[str]) -> Any:
+    changed: dict[str, Any] = {}
+    for key, item in value.items():
+        if node.embedded and key in _META_FIELDS:
+            continue
+        child = node.properties.get(key)
+        if child is not None or node.additional_known:
+            new = _prune(child or node.additional, item, _join(path, key), paths)
+            if new is not item:
+                changed[key] = new
+    return _replaced(value, changed) if changed else value
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _each(value: list[Any], function: Any) -> list[Any]:
+    new = [function(i, item) for i, item in enumerate(value)]
+    return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+
+
+def _replaced(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    merged = {key: changed.get(key, item) for key, item in value.items()}
+    return {key: item for key, item in merged.items() if item is not MISSING}
+
+
+def drop_nulls(node: Node | None, value: Any) -> Any:
+    """``value`` without nulls of fields that are neither nullable nor defaulted.
+
+    Nulls inside lists stay: validation refuses them (``PruneNonNullableNullsWithoutDefaults``).
+    """
+    if node is None:
+        return value
+    if type(value) is list:
+        return _each(value, lambda _, item: drop_nulls(node.items, item)) if node.items is not None else value
+    if type(value) is not dict:
+        return value
+    changed: dict[str, Any] = {}
+    for key, item in value.items():
+        child = node.child(key)
+        if child is None:
+            continue
+        new = MISSING if item is None and not child.nullable and child.default is MISSING else drop_nulls(child, item)
+        if new is not item:
+            changed[key] = new
+    return _replaced(value, changed) if changed else value

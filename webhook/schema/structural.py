@@ -1,0 +1,78 @@
+"""One compiled schema: decode and validate the objects of one version of one kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.schema.default import compile_default
+from webhook.schema.fielderror import FieldError
+from webhook.schema.listtype import validate_lists
+from webhook.schema.node import MISSING, Node, build
+from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
+from webhook.schema.prune import drop_nulls, prune
+from webhook.schema.validate import validate
+
+__all__ = ["Structural"]
+
+
+class Structural:
+    """A structural schema, compiled: immutable and safe to share between threads.
+
+    No method changes its argument; what needs no change comes back by identity.
+    """
+
+    __slots__ = ("_embedded", "_fill", "raw", "root")
+
+    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
+        """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats count."""
+        self.raw = raw
+        self.root: Node = build(raw, version=version)
+        self._fill = compile_default(self.root)
+        self._embedded = has_embedded(self.root)
+
+    def default(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object with the schema's defaults filled in."""
+        if self._fill is None:
+            return obj
+        filled: dict[str, Any] = self._fill(obj)
+        return filled
+
+    def prune(self, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The object without unknown fields, and their paths."""
+        return prune(self.root, obj, is_root=True)
+
+    def unknown(self, obj: dict[str, Any]) -> list[str]:
+        """The paths of the fields the schema does not know."""
+        return prune(self.root, obj, is_root=True)[1]
+
+    def drop_nulls(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object without nulls of fields that are neither nullable nor defaulted."""
+        dropped: dict[str, Any] = drop_nulls(self.root, obj)
+        return dropped
+
+    def decode(self, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """What the API server makes of a request's object, and the paths it drops.
+
+        Default, prune, drop nulls, coerce embedded metadata, in this order. The object's own
+        metadata has been decoded by the API server already and stays as it is. Raises
+        :class:`webhook.schema.objectmeta.CoerceError`.
+        """
+        decoded, unknown = self.prune(self.default(obj))
+        decoded = self.drop_nulls(decoded)
+        if self._embedded:
+            decoded, paths = coerce(self.root, decoded)
+            unknown += paths
+        return decoded, unknown
+
+    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
+        """Every error of the OpenAPI schema, embedded resources and list types; [] if there is none.
+
+        With ``old`` (an update) errors of what did not change are left out, and errors of list
+        types if the old object had any. Rules (x-kubernetes-validations) are separate.
+        """
+        errors = validate(self.root, obj, old=MISSING if old is None else old)
+        if self._embedded:
+            errors += validate_embedded(self.root, obj)
+        if old is None or not validate_lists(self.root, old):
+            errors += validate_lists(self.root, obj)
+        return errors

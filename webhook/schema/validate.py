@@ -1,0 +1,284 @@
+"""OpenAPI validation of a value against a node, with kube-openapi's verdicts and wording.
+
+This walker finds every error and is only run on values that :mod:`webhook.schema.clean`
+did not pass at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import re2
+
+from webhook.schema.correlate import Correlated, deep_equal
+from webhook.schema.fielderror import (
+    FieldError,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+    type_invalid,
+)
+from webhook.schema.formats import FORMATS
+from webhook.schema.gotext import go_json, quote
+from webhook.schema.node import MISSING, Node, regex
+from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
+from webhook.schema.result import Result, Violation
+
+__all__ = ["check", "field_errors", "validate"]
+
+
+def validate(node: Node, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
+    """All OpenAPI errors of ``value``; with ``old`` those of unchanged parts are left out (ratcheting).
+
+    ``path`` is the field the value stands in ("" for an object's root).
+    """
+    correlated = None if old is MISSING else Correlated(value, old, node)
+    result = check(node, value, "", correlated)
+    return field_errors(result, path)
+
+
+def check(node: Node, value: Any, path: str, correlated: Correlated | None = None) -> Result:
+    """``SchemaValidator.Validate``: the result with its match count, which picks the best failure of anyOf."""
+    result = _check(node, value, path, correlated)
+    if result.errors and correlated is not None and correlated.unchanged:
+        return Result(match_count=result.match_count)
+    return result
+
+
+def _check(node: Node, value: Any, path: str, correlated: Correlated | None) -> Result:
+    result = Result()
+    if value is None:
+        result.merge(_null(node, path))
+        _check_enum(node, value, path, result)
+        return result
+    kind = kind_of(value)
+    if node.types or node.format:
+        result.merge(_type(node, kind, value, path))
+        result.match_count += 1
+    result.merge(_junctors(node, value, path))
+    result.match_count += 1
+    if kind == "string":
+        _check_string(node, value, path, result)
+    elif kind in ("integer", "number"):
+        check_number(node, value, path, result)
+        result.match_count += 2
+    elif kind == "array":
+        _check_array(node, value, path, correlated, result)
+        result.match_count += 2
+    result.match_count += 1
+    _check_enum(node, value, path, result)
+    if kind == "object":
+        _check_object(node, value, path, correlated, result)
+        result.match_count += 1
+    result.match_count += 1
+    return result
+
+
+def _null(node: Node, path: str) -> Result:
+    if node.types and not node.nullable:
+        return Result.of(_wrong_type(path, ",".join(node.types), "null"))
+    return Result(match_count=1)
+
+
+def _wrong_type(path: str, wanted: str, found: str) -> Violation:
+    return Violation("type", path, f"{path} in body must be of type {wanted}: {quote(found)}", found)
+
+
+def _type(node: Node, kind: str, value: Any, path: str) -> Result:
+    types = node.types
+    textual = kind in ("string", "array")
+    fits = (
+        kind in types
+        or (kind == "number" and "integer" in types and is_float_integer(value))
+        or (kind == "integer" and "number" in types)
+    )
+    if node.format:
+        own = {"integer": "int64", "number": "float64"}.get(kind, "")
+        if not textual and not fits and own != node.format:
+            return Result.of(_wrong_type(path, node.format, own))
+        if textual and "number" not in types and "integer" not in types:
+            return Result(match_count=1)  # the format check is to find the rest
+    if not fits:
+        return Result.of(_wrong_type(path, ",".join(types), kind))
+    return Result(match_count=1)
+
+
+def _check_string(node: Node, value: str, path: str, result: Result) -> None:
+    result.match_count += 1
+    violation = _string_violation(node, value, path)
+    if violation is not None:
+        result.add(violation)
+    if node.format:
+        accepts = FORMATS.get(node.format.replace("-", ""))
+        if accepts is not None:
+            result.match_count += 1
+            if not accepts(value):
+                result.add(_wrong_type(path, node.format, value))
+
+
+def _string_violation(node: Node, value: str, path: str) -> Violation | None:
+    if node.max_length is not None and len(value) > node.max_length:
+        text = f"{path} in body should be at most {node.max_length} chars long"
+        return Violation("too long", path, text, value, node.max_length)
+    if node.min_length is not None and len(value) < node.min_length:
+        return Violation("", path, f"{path} in body should be at least {node.min_length} chars long", value)
+    if node.pattern:
+        return _pattern_violation(node.pattern, value, path)
+    return None
+
+
+def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
+    try:
+        if regex(pattern).search(value) is not None:
+            return None
+        text = pattern
+    except re2.error as error:
+        text = f"{pattern}, but pattern is invalid: {error}"
+    return Violation("", path, f"{path} in body should match '{text}'", value)
+
+
+def _check_array(node: Node, value: list[Any], path: str, correlated: Correlated | None, result: Result) -> None:
+    if node.items is not None:
+        for i, item in enumerate(value):
+            child = None if correlated is None else correlated.index(i)
+            result.merge(check(node.items, item, f"{path}[{i}]", child))
+    size = len(value)
+    if node.min_items is not None and size < node.min_items:
+        result.add(Violation("", path, f"{path} in body should have at least {node.min_items} items", size))
+    if node.max_items is not None and size > node.max_items:
+        text = f"{path} in body should have at most {node.max_items} items"
+        result.add(Violation("too many", path, text, size, node.max_items))
+    if node.unique_items and any(deep_equal(a, b) for i, a in enumerate(value) for b in value[:i]):
+        result.add(Violation("", path, f"{path} in body shouldn't contain duplicates", None))
+
+
+def _check_enum(node: Node, value: Any, path: str, result: Result) -> None:
+    if node.enum and not any(convertible(value, allowed) for allowed in node.enum):
+        shown = " ".join(a if isinstance(a, str) else go_json(a) for a in node.enum)
+        text = f"{path} in body should be one of [{shown}]"
+        result.add(Violation("enum", path, text, value, node.enum))
+
+
+def _check_object(node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result) -> None:
+    size = len(value)
+    if node.min_properties is not None and size < node.min_properties:
+        result.add(Violation("", path, f"{path} in body should have at least {node.min_properties} properties", size))
+    if node.max_properties is not None and size > node.max_properties:
+        text = f"{path} in body should have at most {node.max_properties} properties"
+        result.add(Violation("too many", path, text, size, node.max_properties))
+    _check_additional(node, value, path, correlated, result)
+    prefix = f"{path}." if path else ""
+    for key, item in value.items():
+        child = node.properties.get(key)
+        if child is not None:
+            result.merge(check(child, item, prefix + key, _correlated_key(correlated, path, key)))
+    for key in node.required:
+        if key not in value:
+            result.add(Violation("required", f"{path}.{key}", f"{path}.{key} in body is required", None))
+
+
+def _check_additional(
+    node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result
+) -> None:
+    if node.additional is None and node.additional_allowed:
+        return
+    for key, item in value.items():
+        if key in node.properties:
+            continue
+        if node.additional is not None:
+            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_key(correlated, path, key)))
+        else:
+            result.add(Violation("", path, f"{path}.{key} in body is a forbidden property", key))
+
+
+def _correlated_key(correlated: Correlated | None, path: str, key: str) -> Correlated | None:
+    if correlated is None or (not path and key in ("kind", "apiVersion")):
+        return None
+    return correlated.key(key)
+
+
+def _junctors(node: Node, value: Any, path: str) -> Result:
+    """anyOf, oneOf, allOf and not. They see nothing of the old value: inside them nothing ratchets."""
+    result = Result(match_count=1)
+    if node.any_of:
+        _check_any_of(node.any_of, value, path, result)
+    if node.one_of:
+        _check_one_of(node.one_of, value, path, result)
+    if node.all_of:
+        _check_all_of(node.all_of, value, path, result)
+    if node.not_ is not None and not check(node.not_, value, path).errors:
+        result.add(_plain(f"{quote(path)} must not validate the schema (not)"))
+    return result
+
+
+def _plain(message: str) -> Violation:
+    """An error that is no ``Validation`` in Go: it carries no field."""
+    return Violation("plain", "", message, None)
+
+
+def _check_any_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+    best: Result | None = None
+    for branch in branches:
+        outcome = check(branch, value, path)
+        if not outcome.errors:
+            result.merge(outcome)
+            return
+        if best is None or outcome.match_count > best.match_count:
+            best = outcome
+    result.add(_plain(f"{quote(path)} must validate at least one schema (anyOf)"))
+    if best is not None:
+        result.merge(best)
+
+
+def _check_one_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+    outcomes = [check(branch, value, path) for branch in branches]
+    valid = [outcome for outcome in outcomes if not outcome.errors]
+    if len(valid) == 1:
+        result.merge(valid[0])
+        return
+    found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+    result.add(_plain(f"{quote(path)} must validate one and only one schema (oneOf). {found}"))
+    if not valid:
+        result.merge(max(outcomes, key=lambda outcome: outcome.match_count))
+
+
+def _check_all_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+    failed = 0
+    for branch in branches:
+        outcome = check(branch, value, path)
+        failed += bool(outcome.errors)
+        result.merge(outcome)
+    if failed:
+        suffix = ". None validated" if failed == len(branches) else ""
+        result.add(_plain(f"{quote(path)} must validate all the schemas (allOf){suffix}"))
+
+
+def field_errors(result: Result, path: str) -> list[FieldError]:
+    """``kubeOpenAPIResultToFieldErrors``: violations as field errors below ``path``."""
+    return [_field_error(violation, path) for violation in result.errors.values()]
+
+
+def _field_error(violation: Violation, path: str) -> FieldError:
+    name = violation.name.removeprefix(".") if violation.name != "." else ""
+    field = (f"{path}.{name}" if path else name) if name else path or "<nil>"
+    value = "" if violation.value is None else violation.value
+    match violation.kind:
+        case "required":
+            return required(field)
+        case "enum":
+            return not_supported(field, violation.value, (_enum_text(v) for v in violation.limit))
+        case "too long":
+            return too_long(field, violation.limit)
+        case "too many":
+            return too_many(field, violation.value, violation.limit)
+        case "type":
+            return type_invalid(field, value, violation.message)
+        case "plain":
+            return invalid(path or "<nil>", "", violation.message)
+    return invalid(field, value, violation.message)
+
+
+def _enum_text(value: Any) -> str:
+    return value if isinstance(value, str) else go_json(value)
