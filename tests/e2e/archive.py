@@ -1,0 +1,41 @@
+"""A docker-archive of one file, written by hand: the image of the sandbox that holds a pod's namespaces."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import tarfile
+from pathlib import Path
+
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def one_file_image(program: Path, tag: str) -> bytes:
+    """An image whose only file, and entry point, is a static program."""
+    layer = tarball({program.name: (program.read_bytes(), 0o755)})
+    config = {
+        "architecture": MACHINES[platform.machine()],
+        "os": "linux",
+        "config": {"Entrypoint": [f"/{program.name}"], "User": "65535:65535"},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+    }
+    manifest = [{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]
+    files = {
+        "config.json": json.dumps(config).encode(),
+        "layer.tar": layer,
+        "manifest.json": json.dumps(manifest).encode(),
+    }
+    return tarball({name: (content, 0o644) for name, content in files.items()})
+
+
+def tarball(files: dict[str, tuple[bytes, int]]) -> bytes:
+    """A tar of contents and modes by name."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, (content, mode) in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), mode
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
