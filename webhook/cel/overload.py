@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from webhook.cel.costs import Cost, call_cost
+from webhook.cel.errors import CelError
 from webhook.cel.types import Type
+from webhook.cel.values import type_name, type_of_value
 
-__all__ = ["Cost", "Overload"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-Cost = Callable[[tuple[Any, ...], Any], int]
-"""The run-time cost of a call, from its arguments and its result, in the API server's units."""
+__all__ = ["Cost", "Overload", "dispatcher", "free", "member", "no_overload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Overload:
     which has no receiver). ``id`` is cel-go's or Kubernetes' overload id. ``args`` holds the
     receiver first when ``member``. ``impl`` takes native values and returns one, or raises
     ``CelError``; it checks its arguments, because a ``dyn`` argument may hold anything.
+    ``raw`` is the same without those checks, for calls whose argument types are proven.
     ``cost`` None means 1. A non-``strict`` overload is also called with errors as arguments.
     """
 
@@ -33,3 +36,74 @@ class Overload:
     impl: Callable[..., Any]
     cost: Cost | None = None
     strict: bool = True
+    raw: Callable[..., Any] | None = None
+
+    def accepts(self, values: Sequence[Any]) -> bool:
+        """Whether values may be its arguments at run time, where type arguments are known of first elements only."""
+        return len(values) == len(self.args) and all(map(_assignable, self.args, values))
+
+
+def free(function: str, id: str, args: Sequence[Type], result: Type, impl: Callable[..., Any]) -> Overload:  # noqa: A002
+    """An overload called as ``function(args…)``; ``impl`` may trust the types of its arguments."""
+    return _overload(function, id, tuple(args), result, impl, is_member=False)
+
+
+def member(function: str, id: str, args: Sequence[Type], result: Type, impl: Callable[..., Any]) -> Overload:  # noqa: A002
+    """An overload called as ``args[0].function(args[1:]…)``; ``impl`` may trust the types of its arguments."""
+    return _overload(function, id, tuple(args), result, impl, is_member=True)
+
+
+def _overload(
+    function: str, overload_id: str, args: tuple[Type, ...], result: Type, raw: Callable[..., Any], *, is_member: bool
+) -> Overload:
+    impl = _guarded(function, args, raw)
+    return Overload(function, overload_id, args, result, is_member, impl, call_cost(function, overload_id), raw=raw)
+
+
+def _guarded(function: str, args: tuple[Type, ...], raw: Callable[..., Any]) -> Callable[..., Any]:
+    if all(of.kind in ("dyn", "param") for of in args):
+        return raw
+
+    def guarded(*values: Any) -> Any:
+        if all(map(_assignable, args, values)):
+            return raw(*values)
+        raise no_overload(function, values)
+
+    return guarded
+
+
+def _assignable(of: Type, value: Any) -> bool:
+    if of.kind in ("dyn", "param", "any"):
+        return True
+    if type_name(of) != type_name(type_of_value(value)):
+        return False
+    if of.kind == "list":
+        return not value or _assignable(of.params[0], value[0])
+    if of.kind == "map" and value:
+        key, item = next(iter(value.items()))
+        return _assignable(of.params[0], key) and _assignable(of.params[1], item)
+    return True
+
+
+def no_overload(function: str, values: Sequence[Any]) -> CelError:
+    """The error of a call that no signature of its function allows."""
+    signature = ", ".join(type_name(type_of_value(value)) for value in values)
+    return CelError(f"no such overload: {function}({signature})")
+
+
+def dispatcher(overloads: Sequence[Overload]) -> Callable[..., Any]:
+    """What a call runs whose overload the checker could not decide: the first that accepts the values.
+
+    ``overloads`` are all those of the function, in the order of their declaration.
+    """
+    first = overloads[0]
+    if all(overload.impl is first.impl for overload in overloads):
+        return first.impl
+
+    def dispatch(*values: Any) -> Any:
+        for overload in overloads:
+            if overload.accepts(values):
+                return (overload.raw or overload.impl)(*values)
+        raise no_overload(first.function, values)
+
+    return dispatch

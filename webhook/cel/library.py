@@ -1,0 +1,74 @@
+"""Which functions an expression may call: the libraries of Kubernetes, by its minor version.
+
+The table is that of ``apiserver/pkg/cel/environment/base.go``. An expression that is being
+written may use what the compatibility version has; one that is already stored may use all.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from webhook.cel.regex import REGEX
+from webhook.cel.standard import STANDARD, TYPE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from webhook.cel.overload import Overload
+    from webhook.cel.types import Type
+
+__all__ = ["LATEST", "Library", "constants", "features", "overloads"]
+
+Version = tuple[int, int]
+
+LATEST: Final = (1, 37)
+"""The newest minor version whose libraries are here."""
+
+
+class Library(NamedTuple):
+    """One row of the table: what comes with a version, and the version that takes it away again."""
+
+    name: str
+    since: Version
+    overloads: tuple[Overload, ...] = ()
+    types: Mapping[str, Type] = MappingProxyType({})
+    until: Version | None = None
+
+
+LIBRARIES: Final[tuple[Library, ...]] = (
+    Library("standard", (1, 0), STANDARD, TYPE_NAMES),
+    Library("regex", (1, 0), REGEX),
+)
+
+
+@lru_cache
+def _libraries(version: Version, *, stored: bool) -> tuple[Library, ...]:
+    at = max(version, LATEST) if stored else version
+    return tuple(each for each in LIBRARIES if each.since <= at and (each.until is None or at < each.until))
+
+
+@lru_cache
+def overloads(version: Version, *, stored: bool = True) -> Mapping[str, tuple[Overload, ...]]:
+    """By function name, every overload in the order of declaration."""
+    found: dict[str, tuple[Overload, ...]] = {}
+    for library in _libraries(version, stored=stored):
+        for overload in library.overloads:
+            found[overload.function] = (*found.get(overload.function, ()), overload)
+    return MappingProxyType(found)
+
+
+@lru_cache
+def constants(version: Version, *, stored: bool = True) -> Mapping[str, Type]:
+    """By name, what the type names of the language and of its libraries denote (``int``, ``net.IP``)."""
+    found: dict[str, Type] = {}
+    for library in _libraries(version, stored=stored):
+        found.update(library.types)
+    return MappingProxyType(found)
+
+
+@lru_cache
+def features(version: Version, *, stored: bool = True) -> frozenset[str]:
+    """The names of the libraries; the checker asks for those that are more than functions."""
+    return frozenset(library.name for library in _libraries(version, stored=stored))
