@@ -1,0 +1,79 @@
+"""The few REST calls that certificates need, as JSON: no models, no watch, no retries."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from certs.errors import ApiError
+
+__all__ = ["Api"]
+
+# Longer than an API server needs when it is well, and within the patience of whoever waits for a pod to start.
+_TIMEOUT_SECONDS = 10
+
+
+class Api:
+    """A connection to the API server: that of the pod it runs in, else that of the kubeconfig.
+
+    The ``kubernetes`` client is imported here and nowhere else, when the first connection is made: its import takes
+    longer than a server of ours needs to start.
+    """
+
+    def __init__(self) -> None:
+        from kubernetes import client, config  # noqa: PLC0415  (see above)
+
+        try:
+            if "KUBERNETES_SERVICE_HOST" in os.environ:
+                config.load_incluster_config()  # type: ignore[no-untyped-call]
+            else:
+                config.load_kube_config()  # type: ignore[no-untyped-call]
+        except config.ConfigException as error:
+            raise ApiError(0, f"no way to reach a cluster: {error}") from error
+        self._client = client.ApiClient()
+
+    def get(self, path: str) -> dict[str, Any]:
+        return self._call("GET", path)
+
+    def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._call("POST", path, body)
+
+    def apply(self, path: str, body: dict[str, Any], manager: str) -> dict[str, Any]:
+        """Server-side apply; forced, as Kubernetes advises controllers: what we apply has no other rightful owner."""
+        query = [("fieldManager", manager), ("force", "true")]
+        return self._call("PATCH", path, body, query=query, media="application/apply-patch+yaml")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        query: list[tuple[str, str]] | None = None,
+        media: str = "application/json",
+    ) -> dict[str, Any]:
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415  (comes with the client)
+
+        headers = {"Accept": "application/json", "Content-Type": media}
+        request = self._client.param_serialize(
+            method, path, query_params=query, header_params=headers, body=body, auth_settings=["BearerToken"]
+        )
+        try:
+            response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
+            content = response.read()  # type: ignore[no-untyped-call]
+        except HTTPError as error:
+            raise ApiError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+        return _answer(f"{method} {path}", response.status, content)
+
+
+def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ApiError(status, f"{call}: HTTP {status}, and not a JSON object")
+    if not 200 <= status < 300:
+        raise ApiError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
+    return answer

@@ -1,0 +1,40 @@
+"""A certificate with its key and the authorities that vouch for it: the content of a ``kubernetes.io/tls`` Secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from certs.errors import AuthorityError
+
+__all__ = ["CA_CRT", "TLS_CRT", "TLS_KEY", "Credentials"]
+
+TLS_CRT = "tls.crt"
+TLS_KEY = "tls.key"
+CA_CRT = "ca.crt"
+
+# Ours are under 1 KiB each and a bundle holds two; a whole public root store is 200 KiB. What is larger than this
+# is not ours, and would be copied into every webhook configuration.
+_LARGEST = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Three PEM texts: ``tls.crt``, ``tls.key`` and, in ``ca.crt``, whom a client has to trust."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)  # a traceback or a log line must not hold it
+    authorities: bytes
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Credentials:
+        """Take the three files by their names; raises AuthorityError naming the one that is missing or too large."""
+        for name in (TLS_CRT, TLS_KEY, CA_CRT):
+            if not files.get(name):
+                raise AuthorityError(f"{name} is missing or empty")
+            if len(files[name]) > _LARGEST:
+                raise AuthorityError(f"{name} has {len(files[name])} bytes; at most {_LARGEST} are read")
+        return cls(files[TLS_CRT], files[TLS_KEY], files[CA_CRT])
+
+    def files(self) -> dict[str, bytes]:
+        return {TLS_CRT: self.certificate, TLS_KEY: self.key, CA_CRT: self.authorities}

@@ -1,0 +1,111 @@
+"""The CA bundle in the webhook configurations: written by server-side apply, and read back.
+
+The configurations are the chart's; ours is one field of each webhook, ``clientConfig.caBundle``. What we apply is the
+least that the API server takes: the webhook's name, which is the key of the list, and the field. It then merges and
+validates the whole, so that neither the chart's fields nor ours ever undo the other's, whoever writes last.
+
+Two things follow from the merge. A configuration that does not exist is not made by applying to it: it would lack all
+that is required, and is refused. And a webhook can leave the chart only together with its configuration: what we
+applied to it would stay behind alone, and the API server would refuse the chart's next version for it. So names of
+webhooks are for ever.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal, get_args
+
+from certs.api import Api
+from certs.errors import ApiError, PublishError
+
+__all__ = ["FIELD_MANAGER", "Configuration", "publish"]
+
+FIELD_MANAGER = "modelgate-certs"
+
+_GROUP_VERSION = "admissionregistration.k8s.io/v1"
+_Type = Literal["mutating", "validating"]
+# The chart writes its configurations a moment after the pods; slower than this, and the pod had better say so.
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A MutatingWebhookConfiguration (``mutating/NAME``) or ValidatingWebhookConfiguration (``validating/NAME``)."""
+
+    type: _Type
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> Configuration:
+        """Raises ValueError for any other form."""
+        kind, _, name = text.partition("/")
+        for known in get_args(_Type):
+            if kind == known and name:
+                return cls(known, name)
+        raise ValueError(f"{text!r} is neither mutating/NAME nor validating/NAME")
+
+    def __str__(self) -> str:
+        return f"{self.type}/{self.name}"
+
+    @property
+    def kind(self) -> str:
+        return f"{self.type.capitalize()}WebhookConfiguration"
+
+    @property
+    def path(self) -> str:
+        return f"/apis/{_GROUP_VERSION}/{self.type}webhookconfigurations/{self.name}"
+
+    def applied(self, names: list[str], bundle: bytes) -> dict[str, Any]:
+        """All that we say about it."""
+        client = {"caBundle": base64.b64encode(bundle).decode()}
+        webhooks = [{"name": name, "clientConfig": client} for name in names]
+        return {
+            "apiVersion": _GROUP_VERSION,
+            "kind": self.kind,
+            "metadata": {"name": self.name},
+            "webhooks": webhooks,
+        }
+
+
+def publish(bundle: bytes, configuration: Configuration, api: Api, *, patience: float = _PATIENCE_SECONDS) -> bool:
+    """Let every webhook of the configuration trust ``bundle`` (PEM); False when it did already.
+
+    Waits up to ``patience`` seconds for the configuration to appear. Returns only when a fresh read shows the bundle
+    in every webhook; raises PublishError where it does not, and ApiError where the API server refuses.
+    """
+    live = _await(configuration, api, time.monotonic() + patience)
+    if _carry(live, bundle):
+        return False
+    api.apply(configuration.path, configuration.applied(list(live), bundle), FIELD_MANAGER)
+    if not _carry(_await(configuration, api, time.monotonic() + patience), bundle):
+        raise PublishError(
+            f"{configuration}: its caBundle was overwritten as soon as it was written; who else sets it?"
+        )
+    return True
+
+
+def _await(configuration: Configuration, api: Api, give_up: float) -> dict[str, bytes]:
+    while not (live := _read(configuration, api)):
+        if time.monotonic() >= give_up:
+            raise PublishError(f"{configuration}: there is no {configuration.kind} of that name with a webhook in it")
+        time.sleep(_PAUSE_SECONDS)
+    return live
+
+
+def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
+    """The webhooks by name, each with the bundle it has now (b"" for none); {} where there is no configuration."""
+    try:
+        webhooks = api.get(configuration.path).get("webhooks") or []
+    except ApiError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return {}
+        raise
+    return {webhook["name"]: base64.b64decode(webhook["clientConfig"].get("caBundle") or "") for webhook in webhooks}
+
+
+def _carry(live: dict[str, bytes], bundle: bytes) -> bool:
+    return all(found == bundle for found in live.values())

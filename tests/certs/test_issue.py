@@ -1,0 +1,78 @@
+import pytest
+from cryptography import x509
+
+from certs.authority import LEAF_LIFETIME, Authority
+from certs.credentials import Credentials
+from certs.errors import StoreError
+from certs.issue import RENEWED_BEFORE, issue
+from certs.names import LOCAL, Names
+from tests.certs.material import HOUR, NOW, SERVICE, ca
+
+
+def files_of(directory):
+    return {name: (directory / name).read_bytes() for name in ("tls.crt", "tls.key", "ca.crt")}
+
+
+def test_a_leaf_is_issued_once_and_kept(tmp_path):
+    authority = ca()
+    assert issue(tmp_path, authority, SERVICE, NOW) == "there was none"
+    before = files_of(tmp_path)
+    assert issue(tmp_path, authority, SERVICE, NOW + HOUR) == ""
+    assert files_of(tmp_path) == before
+    assert before["ca.crt"] == authority.bundle
+
+
+def test_a_leaf_is_renewed_with_a_third_of_its_life_left(tmp_path):
+    authority = ca()
+    issue(tmp_path, authority, SERVICE, NOW)
+    due = NOW + LEAF_LIFETIME - RENEWED_BEFORE
+    assert issue(tmp_path, authority, SERVICE, due) == ""
+    assert issue(tmp_path, authority, SERVICE, due + HOUR) == "the one before ends on 2031-05-13 07:08:09 UTC"
+    assert issue(tmp_path, authority, SERVICE, due + HOUR) == ""
+
+
+def test_fewer_names_are_no_reason_and_more_names_are(tmp_path):
+    authority = ca()
+    issue(tmp_path, authority, SERVICE | LOCAL, NOW)
+    assert issue(tmp_path, authority, SERVICE, NOW) == ""
+    assert issue(tmp_path, authority, SERVICE | Names.of("10.0.0.1"), NOW) == "it lacked a name"
+
+
+def test_another_ca_is_a_reason(tmp_path):
+    issue(tmp_path, ca(), SERVICE, NOW)
+    other = ca()
+    assert issue(tmp_path, other, SERVICE, NOW) == "the CA is another"
+    leaf = x509.load_pem_x509_certificate(files_of(tmp_path)["tls.crt"])
+    leaf.verify_directly_issued_by(other.certificate)
+
+
+def test_another_key_under_the_same_subject_is_a_reason(tmp_path):
+    first = ca()
+    issue(tmp_path, first, SERVICE, NOW)
+    twin = Authority(first.certificate, ca().key, first.bundle)
+    directory = tmp_path / "twin"
+    issue(directory, twin, SERVICE, NOW)
+    assert issue(directory, first, SERVICE, NOW) == "the CA is another"
+
+
+def test_a_bundle_that_grew_is_a_reason(tmp_path):
+    authority = ca()
+    issue(tmp_path, authority, SERVICE, NOW)
+    stored = authority.credentials()
+    grown = Authority.load(Credentials(stored.certificate, stored.key, stored.authorities + ca().bundle), NOW)
+    assert issue(tmp_path, grown, SERVICE, NOW) == "the CA bundle has changed"
+
+
+@pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
+def test_a_missing_or_spoiled_file_is_made_anew(tmp_path, name):
+    authority = ca()
+    issue(tmp_path, authority, SERVICE, NOW)
+    (tmp_path / name).write_bytes(b"")
+    assert issue(tmp_path, authority, SERVICE, NOW) == "there was none"
+    assert all(files_of(tmp_path).values())
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"directory .*file/tls: \[Errno 20\] Not a directory"):
+        issue(tmp_path / "file" / "tls", ca(), SERVICE, NOW)
