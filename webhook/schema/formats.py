@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import re2
-
 from webhook.schema.mailaddress import is_address
 from webhook.schema.netformats import is_cidr, is_ipv4, is_ipv6, is_mac
+from webhook.schema.regex import regex
 from webhook.schema.uri import is_request_uri
 
 __all__ = ["FORMATS", "known", "recognised"]
@@ -38,7 +37,7 @@ def known(name: str, version: tuple[int, int]) -> bool:
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
-    search = re2.compile(pattern).search
+    search = regex(pattern).search
     return lambda text: search(text) is not None
 
 
@@ -46,12 +45,7 @@ _UUID = r"(?i)^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}-?{variant}-?[0-9a-f]{{12}
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
 _CHANNEL = r"\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
 _SHORT_NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_HOST_RUNE = r"[a-zA-Z0-9\p{S}\p{L}]"
-_HOST_RUNES = r"[a-zA-Z0-9-\p{S}\p{L}]"
-_HOSTNAME = (
-    rf"^({_HOST_RUNE}((-?{_HOST_RUNE}{{0,62}})?)"
-    rf"|({_HOST_RUNE}(({_HOST_RUNES}{{0,61}}{_HOST_RUNE})?)(\.)){{1,}}([a-zA-Z\p{{L}}]){{2,63}})$"
-)
+_RUNE = r"[a-zA-Z0-9\p{S}\p{L}]"
 _CREDIT_CARD = (
     r"^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}"
     r"|(222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"
@@ -60,20 +54,27 @@ _CREDIT_CARD = (
 )
 _BASE64 = r"^(?:[A-Za-z0-9+\/]{4})*(?:[A-Za-z0-9+\/]{2}==|[A-Za-z0-9+\/]{3}=|[A-Za-z0-9+\/]{4})$"
 
-_is_hostname = _matches(_HOSTNAME)
+_is_lone_host = _matches(rf"^{_RUNE}-?{_RUNE}*$")
+_is_host_label = _matches(rf"^{_RUNE}([-a-zA-Z0-9\p{{S}}\p{{L}}]*{_RUNE})?$")
+_is_top_domain = _matches(r"^[a-zA-Z\p{L}]{2}[a-zA-Z\p{L}]*$")
 _is_credit_card = _matches(_CREDIT_CARD)
 _is_isbn10 = _matches("^(?:[0-9]{9}X|[0-9]{10})$")
 _is_isbn13 = _matches("^(?:[0-9]{13})$")
 _is_ssn = _matches(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$")
 _is_short_name = _matches(f"^{_SHORT_NAME}$")
 _is_long_name = _matches(rf"^{_SHORT_NAME}(\.{_SHORT_NAME})*$")
-_is_clock = re2.compile(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$").search
+_is_clock = regex(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$").search
 _GO_SPACES = re.compile(r"[ \t\n\f\r]+|-+")
 
 
 def _hostname(text: str) -> bool:
-    size = len(text.encode())
-    return _is_hostname(text) and size <= 255 and all(len(part.encode()) <= 63 for part in text.split("."))
+    """Strfmt's pattern with its repetitions as lengths: one label without a dot, or labels and a top domain."""
+    parts = text.split(".")
+    if len(text.encode()) > 255 or any(len(part.encode()) > 63 for part in parts):
+        return False
+    if len(parts) == 1:
+        return _is_lone_host(text)
+    return _is_top_domain(parts[-1]) and all(map(_is_host_label, parts[:-1]))
 
 
 def _isbn10(text: str) -> bool:
@@ -124,7 +125,7 @@ def _datetime(text: str) -> bool:
 
 
 _GO_DURATION = re.compile(r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
-_SCALA_PART = re2.compile(r"((\d+)\s*([A-Za-zµ]+))")
+_SCALA_PART = regex(r"((\d+)\s*([A-Za-zµ]+))")
 _EXACT_UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _NANOSECONDS = {"ns": 1, "us": 10**3, "\u00b5s": 10**3, "\u03bcs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
@@ -149,7 +150,7 @@ def _fits(text: str) -> bool:
     parts = re.findall(r"(\d*)\.?(\d*)([a-z\u00b5\u03bc]+)", text, re.ASCII)
     total = sum(int(f"{whole}{part}" or 0) * _NANOSECONDS[unit] // 10 ** len(part) for whole, part, unit in parts)
     limit: int = 2**63 - 1 + text.startswith("-")
-    return total <= limit
+    return bool(total <= limit)
 
 
 def _bson(text: str) -> bool:

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import re2
-
 from webhook.schema.formats import recognised
 
-__all__ = ["MISSING", "Node", "build", "regex"]
+__all__ = ["MISSING", "Node", "build"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__slots__": ()})()
 """What stands where a key is absent, so that null keeps its own meaning."""
@@ -68,15 +66,6 @@ class Node:
     def child(self, key: str) -> Node | None:
         """The schema of one field: the property's, else that of additionalProperties, else None."""
         return self.properties.get(key, self.additional)
-
-
-_PATTERN_OPTIONS = re2.Options()
-_PATTERN_OPTIONS.log_errors = False  # RE2 writes them to stderr otherwise
-
-
-def regex(pattern: str) -> Any:
-    """Go's regular expression (RE2 syntax, search unanchored). Raises ``re2.error``."""
-    return re2.compile(pattern, options=_PATTERN_OPTIONS)
 
 
 def build(raw: Mapping[str, Any] | None, *, version: tuple[int, int] = (1, 36)) -> Node:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from webhook.schema.fielderror import FieldError, invalid, required
 from webhook.schema.metadata import MetadataError, decode_metadata, decode_metadata_leniently
+from webhook.schema.metavalidate import validate_metadata
+from webhook.schema.names import dns_1035_label, path_segment
 from webhook.schema.node import MISSING, Node
 
 __all__ = ["CoerceError", "coerce", "has_embedded", "validate_embedded"]
@@ -113,6 +114,8 @@ def _resource_errors(value: dict[str, Any], path: str) -> list[FieldError]:
         if key in value:
             problem = _text_problem(value[key]) or check(value[key])
             errors += [invalid(_child(path, key), value[key], problem)] if problem else []
+    if "metadata" in value:
+        errors += _metadata_errors(value["metadata"], _child(path, "metadata"))
     return errors
 
 
@@ -126,17 +129,15 @@ def _version_problem(text: str) -> str:
     return f"unexpected GroupVersion string: {text}" if text.count("/") > 1 else ""
 
 
-_DNS_1035 = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
-
-
 def _kind_problem(text: str) -> str:
-    problems = []
-    if len(text.encode()) > 63:
-        problems.append("must be no more than 63 bytes")
-    if not _DNS_1035.fullmatch(text.lower()):
-        problems.append(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-            "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-            "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-        )
+    problems = dns_1035_label(text.lower())
     return f"may have mixed case, but should otherwise match: {','.join(problems)}" if problems else ""
+
+
+def _metadata_errors(value: Any, path: str) -> list[FieldError]:
+    try:
+        meta = decode_metadata(value)[0]
+    except MetadataError as error:
+        return [invalid(path, value, str(error))]
+    meta.setdefault("name", "fakename")  # an embedded resource needs none
+    return validate_metadata(meta, namespaced="namespace" in meta, path=path, name_rule=path_segment)

@@ -50,19 +50,25 @@ class Structural:
         dropped: dict[str, Any] = drop_nulls(self.root, obj)
         return dropped
 
-    def decode(self, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def decode(self, obj: dict[str, Any], *, fresh: bool = False) -> tuple[dict[str, Any], list[str]]:
         """What the API server makes of a request's object, and the paths it drops.
 
         Default, prune, drop nulls, coerce embedded metadata, in this order. The object's own
-        metadata has been decoded by the API server already and stays as it is. Raises
-        :class:`webhook.schema.objectmeta.CoerceError`.
+        metadata is decoded too if the object is ``fresh``, that is read from a file: in an
+        admission review the API server has done it. Raises :class:`CoerceError`.
         """
-        decoded, unknown = self.prune(self.default(obj))
-        decoded = self.drop_nulls(decoded)
+        obj = self.default(obj)
+        unknown = []
+        if fresh and "metadata" in obj:
+            meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True)
+            obj = {**obj, **meta}
+        obj, paths = self.prune(obj)
+        obj = self.drop_nulls(obj)
+        unknown += paths
         if self._embedded:
-            decoded, paths = coerce(self.root, decoded)
+            obj, paths = coerce(self.root, obj)
             unknown += paths
-        return decoded, unknown
+        return obj, unknown
 
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """Every error of the OpenAPI schema, embedded resources and list types; [] if there is none.

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import re2
-
 from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
     FieldError,
@@ -22,8 +20,9 @@ from webhook.schema.fielderror import (
 )
 from webhook.schema.formats import FORMATS
 from webhook.schema.gotext import go_json, quote
-from webhook.schema.node import MISSING, Node, regex
+from webhook.schema.node import MISSING, Node
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
+from webhook.schema.regex import RegexError, regex
 from webhook.schema.result import Result, Violation
 
 __all__ = ["check", "field_errors", "validate"]
@@ -134,7 +133,7 @@ def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
         if regex(pattern).search(value) is not None:
             return None
         text = pattern
-    except re2.error as error:
+    except RegexError as error:
         text = f"{pattern}, but pattern is invalid: {error}"
     return Violation("", path, f"{path} in body should match '{text}'", value)
 

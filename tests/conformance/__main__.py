@@ -1,0 +1,57 @@
+"""``python -m tests.conformance [FILES…] [--show N]``: the corpora of Kubernetes' own answers against our code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.conformance.runner import Outcome, load_ops, load_skips, run_file
+from tests.shared import SHARED
+
+COLUMNS = ("passed", "failed", "skipped", "missing")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run corpus files (all by default; ``defaulting`` or a path names one) and print a table. 1 on any failure."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=main.__doc__)
+    parser.add_argument("files", nargs="*", metavar="FILES")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N failures of each file")
+    parser.add_argument("--op", help="only cases of this operation")
+    options = parser.parse_args(argv)
+    ops, skips = load_ops(), load_skips()
+    total: Counter[str] = Counter()
+    print(f"{'file / operation':44}" + "".join(f"{column:>9}" for column in COLUMNS))
+    for path in _paths(options.files):
+        outcomes = run_file(path, ops, skips, options.op)
+        total.update(_print_file(path.stem, outcomes, options.show))
+    _print_row("total", total)
+    return 1 if total["failed"] or total["missing"] else 0
+
+
+def _paths(names: list[str]) -> list[Path]:
+    if not names:
+        return sorted(path for path in SHARED.joinpath("corpora").glob("*.json") if path.stem != "INDEX")
+    return [Path(name) if name.endswith(".json") else SHARED / "corpora" / f"{name}.json" for name in names]
+
+
+def _print_file(name: str, outcomes: list[Outcome], show: int) -> Counter[str]:
+    counts = Counter(outcome.state for outcome in outcomes)
+    _print_row(name, counts)
+    by_op: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        by_op.setdefault(outcome.op, Counter())[outcome.state] += 1
+    if len(by_op) > 1:
+        for op, row in sorted(by_op.items()):
+            _print_row(f"  {op}", row)
+    for outcome in [o for o in outcomes if o.state == "failed"][:show]:
+        print(f"    FAILED {outcome.op} {outcome.id}\n      {outcome.message}")
+    return counts
+
+
+def _print_row(name: str, counts: Counter[str]) -> None:
+    print(f"{name:44}" + "".join(f"{counts[column] or '-':>9}" for column in COLUMNS))
+
+
+sys.exit(main())

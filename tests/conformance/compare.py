@@ -1,0 +1,40 @@
+"""Compare our answers with the recorded ones; None means equal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from webhook.schema import FieldError
+
+
+def differs(what: str, wanted: Any, got: Any) -> str | None:
+    """JSON values, with 1 and 1.0 apart."""
+    left, right = (json.dumps(value, sort_keys=True, ensure_ascii=False) for value in (wanted, got))
+    return None if left == right else f"{what}\n        wanted {left}\n        got    {right}"
+
+
+def errors_differ(wanted: Iterable[Mapping[str, Any]], got: Iterable[FieldError]) -> str | None:
+    """As multisets of type and whole message (which begins with the field)."""
+    left = Counter((error["type"], error.get("message", error.get("error"))) for error in wanted)
+    right = Counter((error.type, str(error)) for error in got)
+    return _sets(left, right)
+
+
+def warnings_differ(wanted: Iterable[str], got: Iterable[str]) -> str | None:
+    return _sets(Counter(wanted), Counter(got))
+
+
+def _sets(left: Counter[Any], right: Counter[Any]) -> str | None:
+    if left == right:
+        return None
+    lines = [f"wanted {item}" for item in (left - right).elements()]
+    lines += [f"got    {item}" for item in (right - left).elements()]
+    return "\n        ".join(["errors differ", *lines])
+
+
+def first(*problems: str | None) -> str | None:
+    """The first difference of several."""
+    return next((problem for problem in problems if problem), None)

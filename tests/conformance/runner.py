@@ -1,0 +1,73 @@
+"""Run one corpus file: each case through the function of its operation.
+
+A module ``tests/conformance/<family>_ops.py`` has a table ``OPS``: operation name → function of
+the case (the JSON object of the corpus, see its README). A function returns None when our answer
+is the real one, else what differs. What cannot apply is in
+``skips.yaml``, with its reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).parent
+Op = Callable[[dict[str, Any]], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``state`` is passed, failed, skipped (listed, with its reason) or missing (no function for the operation)."""
+
+    id: str
+    op: str
+    state: str
+    message: str = ""
+
+
+def load_ops() -> dict[str, Op]:
+    """The tables of all ``*_ops.py`` beside this file, merged."""
+    ops: dict[str, Op] = {}
+    for path in sorted(HERE.glob("*_ops.py")):
+        ops |= importlib.import_module(f"tests.conformance.{path.stem}").OPS
+    return ops
+
+
+def load_skips() -> Mapping[str, str]:
+    """Case id, or operation, → the reason why it cannot apply."""
+    return yaml.safe_load(HERE.joinpath("skips.yaml").read_text()) or {}
+
+
+def read_cases(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text(), object_hook=_special)["cases"]
+
+
+def _special(value: dict[str, Any]) -> Any:
+    if value.keys() == {"$float"}:
+        return float(value["$float"])
+    return value
+
+
+def run_file(path: Path, ops: Mapping[str, Op], skips: Mapping[str, str], only: str | None = None) -> list[Outcome]:
+    return [run_case(case, ops, skips) for case in read_cases(path) if only in (None, case["op"])]
+
+
+def run_case(case: dict[str, Any], ops: Mapping[str, Op], skips: Mapping[str, str]) -> Outcome:
+    op = case["op"]
+    reason = skips.get(case["id"]) or skips.get(op)
+    if reason:
+        return Outcome(case["id"], op, "skipped", reason)
+    if op not in ops:
+        return Outcome(case["id"], op, "missing")
+    try:
+        message = ops[op](case)
+    except Exception:  # noqa: BLE001 - a crash is a failed case, not the end of the run
+        message = traceback.format_exc()
+    return Outcome(case["id"], op, "failed" if message else "passed", message or "")
