@@ -1,0 +1,24 @@
+"""One fact of a kind: how it is computed, and what it looks like to the rules that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.cluster.view import ClusterView
+
+__all__ = ["Fact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something a rule reads as ``facts.<name>``.
+
+    ``compute`` takes the object and the view, changes neither, never raises on an object that
+    its CRD accepts, and returns JSON that fits ``schema``, an OpenAPI schema (structural, as in
+    a CRD) from which the rules that read the fact are type-checked.
+    """
+
+    compute: Callable[[dict[str, Any], ClusterView], Any]
+    schema: Mapping[str, Any]

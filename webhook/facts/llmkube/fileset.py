@@ -1,0 +1,67 @@
+"""Which files of a repository an LLMKube Model stages, for models of several files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from webhook.facts.llmkube.source import SourceKind, classify_source, parse_hf, quoted
+
+__all__ = ["FileSet", "resolve_fileset"]
+
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """The files to stage, in order and without repetition; ``primary`` is the one the runtime is given.
+
+    All empty for a model of one file, which its source names. ``error`` is the operator's
+    reason to refuse (InvalidFileSet), "" where there is none.
+    """
+
+    primary: str = ""
+    staged: tuple[str, ...] = ()
+    error: str = ""
+
+
+def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> FileSet:
+    """The file set of ``spec.source``, ``spec.files`` and ``spec.mmproj``; the first thing wrong is the error."""
+    if not files and not mmproj:
+        return FileSet()
+    if error := next(_errors(source, files, mmproj), ""):
+        return FileSet(error=error)
+    staged = tuple(dict.fromkeys((*files, mmproj) if mmproj else files))
+    return FileSet(files[0], staged)
+
+
+def _errors(source: str, files: Sequence[str], mmproj: str) -> Iterator[str]:
+    """Everything wrong, in the order in which the operator looks."""
+    if source.startswith("hf://") or classify_source(source) is SourceKind.HF_REPO:
+        yield from filter(None, [parse_hf(source).error])
+    if classify_source(source) is not SourceKind.HF_REPO:
+        yield f"multi-file staging requires a HuggingFace repo source, but got: {source}"
+    if not files:
+        yield "spec.files must include a primary model file when spec.mmproj is set"
+    for index, name in enumerate(files):
+        yield from _file_errors(name, "resolve file" if index else "resolve primary file")
+    if mmproj and not _relative(mmproj):
+        yield f"spec.mmproj: invalid repo-relative path {quoted(mmproj)}"
+    if _GLOB.search(mmproj):
+        yield f"spec.mmproj must be a concrete repo-relative path, got glob {quoted(mmproj)}"
+
+
+def _file_errors(name: str, step: str) -> Iterator[str]:
+    if not _relative(name):
+        yield f"{step} {quoted(name)}: invalid repo-relative path {quoted(name)}"
+    if _GLOB.search(name):
+        yield (
+            f"glob pattern {quoted(name)} requires repository file listing, which is unavailable in production: "
+            "use explicit file paths"
+        )
+
+
+def _relative(name: str) -> bool:
+    return bool(name) and not name.startswith("/") and ".." not in name
