@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.schema.default import compile_default
+from webhook.schema.defaults import prune_defaults
 from webhook.schema.fielderror import FieldError
 from webhook.schema.listtype import validate_lists
-from webhook.schema.node import MISSING, Node, build
+from webhook.schema.node import MISSING, build
 from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import validate
@@ -26,7 +27,7 @@ class Structural:
     def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
         """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats count."""
         self.raw = raw
-        self.root: Node = build(raw, version=version)
+        self.root = prune_defaults(build(raw, version=version))
         self._fill = compile_default(self.root)
         self._embedded = has_embedded(self.root)
 
@@ -58,7 +59,7 @@ class Structural:
         admission review the API server has done it. Raises :class:`CoerceError`.
         """
         obj = self.default(obj)
-        unknown = []
+        unknown: list[str] = []
         if fresh and "metadata" in obj:
             meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True)
             obj = {**obj, **meta}
