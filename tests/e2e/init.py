@@ -1,8 +1,8 @@
 """Process 1 of a node: makes its network and its mounts, then reaps what is left to it, and does nothing else.
 
-Run by ``unshare`` in namespaces of its own: ``python -I -S init.py ADDRESS READY``. Everything else of the node is started
-from outside (``nsenter``), so that there is one way to start and watch a program. When this process ends, the kernel
-kills all that runs in the node, and its interfaces and mounts are gone.
+Run by ``unshare`` in namespaces of its own: ``python -I -S init.py ADDRESS READY``. Everything else of the node is
+started from outside (``nsenter``), so that there is one way to start and watch a program. When this process ends, the
+kernel kills all that runs in the node, and its interfaces and mounts are gone.
 """
 
 import os

@@ -11,7 +11,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from tests.e2e.assets import assets
 from tests.e2e.crds import install_crds
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.machine import Unavailable
+from tests.e2e.models import FINALIZER, model, with_vendor
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 from tests.e2e.recorder import CONFIGURATION, Recorder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "reviews"
 NAMESPACE = "models"
-FINALIZER = "example.com/keep"
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIMES = {"creationTimestamp", "deletionTimestamp", "time"}
@@ -33,32 +32,14 @@ A_TIME = "2026-01-01T00:00:00Z"
 
 Step = Callable[[Kubectl], object]
 
-
-def model(name: str, **metadata: Any) -> Object:
-    """A Model as a user writes it, with a field for each kind of default."""
-    return {
-        "apiVersion": "inference.llmkube.dev/v1alpha1",
-        "kind": "Model",
-        "metadata": {"name": name, **metadata},
-        "spec": {
-            "source": "https://example.com/models/llama-3.1-8b.Q4_K_M.gguf",
-            "hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd", "runtime": "vulkan"}},
-            "resources": {"cpu": "4", "memory": "8Gi"},
-        },
-    }
-
-
-def changed(original: Object) -> Object:
-    other = deepcopy(original)
-    other["spec"]["hardware"]["gpu"]["vendor"] = "nvidia"
-    return other
+ON_NVIDIA = {name: with_vendor(model(name), "nvidia") for name in ("created", "applied", "ssa")}
 
 
 # In order: each finds what those before it left.
 STEPS: dict[str, Step] = {
     "create": lambda kubectl: kubectl.send("create", model("created")),
     "create-dry-run": lambda kubectl: kubectl.send("create", model("dry"), "--dry-run=server"),
-    "update": lambda kubectl: kubectl.send("replace", changed(model("created"))),
+    "update": lambda kubectl: kubectl.send("replace", ON_NVIDIA["created"]),
     "update-dry-run": lambda kubectl: kubectl.send("replace", model("created"), "--dry-run=server"),
     "merge-patch": lambda kubectl: kubectl.patch("models", "created", {"spec": {"quantization": "Q4_K_M"}}),
     "label": lambda kubectl: kubectl("label", "models", "created", "team=blue"),
@@ -66,9 +47,9 @@ STEPS: dict[str, Step] = {
         "models", "created", {"status": {"phase": "Pending"}}, "--subresource=status"
     ),
     "apply-create": lambda kubectl: kubectl.send("apply", model("applied")),
-    "apply-update": lambda kubectl: kubectl.send("apply", changed(model("applied"))),
+    "apply-update": lambda kubectl: kubectl.send("apply", ON_NVIDIA["applied"]),
     "server-side-apply-create": lambda kubectl: kubectl.send("apply", model("ssa"), "--server-side"),
-    "server-side-apply-update": lambda kubectl: kubectl.send("apply", changed(model("ssa")), "--server-side"),
+    "server-side-apply-update": lambda kubectl: kubectl.send("apply", ON_NVIDIA["ssa"], "--server-side"),
     "delete": lambda kubectl: kubectl("delete", "models", "created"),
     "delete-dry-run": lambda kubectl: kubectl("delete", "models", "applied", "--dry-run=server"),
     "create-with-finalizer": lambda kubectl: kubectl.send("create", model("kept", finalizers=[FINALIZER])),
