@@ -73,7 +73,9 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     )
     options.checkpoint("stamp")
     final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
-    return Decision(final, defaults=result.defaults)
+    filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in result.defaults)
+    audit = {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
+    return Decision(final, defaults=result.defaults, audit=audit)
 
 
 def validate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:

@@ -8,9 +8,10 @@ three different JSON texts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NotRequired, TypedDict
 
-__all__ = ["Operation", "diff", "keys", "pointer"]
+__all__ = ["Operation", "apply", "diff", "keys", "pointer"]
 
 
 class Operation(TypedDict):
@@ -47,9 +48,7 @@ def _diff(before: Any, after: Any, path: str, out: list[Operation]) -> None:
 
 
 def _diff_objects(before: dict[str, Any], after: dict[str, Any], path: str, out: list[Operation]) -> None:
-    for key in before:
-        if key not in after:
-            out.append({"op": "remove", "path": path + pointer(key)})
+    out.extend({"op": "remove", "path": path + pointer(key)} for key in before if key not in after)
     for key, value in after.items():
         if key in before:
             _diff(before[key], value, path + pointer(key), out)
@@ -68,3 +67,36 @@ def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Opera
 def keys(path: str) -> tuple[str, ...]:
     """The keys of a JSON Pointer, the inverse of :func:`pointer` (array indices stay text)."""
     return tuple(key.replace("~1", "/").replace("~0", "~") for key in path.split("/")[1:])
+
+
+def apply(document: Any, operations: Iterable[Operation]) -> Any:
+    """The document with the operations applied (add, replace, remove); the parents on the way are copied.
+
+    Raises:
+        ValueError: an operation that does not fit the document.
+    """
+    for operation in operations:
+        document = _apply(document, keys(operation["path"]), operation)
+    return document
+
+
+def _apply(node: Any, path: tuple[str, ...], operation: Operation) -> Any:
+    if not path:
+        return operation.get("value")
+    key, rest = path[0], path[1:]
+    adds = operation["op"] == "add" and not rest
+    if isinstance(node, dict) and (adds or key in node):
+        fields = dict(node)
+        if operation["op"] == "remove" and not rest:
+            del fields[key]
+        else:
+            fields[key] = _apply(fields.get(key), rest, operation)
+        return fields
+    if isinstance(node, list) and (key == "-" or key.isdecimal()):
+        index = len(node) if key == "-" else int(key)
+        if adds and index <= len(node):
+            return [*node[:index], operation["value"], *node[index:]]
+        if index < len(node):
+            removed = operation["op"] == "remove" and not rest
+            return [*node[:index], *([] if removed else [_apply(node[index], rest, operation)]), *node[index + 1 :]]
+    raise ValueError(f"{operation['op']} {operation['path']}: nothing is there")

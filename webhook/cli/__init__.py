@@ -15,6 +15,7 @@ __all__ = ["main"]
 COMMANDS: Final = {
     "serve": ("webhook.cli.serve", "answer a cluster's admission calls"),
     "check": ("webhook.cli.check", "say what the gate would say about manifests"),
+    "demo": ("webhook.cli.demo", "see the gate work, without a cluster"),
     "normalise": ("webhook.cli.normalise", "print manifests as the gate would store them"),
     "certs": ("webhook.cli.certs", "issue certificates and publish the CA"),
     "reconcile": ("reconciler.cli", "act on what has passed the gate"),

@@ -30,7 +30,7 @@ class Settings(BaseModel):
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
     """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
-    """How often the certificate files are looked at. A Secret's files change by a symlink that inotify loses track of."""
+    """How often to look at the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:

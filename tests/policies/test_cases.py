@@ -1,0 +1,65 @@
+"""Every case of every kind, and the promise that every rule has one that fires and one that does not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webhook import catalog, documents
+from webhook.cases import Case, CasesDocument, parse_cases, run
+from webhook.catalog import Catalog, KnownKind
+from webhook.request import GroupVersionKind
+
+ROOT = Path(__file__).resolve().parents[2] / "policies"
+
+
+def files() -> list[Path]:
+    return sorted(ROOT.glob("*/cases/*.yaml"))
+
+
+def read(file: Path) -> Iterator[CasesDocument]:
+    return (parse_cases(document) for document in documents.read(file))
+
+
+def target(document: CasesDocument, loaded: Catalog) -> KnownKind:
+    known = loaded.find(GroupVersionKind(document.target.group, document.target.version, document.target.kind))
+    assert known is not None, f"no CRD for {document.target}"
+    return known
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Catalog:
+    return catalog.load()
+
+
+def every_case() -> Iterator[object]:
+    for file in files():
+        for document in read(file):
+            for case in document.cases:
+                yield pytest.param(document, case, id=f"{file.parent.parent.name}: {case.name}")
+
+
+@pytest.mark.parametrize(("document", "case"), every_case())
+def test_case(document: CasesDocument, case: Case, loaded: Catalog) -> None:
+    result = run(case, target(document, loaded), loaded)
+    assert not result.failures, "\n".join(result.failures)
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")
+def test_every_rule_has_a_case_that_fires_and_one_that_does_not(file: Path, loaded: Catalog) -> None:
+    for document in read(file):
+        known = target(document, loaded)
+        fired: dict[str, set[bool]] = {code: set() for code in known.policy.codes}
+        for case in document.cases:
+            result = run(case, known, loaded)
+            found = {item.code for item in (*result.validation.causes, *result.validation.warnings)}
+            found |= {item.code for item in result.mutation.defaults}
+            for code, outcomes in fired.items():
+                outcomes.add(code in found)
+        assert {code for code, outcomes in fired.items() if outcomes != {True, False}} == set()
+
+
+def test_the_names_of_cases_are_unique() -> None:
+    for file in files():
+        names = [case.name for document in read(file) for case in document.cases]
+        assert len(names) == len(set(names)), file

@@ -1,0 +1,152 @@
+"""The HTTP face: every bad input gets a status and one sentence; faults are 5xx; decisions are 200."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from starlette.testclient import TestClient
+
+from webhook.catalog import Catalog
+from webhook.errors import Fault
+from webhook.serve import gate as gates
+from webhook.serve.app import BODY_LIMIT, application
+from webhook.serve.gate import Gate
+
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}, "spec": {}}
+
+
+def a_review(**changes: Any) -> dict[str, Any]:
+    request = {
+        "uid": "1",
+        "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+        "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+        "operation": "CREATE",
+        "name": "web",
+        "namespace": "n",
+        "object": DEPLOYMENT,
+        **changes,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate(catalog=Catalog({}, "digest"))
+
+
+@pytest.fixture
+def client(gate: Gate) -> Iterator[TestClient]:
+    with TestClient(application(gate), raise_server_exceptions=False) as client:
+        yield client
+
+
+def post(client: TestClient, body: bytes, content_type: str = "application/json", path: str = "/validate") -> Any:
+    return client.post(path, content=body, headers={"content-type": content_type})
+
+
+@pytest.mark.parametrize("path", ["/mutate", "/validate"])
+def test_a_kind_we_do_not_know_passes_untouched(client: TestClient, path: str) -> None:
+    answer = client.post(path, json=a_review(), params={"timeout": "5s"})
+    assert answer.status_code == 200
+    assert answer.json()["response"] == {"uid": "1", "allowed": True}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "sentence"),
+    [
+        (b"{}", "text/plain", 415, 'send application/json, not "text/plain"'),
+        (b"{}", "", 415, 'send application/json, not ""'),
+        (b"not json", "application/json", 400, "the body is not JSON"),
+        (b"{}", "application/json; charset=utf-8", 400, "expected kind AdmissionReview"),
+        (b"[" * 10_000, "application/json", 400, "the body is not JSON"),
+        (orjson.dumps(a_review(object=None)), "application/json", 400, "request.object is missing on CREATE"),
+        (b"x" * (BODY_LIMIT + 1), "application/json", 413, f"the body is over the limit of {BODY_LIMIT} bytes"),
+    ],
+)
+def test_bad_input_gets_a_status_and_one_sentence(
+    client: TestClient, body: bytes, content_type: str, status: int, sentence: str
+) -> None:
+    answer = post(client, body, content_type)
+    assert answer.status_code == status
+    assert answer.text.startswith(sentence)
+    assert answer.text.count("\n") == 1
+    assert "Traceback" not in answer.text
+
+
+def test_a_chunked_body_over_the_limit_is_refused_too(client: TestClient) -> None:
+    chunks = (b" " * 65_536 for _ in range(BODY_LIMIT // 65_536 + 1))
+    answer = client.post("/validate", content=chunks, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_a_body_of_exactly_the_limit_is_read(client: TestClient) -> None:
+    body = orjson.dumps(a_review())
+    assert post(client, body + b" " * (BODY_LIMIT - len(body))).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/mutate", 405), ("GET", "/nowhere", 404)])
+def test_wrong_paths_and_methods_say_what_is_right(client: TestClient, method: str, path: str, status: int) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert "/mutate" in answer.text
+
+
+@pytest.mark.parametrize("timeout", ["soon", "-1s", "5", "1h"])
+def test_a_timeout_must_be_a_duration(client: TestClient, timeout: str) -> None:
+    answer = client.post("/mutate", json=a_review(), params={"timeout": timeout})
+    assert answer.status_code == 400
+    assert "duration" in answer.text
+
+
+def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client: TestClient) -> None:
+    gate.catalog = None
+    assert client.get("/readyz").status_code == 503
+    answer = client.post("/validate", json=a_review())
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "1"
+    assert client.get("/healthz").text == "ok\n"
+
+
+def test_while_stopping_the_gate_is_not_ready_but_answers(gate: Gate, client: TestClient) -> None:
+    gate.draining = True
+    assert "stopping" in client.get("/readyz").text
+    assert client.post("/validate", json=a_review()).status_code == 200
+
+
+def test_a_deadline_that_is_over_is_a_503_that_names_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 2.0, 2.0, 2.0])
+    gate = Gate(catalog=Catalog({}, "digest"), clock=lambda: next(ticks))
+
+    def slow(_request: object, _catalog: object, _view: object, options: Any) -> None:
+        options.checkpoint("facts of the model")
+
+    monkeypatch.setattr(gates.engine, "validate", slow)
+    with TestClient(application(gate)) as client:
+        answer = client.post("/validate", json=a_review(), params={"timeout": "1s"})
+    assert answer.status_code == 503
+    assert answer.text == "no time left before facts of the model: the caller waits 1s\n"
+
+
+@pytest.mark.parametrize("error", [Fault("rule XX101 could not be evaluated"), ZeroDivisionError("secret")])
+def test_a_fault_of_ours_is_a_500_and_never_a_denial(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(gates.engine, "mutate", broken)
+    answer = client.post("/mutate", json=a_review())
+    assert answer.status_code == 500
+    assert answer.text.startswith("internal fault: ")
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_requests_are_counted_by_outcome(client: TestClient) -> None:
+    client.post("/validate", json=a_review())
+    post(client, b"{")
+    text = client.get("/metrics").text
+    assert 'modelgate_requests_total{call="validate",kind="other",operation="CREATE",outcome="untouched"} 1.0' in text
+    assert 'modelgate_requests_total{call="validate",kind="",operation="",outcome="malformed"} 1.0' in text
+    assert 'modelgate_request_seconds_count{call="validate"} 2.0' in text

@@ -1,0 +1,231 @@
+"""`modelgate demo`: the gate on loopback with certificates of its own, answering real AdmissionReviews.
+
+What it shows is what a cluster would see: a server process, TLS verified against our CA, the
+two calls the API server makes for each request, and the patch of the first applied before the
+second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import yaml
+
+from certs.issue import issue
+from certs.names import LOCAL
+from certs.store import DirectoryStore, authority
+from webhook import catalog, patch
+from webhook.errors import Unavailable
+from webhook.policy.path import field_path
+from webhook.stamp import ANNOTATION
+
+__all__ = ["add_parser", "run"]
+
+START_SECONDS: Final = 30
+"""How long a server may take to be ready, on the slowest machine."""
+
+MODEL: Final = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model", "plural": "models"}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    commands.add_parser(
+        "demo",
+        help="see the gate work, without a cluster",
+        description="Start the gate on loopback, send it AdmissionReviews over HTTPS, and show every verdict and "
+        "every change. Exit code 0 only if every verdict is the expected one.",
+    )
+
+
+def run(_options: argparse.Namespace) -> int:
+    scenarios = yaml.safe_load(files("webhook.cli").joinpath("demo.yaml").read_text())
+    with tempfile.TemporaryDirectory(prefix="modelgate-demo-") as folder, _gate(Path(folder)) as caller:
+        demo = _Demo(caller)
+        surprises = [scenario["title"] for scenario in scenarios if not demo.play(scenario)]
+    print(f"{len(scenarios) - len(surprises)} of {len(scenarios)} answers as expected")
+    for title in surprises:
+        print(f"  not as expected: {title}", file=sys.stderr)
+    return 1 if surprises else 0
+
+
+class _Caller:
+    """The API server's side: one verified HTTPS connection."""
+
+    def __init__(self, port: int, ca: Path) -> None:
+        self._connection = http.client.HTTPSConnection("localhost", port, context=ssl.create_default_context(cafile=ca))
+
+    def ready(self) -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self._connection.request("GET", "/readyz")
+            response = self._connection.getresponse()
+            response.read()
+            return response.status == 200
+        self._connection.close()
+        return False
+
+    def call(self, path: str, review: dict[str, Any]) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json"}
+        self._connection.request("POST", f"{path}?timeout=5s", json.dumps(review), headers)
+        response = self._connection.getresponse()
+        return response.status, response.read()
+
+
+@contextlib.contextmanager
+def _gate(folder: Path) -> Iterator[_Caller]:
+    """A gate in a process of its own, ready to be asked."""
+    now = datetime.now(UTC)
+    issue(folder, authority(DirectoryStore(folder / "ca"), now), LOCAL, now)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "webhook", "serve", "--port", str(port), "--tls-dir", str(folder)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MODELGATE_")}
+    with (
+        (folder / "gate.log").open("wb") as log,
+        subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+            [*command, "--drain-seconds", "0"], stdout=log, stderr=log, env=environment
+        ) as process,
+    ):
+        try:
+            caller = _Caller(port, folder / "ca.crt")
+            until = time.monotonic() + START_SECONDS
+            while not caller.ready():
+                if process.poll() is not None or time.monotonic() > until:
+                    raise Unavailable(f"the gate did not start:\n{(folder / 'gate.log').read_text()}")
+                time.sleep(0.05)
+            yield caller
+        finally:
+            process.terminate()
+
+
+class _Demo:
+    """Plays scenarios one after the other; remembers what each left in the imaginary cluster."""
+
+    def __init__(self, caller: _Caller) -> None:
+        self._caller = caller
+        self._stored: dict[str, dict[str, Any]] = {}
+        self._patches: dict[str, str | None] = {}
+        self._count = 0
+        known = catalog.load().kinds.values()
+        self._because = {rule.code: rule.because for kind in known for rule in kind.policy.defaults}
+        self._colour = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+    def play(self, scenario: dict[str, Any]) -> bool:
+        """Send one scenario's two calls; whether all was as expected."""
+        self._count += 1
+        print(self._paint("1", f"{self._count}. {scenario['title']}"))
+        review = self._review(scenario)
+        status, body = self._caller.call("/mutate", review)
+        if status != 200:
+            print(f"   {self._paint('33', f'HTTP {status}')}: {body.decode().strip()}\n")
+            return bool(scenario["expect"] == "malformed" and status == 400)
+        mutation = json.loads(body)["response"]
+        obj = self._changed(review["request"]["object"], mutation)
+        review["request"]["object"] = obj
+        status, body = self._caller.call("/validate", review)
+        response = json.loads(body)["response"] if status == 200 else {"allowed": None}
+        self._verdict(response)
+        self._stored.setdefault(scenario["name"], obj)
+        self._patches.setdefault(scenario["name"], mutation.get("patch"))
+        same = "sameAs" not in scenario or self._patches[scenario["sameAs"]] == mutation.get("patch")
+        print()
+        return same and response["allowed"] is (scenario["expect"] == "allowed")
+
+    def _review(self, scenario: dict[str, Any]) -> dict[str, Any]:
+        kind = scenario.get("kind", MODEL)
+        gvk = {name: kind[name] for name in ("group", "version", "kind")}
+        resource = {"group": kind["group"], "version": kind["version"], "resource": kind["plural"]}
+        old = self._stored.get(scenario.get("from", "")) or self._object(scenario, "oldSpec")
+        request = {
+            "uid": str(UUID(int=self._count)),
+            "kind": gvk,
+            "resource": resource,
+            "operation": scenario["operation"],
+            "name": scenario["name"],
+            "namespace": "demo",
+            "dryRun": scenario.get("dryRun", False),
+            "object": self._object(scenario, "spec"),
+            "oldObject": old,
+            "userInfo": {"username": "demo"},
+        }
+        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+    def _object(self, scenario: dict[str, Any], part: str) -> dict[str, Any] | None:
+        if part not in scenario:
+            return None
+        kind = scenario.get("kind", MODEL)
+        metadata: dict[str, Any] = {"name": scenario.get("objectName", scenario["name"]), "namespace": "demo"}
+        if scenario.get("deleting"):
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            metadata["finalizers"] = ["example.com/wait"] if part == "oldSpec" else []
+        if part == "spec" and "from" in scenario:  # as kubectl apply leaves it: what it did not write stays
+            metadata = self._stored[scenario["from"]]["metadata"]
+        api_version = f"{kind['group']}/{kind['version']}"
+        spec = self._merged(scenario, part)
+        return {"apiVersion": api_version, "kind": kind["kind"], "metadata": metadata, "spec": spec}
+
+    def _merged(self, scenario: dict[str, Any], part: str) -> dict[str, Any]:
+        spec: dict[str, Any] = scenario[part]
+        if part == "spec" and "from" in scenario:
+            return _overlay(self._stored[scenario["from"]]["spec"], spec)
+        return spec
+
+    def _changed(self, obj: dict[str, Any] | None, response: dict[str, Any]) -> Any:
+        """Apply the patch, and print what it does and why."""
+        if "patch" not in response:
+            print("   nothing to fill in")
+            return obj
+        operations = json.loads(base64.b64decode(response["patch"]))
+        annotation = response.get("auditAnnotations", {}).get("defaults", "")
+        codes = dict(item.rsplit("=", 1) for item in annotation.split(",") if item)
+        for operation in operations:
+            self._line(operation, codes)
+        return patch.apply(obj, operations)
+
+    def _line(self, operation: dict[str, Any], codes: dict[str, str]) -> None:
+        keys = patch.keys(operation["path"])
+        if ANNOTATION in (*keys, *operation.get("value", ())) or "annotations" in keys[-1:]:
+            print(self._paint("2", f"   + {ANNOTATION}: the stamp of what was let through"))
+            return
+        path = field_path(keys)
+        code = codes.get(path, "")
+        reason = f"{self._because[code]} ({code})" if code in self._because else "default of the API"
+        if operation["op"] == "remove":
+            print(self._paint("31", f"   - {path}"), self._paint("2", "# taken back"))
+            return
+        colour, sign = ("32", "+") if operation["op"] == "add" else ("33", "~")
+        value = json.dumps(operation["value"])
+        print(self._paint(colour, f"   {sign} {path}: {value}"), self._paint("2", f"# {reason}"))
+
+    def _verdict(self, response: dict[str, Any]) -> None:
+        verdict = {True: self._paint("32;1", "allowed"), False: self._paint("31;1", "denied")}
+        print(f"   {verdict.get(response['allowed'], 'no answer')}")
+        for cause in response.get("status", {}).get("details", {}).get("causes", []):
+            print(f"     {self._paint('31', cause['field'])}: {cause['message']}")
+        for warning in response.get("warnings", []):
+            print(f"     {self._paint('33', 'Warning')}: {warning}")
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._colour else text
+
+
+def _overlay(stored: Any, written: Any) -> Any:
+    if not isinstance(stored, dict) or not isinstance(written, dict):
+        return written
+    kept = {key: value for key, value in stored.items() if key not in written}
+    return {**{key: _overlay(stored.get(key), value) for key, value in written.items()}, **kept}
