@@ -3,7 +3,9 @@
     CelError              an evaluation that failed: cel-go's message
     └── BudgetExceeded      … because it would have cost too much
     CompileFailure        an expression that cannot become a program; every issue found
-    └── ParseFailure        … because it is not CEL
+    ├── ParseFailure        … because it is not CEL
+    ├── ResultFailure       … because its result would not have the type that is needed
+    └── FoldingFailure      … because a constant part of it cannot be evaluated
 
 ``str`` of a failure is what the API server prints: one ``ERROR: <input>:line:column: message``
 per issue with the source line and a caret below it.
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["BudgetExceeded", "CelError", "CompileFailure", "Issue", "ParseFailure"]
+__all__ = ["BudgetExceeded", "CelError", "CompileFailure", "FoldingFailure", "Issue", "ParseFailure", "ResultFailure"]
 
 _SNIPPET_LIMIT = 16_384  # cel-go prints no longer source line than this
 
@@ -62,7 +64,12 @@ class Issue:
 
 
 class CompileFailure(Exception):  # noqa: N818 - as above
-    """An expression that cannot become a program; ``issues`` lists everything found."""
+    """An expression that cannot become a program; ``issues`` lists everything found.
+
+    ``stage`` is what the API server writes before the text.
+    """
+
+    stage = "compilation failed"
 
     def __init__(self, source: str, issues: Iterable[Issue]) -> None:
         self.source = source
@@ -75,3 +82,25 @@ class CompileFailure(Exception):  # noqa: N818 - as above
 
 class ParseFailure(CompileFailure):
     """The source text is not a CEL expression, or is larger or deeper than one may be."""
+
+
+class ResultFailure(CompileFailure):
+    """The expression does not evaluate to (one of) the ``expected`` types; the text is the API server's."""
+
+    stage = ""
+
+    def __init__(self, source: str, expected: tuple[object, ...]) -> None:
+        names = ", ".join(map(str, expected))
+        super().__init__(source, [Issue(f"must evaluate to {names if len(expected) == 1 else f'one of [{names}]'}")])
+
+    def __str__(self) -> str:
+        return self.issues[0].message
+
+
+class FoldingFailure(CompileFailure):
+    """A constant part of the expression fails whenever it is evaluated, so it is not kept for evaluation."""
+
+    stage = "program instantiation failed"
+
+    def __str__(self) -> str:
+        return self.issues[0].message

@@ -1,0 +1,121 @@
+"""What names mean in an environment: variables, types and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from webhook.cel.types import Type, type_of
+
+if TYPE_CHECKING:
+    from webhook.cel.overload import Overload
+
+__all__ = ["Declarations", "Function", "Reference", "Signature", "fields_of"]
+
+TypeResolver = Callable[[str], Type | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a name in an expression was found to mean.
+
+    For an identifier (or a selection that is a qualified identifier) ``name`` is its full
+    name and ``value`` the type it denotes, None for a variable. For a call ``name`` is the
+    function, ``overloads`` are those that the arguments' types allow, and ``namespaced`` says
+    that what looks like a receiver is a part of the function's name.
+    """
+
+    name: str
+    value: Type | None = None
+    overloads: tuple[Overload, ...] = ()
+    namespaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An overload with the names of its type parameters."""
+
+    overload: Overload
+    params: tuple[Type, ...]
+
+    @classmethod
+    def of(cls, overload: Overload) -> Signature:
+        found: dict[Type, None] = {}
+        for part in (*overload.args, overload.result):
+            found.update(dict.fromkeys(_params(part)))
+        return cls(overload, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """All signatures of one name, split by call style."""
+
+    name: str
+    free: tuple[Signature, ...]
+    member: tuple[Signature, ...]
+
+    @classmethod
+    def of(cls, name: str, overloads: Sequence[Overload]) -> Function:
+        free = tuple(Signature.of(overload) for overload in overloads if not overload.member)
+        return cls(name, free, tuple(Signature.of(overload) for overload in overloads if overload.member))
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The names of an environment.
+
+    ``variables`` and ``constants`` (type denotations) are looked up by qualified name within
+    ``container``; ``types`` finds an object type by its name, for ``Object.spec{…}``.
+    ``disabled`` overloads exist at run time but not for the checker.
+    """
+
+    variables: Mapping[str, Type]
+    functions: Mapping[str, Function]
+    constants: Mapping[str, Type] = field(default_factory=dict)
+    types: TypeResolver | None = None
+    container: str = ""
+    disabled: frozenset[str] = frozenset()
+
+    def ident(self, name: str, local: Mapping[str, Type]) -> tuple[Type, Reference] | None:
+        """The type and meaning of an identifier; ``local`` are the variables of macros around it."""
+        for candidate in self._candidates(name):
+            variable = local.get(candidate) or self.variables.get(candidate)
+            if variable is not None:
+                return variable, Reference(candidate)
+            denoted = (self.types(candidate) if self.types else None) or self.constants.get(candidate)
+            if denoted is not None:
+                return type_of(denoted), Reference(candidate, denoted)
+        return None
+
+    def function(self, name: str) -> Function | None:
+        for candidate in self._candidates(name):
+            if (found := self.functions.get(candidate)) is not None:
+                return found
+        return None
+
+    def _candidates(self, name: str) -> Iterator[str]:
+        """The full names ``name`` may stand for, innermost container first."""
+        if name.startswith("."):
+            yield name[1:]
+            return
+        container = self.container
+        while container:
+            yield f"{container}.{name}"
+            container = container.rpartition(".")[0]
+        yield name
+
+
+def fields_of(of: Type) -> Mapping[str, Type]:
+    """The fields of an object type."""
+    declared = of.fields
+    if declared is None:
+        return {}
+    return declared() if callable(declared) else declared
+
+
+def _params(of: Type) -> Iterator[Type]:
+    if of.kind == "param":
+        yield of
+    for inner in of.params:
+        yield from _params(inner)

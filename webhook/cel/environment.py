@@ -1,0 +1,182 @@
+"""Where expressions are compiled: a version of Kubernetes with the variables of one use.
+
+An environment is immutable and cheap to extend; functions are shared by all environments
+of a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from webhook.cel import library, macros, schematypes, validators
+from webhook.cel.access import Node, node_of
+from webhook.cel.checker import Checked, check
+from webhook.cel.declarations import Declarations, Function, TypeResolver
+from webhook.cel.errors import CompileFailure, Issue, ResultFailure
+from webhook.cel.parser import Dialect, parse
+from webhook.cel.types import Type, optional_of
+
+if TYPE_CHECKING:
+    from webhook.cel.program import Program
+
+__all__ = ["Environment"]
+
+Version = tuple[int, int]
+
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
+
+# what the language itself gained with Kubernetes' minor versions (apiserver/pkg/cel/environment/base.go)
+_OPTIONALS: Final = (1, 28)
+_MIXED_NUMBERS: Final = (1, 28)
+_LITERAL_CHECKS: Final = (1, 29)
+_TWO_VARIABLES: Final = (1, 32)
+_SORT_BY: Final = (1, 34)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What an expression may say.
+
+    ``version`` is the Kubernetes minor that expressions must be compatible with; a ``stored``
+    expression may use whatever any version has. ``variables`` are the declared names with
+    their types; ``nodes`` has the schema of each variable whose value is raw JSON under a
+    schema. ``types`` finds the object types that may be named or made (``Object.spec{…}``).
+
+        env = Environment().with_schema("self", schema)
+        program = env.compile("self.replicas < 5", expect=BOOL)
+    """
+
+    version: Version = (1, 36)
+    stored: bool = True
+    variables: Mapping[str, Type] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    types: TypeResolver | None = None
+    container: str = ""
+    quoted_fields: bool = False
+    _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
+
+    def extend(
+        self,
+        variables: Mapping[str, Type] = _EMPTY,
+        *,
+        nodes: Mapping[str, Node] = _EMPTY,
+        types: TypeResolver | None = None,
+    ) -> Environment:
+        """The environment with more variables (or other types of the same)."""
+        merged = MappingProxyType({**self.variables, **variables})
+        merged_nodes = MappingProxyType({**self.nodes, **nodes})
+        return replace(self, variables=merged, nodes=merged_nodes, types=types or self.types)
+
+    def with_schema(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        *,
+        is_root: bool = False,
+        optional: bool = False,
+        type_name: str = "",
+    ) -> Environment:
+        """The environment with a variable that holds raw JSON under an OpenAPI schema.
+
+        With ``optional`` its value is an optional of that. ``type_name`` names its type in
+        messages; ``selfType#`` for ``self`` otherwise, which no expression can write.
+        """
+        declared = schematypes.declare(schema, is_root=is_root, name=type_name or f"{name}Type#")
+        of = schematypes.DYN if declared is None else declared.type
+        extended = self.extend(
+            {name: optional_of(of) if optional else of}, nodes={name: node_of(schema, is_root=is_root)}
+        )
+        if declared is None:
+            return extended
+        return replace(extended, _declared=MappingProxyType({**self._declared, name: declared}))
+
+    def at_least(self, version: Version) -> bool:
+        """Whether expressions may use what came with a version."""
+        return self.stored or self.version >= version
+
+    def sizes(self, variable: str) -> schematypes.Declared | None:
+        """What is known about the size of a variable's values."""
+        return self._declared.get(variable)
+
+    def compile(self, source: str, expect: Type | tuple[Type, ...] | None = None) -> Program:
+        """The program of an expression, which evaluates to ``expect`` (or one of them) if given.
+
+        Raises :class:`CompileFailure`: :class:`~webhook.cel.errors.ParseFailure` for what is
+        not CEL, itself for wrong types, :class:`~webhook.cel.errors.ResultFailure` for another
+        result type, :class:`~webhook.cel.errors.FoldingFailure` for constants that cannot be.
+        """
+        from webhook.cel.program import build  # noqa: PLC0415 (the backends; checking needs none of them)
+
+        checked = self.check(source)
+        expected = () if expect is None else expect if isinstance(expect, tuple) else (expect,)
+        if expected and checked.result not in expected:
+            raise ResultFailure(source, expected)
+        return build(checked, self)
+
+    def check(self, source: str) -> Checked:
+        """The expression with the type of each part; raises as :meth:`compile`."""
+        try:
+            checked = check(parse(source, self._dialect()), self.declarations(), source)
+        except RecursionError:
+            # 250 levels as cel-go counts them fit; macros within macros grow deeper trees than that
+            raise CompileFailure(source, [Issue("expression is nested too deeply")]) from None
+        issues = list(validators.mixed_literals(checked))
+        if self.at_least(_LITERAL_CHECKS):
+            issues += validators.refused_literals(checked)
+        if issues:
+            raise CompileFailure(source, issues)
+        return checked
+
+    def declarations(self) -> Declarations:
+        """The names of the environment, as the checker looks them up."""
+        constants = library.constants(self.version, stored=self.stored)
+        return Declarations(
+            self.variables,
+            _functions(self.version, stored=self.stored),
+            {**constants, **schematypes.SCALARS} if self._declared else constants,
+            self.types,
+            self.container,
+            frozenset() if self.at_least(_MIXED_NUMBERS) else _mixed_number_overloads(),
+        )
+
+    def _dialect(self) -> Dialect:
+        return _dialect(
+            optionals=self.at_least(_OPTIONALS),
+            two_variables=self.at_least(_TWO_VARIABLES),
+            sort_by=self.at_least(_SORT_BY),
+            quoted_fields=self.quoted_fields,
+        )
+
+
+@cache
+def _functions(version: Version, *, stored: bool) -> Mapping[str, Function]:
+    return {name: Function.of(name, group) for name, group in library.overloads(version, stored=stored).items()}
+
+
+@cache
+def _mixed_number_overloads() -> frozenset[str]:
+    """The comparisons of numbers of different types, which expressions may not rely on before 1.28."""
+    numbers = ("int", "uint", "double")
+    found = []
+    for operator in ("_<_", "_<=_", "_>_", "_>=_"):
+        for overload in library.overloads(library.LATEST).get(operator, ()):
+            first, second = (of.kind for of in overload.args)
+            if first != second and first in numbers and second in numbers:
+                found.append(overload.id)
+    return frozenset(found)
+
+
+@cache
+def _dialect(*, optionals: bool, two_variables: bool, sort_by: bool, quoted_fields: bool) -> Dialect:
+    groups = [macros.STANDARD]
+    if optionals:
+        groups.append(macros.OPTIONAL)
+    if two_variables:
+        groups.append(macros.TWO_VARIABLE)
+    if sort_by:
+        groups.append(macros.LISTS)
+    return Dialect(macros.macros(*groups), optional_syntax=optionals, quoted_fields=quoted_fields)

@@ -1,0 +1,177 @@
+"""From an OpenAPI schema to the type that rules see.
+
+The rules of Kubernetes' ``apiserver/pkg/cel/common/schemas.go``: a field exists for CEL when
+its schema has a type that CEL has a word for and its name can be written; fields that are
+merely preserved do not exist. What sizes values may have, which cost estimates need, is
+kept beside the type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from webhook.cel.access import escape
+from webhook.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    object_of,
+)
+
+__all__ = ["MAX_REQUEST", "SCALARS", "Declared", "declare", "type_of_schema"]
+
+MAX_REQUEST: Final = 3 * 1024 * 1024  # bytes of the largest request an API server reads; bounds every size
+_RFC3339: Final = 32  # "9999-12-31T23:59:59.999999999Z" with its quotation marks; also taken for durations
+_DATE: Final = 12  # "2006-01-02" with quotation marks
+_UNBOUNDED: Final = MAX_REQUEST - 2  # without the two brackets or quotation marks
+_KEYWORDS: Final = frozenset(
+    ["as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"]
+    + ["namespace", "return", "var", "void", "while"]  # in, true, false and null cannot follow a point
+)
+
+# type names that an environment with a schema knows in addition to the standard ones
+SCALARS: Final[Mapping[str, Type]] = {"duration": DURATION, "timestamp": TIMESTAMP}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """A type with what is known about the size of its values.
+
+    ``max_elements`` bounds the length of a string or bytes (in bytes), or the number of items
+    or entries; 0 where size has no meaning. ``min_size`` is the fewest bytes of JSON a value can
+    take. ``element`` is the type of items or map values, ``fields`` those of an object by
+    their escaped names.
+    """
+
+    type: Type
+    min_size: int
+    max_elements: int = 0
+    element: Declared | None = None
+    fields: Mapping[str, Declared] = field(default_factory=dict)
+
+
+def type_of_schema(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Type:
+    """The type of values under a schema; ``dyn`` for a schema without a type.
+
+    ``name`` names the type, if it is an object, and prefixes the names of the objects within.
+    ``is_root`` is for the schema of a whole resource, which has apiVersion, kind,
+    metadata.name and metadata.generateName whatever the schema says.
+    """
+    declared = declare(schema, is_root=is_root, name=name)
+    return DYN if declared is None else declared.type
+
+
+def declare(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Declared | None:
+    """The type and sizes of values under a schema; None where CEL has no type, so that the field does not exist."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return Declared(DYN, 1, _string_bound(schema, _UNBOUNDED))
+    if is_root:
+        schema = _with_metadata(schema)
+    match schema.get("type"):
+        case "array":
+            return _list(schema, name)
+        case "object":
+            values = schema.get("additionalProperties")
+            return _map(schema, values, name) if isinstance(values, Mapping) else _object(schema, name)
+        case "string":
+            return _string(schema)
+        case "boolean":
+            return Declared(BOOL, 4)
+        case "number":
+            return Declared(DOUBLE, 1)
+        case "integer":
+            return Declared(INT, 1)
+    return None
+
+
+def _child(schema: Mapping[str, Any], name: str) -> Declared | None:
+    return declare(schema, is_root=bool(schema.get("x-kubernetes-embedded-resource")), name=name)
+
+
+def _list(schema: Mapping[str, Any], name: str) -> Declared | None:
+    items = schema.get("items")
+    element = _child(items, f"{name}.@idx") if isinstance(items, Mapping) else None
+    if element is None:
+        return None
+    bound = _bound(schema, "maxItems", _UNBOUNDED // (element.min_size + 1))
+    return Declared(list_of(element.type), 2, bound, element)
+
+
+def _map(schema: Mapping[str, Any], values: Mapping[str, Any], name: str) -> Declared | None:
+    element = _child(values, f"{name}.@elem")
+    if element is None:
+        return None
+    bound = _bound(schema, "maxProperties", _UNBOUNDED // (element.min_size + 6))  # "" : and , around a value
+    return Declared(map_of(STRING, element.type), 2, bound, element)
+
+
+def _object(schema: Mapping[str, Any], name: str) -> Declared:
+    required = frozenset(schema.get("required") or ())
+    fields: dict[str, Declared] = {}
+    types: dict[str, Type] = {}
+    min_size = 2
+    for key, child in (schema.get("properties") or {}).items():
+        escaped = escape(key)
+        declared = _child(child, f"{name}.{escaped}")
+        if declared is None:
+            continue
+        if escaped is not None:
+            fields[escaped] = declared
+            types |= dict.fromkeys((escaped, key) if key in _KEYWORDS else (escaped,), declared.type)
+        if key in required and child.get("default") is None:
+            min_size += len(key.encode()) + declared.min_size + 4
+    return Declared(object_of(name, types), min_size, fields=fields)
+
+
+def _string(schema: Mapping[str, Any]) -> Declared:
+    match schema.get("format"):
+        case "byte":
+            return Declared(BYTES, 2, _bound(schema, "maxLength", _UNBOUNDED))
+        case "duration":
+            return Declared(DURATION, 3, _RFC3339)
+        case "date":
+            return Declared(TIMESTAMP, _DATE, _DATE)
+        case "date-time":
+            return Declared(TIMESTAMP, 21, _RFC3339)
+    longest = [len(value.encode()) for value in schema.get("enum") or () if isinstance(value, str)]
+    unbounded = max(longest, default=0) if schema.get("enum") else _UNBOUNDED
+    return Declared(STRING, 2, _string_bound(schema, unbounded))
+
+
+def _string_bound(schema: Mapping[str, Any], default: int) -> int:
+    """``maxLength`` counts code points, of up to four bytes."""
+    return default if schema.get("maxLength") is None else 4 * _bound(schema, "maxLength", 0)
+
+
+def _bound(schema: Mapping[str, Any], keyword: str, default: int) -> int:
+    limit = schema.get(keyword)
+    return default if limit is None else max(0, int(limit))
+
+
+def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with what every resource has; nothing else of its metadata can be seen."""
+    text = {"type": "string"}
+    known = {
+        "apiVersion": text,
+        "kind": text,
+        "metadata": {"type": "object", "properties": {"name": text, "generateName": text}},
+    }
+    properties = dict(schema.get("properties") or {})
+    return schema if _has_metadata(properties) else {**schema, "properties": properties | known}
+
+
+def _has_metadata(properties: Mapping[str, Any]) -> bool:
+    metadata = properties.get("metadata") or {}
+    inner = metadata.get("properties") or {}
+    texts = (properties.get("kind"), properties.get("apiVersion"), inner.get("name"), inner.get("generateName"))
+    return metadata.get("type") == "object" and all((text or {}).get("type") == "string" for text in texts)

@@ -1,0 +1,153 @@
+"""Which types fit where, and what stands for a type parameter.
+
+The rules of cel-go's ``checker/types.go``: a parameter takes the first type it meets and
+grows to a more general one; ``dyn`` fits everywhere; ``null`` fits objects, opaque types,
+timestamps and durations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from webhook.cel.types import DYN, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ERROR", "Bindings", "equivalent", "format_signature", "format_type", "is_dyn", "substitute"]
+
+ERROR = Type("error")
+_NULLABLE = frozenset({"opaque", "optional", "object", "any", "duration", "timestamp"})
+_PARAMETRIC = frozenset({"opaque", "optional", "list", "map", "type"})
+
+
+def is_dyn(of: Type) -> bool:
+    return of.kind in ("dyn", "any")
+
+
+def _is_wild(of: Type) -> bool:
+    return of.kind in ("dyn", "any", "error")
+
+
+class Bindings:
+    """What type parameters stand for."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self) -> None:
+        self._bound: dict[Type, Type] = {}
+
+    def assign(self, expected: Type, found: Type) -> bool:
+        """Whether the types fit; binds parameters if they do, and changes nothing if they do not."""
+        return self.assign_all((expected,), (found,))
+
+    def assign_all(self, expected: Sequence[Type], found: Sequence[Type]) -> bool:
+        """The same for lists of types, which must be of one length."""
+        before = self._bound
+        self._bound = dict(before)
+        if self._fit_all(expected, found):
+            return True
+        self._bound = before
+        return False
+
+    def substitute(self, of: Type, *, free_to_dyn: bool = False) -> Type:
+        """``of`` with what its parameters stand for; those that stand for nothing may become ``dyn``."""
+        return substitute(self._bound, of, free_to_dyn=free_to_dyn)
+
+    def _fit(self, one: Type, other: Type) -> bool:
+        if one.kind != "param" and other.kind != "param" and one == other:
+            return True
+        if other.kind == "param":
+            valid, bound = self._bind(one, other)
+            if valid or bound:
+                return valid
+        if one.kind == "param":
+            return self._bind(other, one)[0]
+        if _is_wild(one) or _is_wild(other):
+            return True
+        if one.kind == "null" or other.kind == "null":
+            typed = other if one.kind == "null" else one
+            return typed.kind in _NULLABLE or typed.kind == "null"
+        if one.kind != other.kind:
+            return False
+        if one.kind == "type":
+            return True
+        return one.name == other.name and self._fit_all(one.params, other.params)
+
+    def _fit_all(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+        return len(ones) == len(others) and all(map(self._fit, ones, others))
+
+    def _bind(self, to: Type, parameter: Type) -> tuple[bool, bool]:
+        """Let ``parameter`` stand for ``to``: whether it may, and whether it stood for something before."""
+        if to == parameter:
+            return True, True
+        bound = self._bound.get(parameter)
+        if bound is None:
+            if self._occurs(parameter, to):
+                return False, False
+            self._bound[parameter] = to
+            return True, False
+        if to == bound:
+            return True, True
+        if not self._fit(to, bound):
+            return False, True
+        general = most_general(to, bound)
+        if not self._occurs(parameter, general):
+            self._bound[parameter] = general
+        return True, True
+
+    def _occurs(self, parameter: Type, within: Type) -> bool:
+        if parameter == within:
+            return True
+        if within.kind == "param":
+            bound = self._bound.get(within)
+            return bound is not None and self._occurs(parameter, bound)
+        return any(self._occurs(parameter, inner) for inner in within.params)
+
+
+def substitute(bound: dict[Type, Type], of: Type, *, free_to_dyn: bool = False) -> Type:
+    """``of`` with every parameter replaced by what ``bound`` has for it, as often as there is something."""
+    while of.kind == "param" and of in bound:
+        of = bound[of]
+    if of.kind == "param":
+        return DYN if free_to_dyn else of
+    if of.kind not in _PARAMETRIC or not of.params:
+        return of
+    return Type(of.kind, tuple(substitute(bound, inner, free_to_dyn=free_to_dyn) for inner in of.params), of.name)
+
+
+def most_general(one: Type, other: Type) -> Type:
+    return one if _less_specific(one, other) else other
+
+
+def _less_specific(one: Type, other: Type) -> bool:
+    if is_dyn(one) or one.kind == "param":
+        return True
+    if is_dyn(other) or other.kind == "param" or one.kind != other.kind:
+        return False
+    if one.kind == "type":
+        return True
+    same = one.name == other.name and len(one.params) == len(other.params)
+    return same and all(map(_less_specific, one.params, other.params))
+
+
+def equivalent(one: Type, other: Type) -> bool:
+    """Whether two types are the same but for type parameters."""
+    if one.kind == "param" or other.kind == "param":
+        return True
+    same = one.kind == other.kind and one.name == other.name and len(one.params) == len(other.params)
+    return same and all(map(equivalent, one.params, other.params))
+
+
+def format_type(of: Type) -> str:
+    """A type as cel-go's error messages print it."""
+    if of.kind == "error":
+        return "!error!"
+    name = "optional_type" if of.kind == "optional" else of.name or of.kind
+    return f"{name}({', '.join(map(format_type, of.params))})" if of.params else name
+
+
+def format_signature(args: Sequence[Type], *, member: bool) -> str:
+    """Argument types as cel-go prints a call: ``(int, double)``, ``string.(int)``."""
+    receiver = f"{format_type(args[0])}." if member else ""
+    return f"{receiver}({', '.join(map(format_type, args[member:]))})"
