@@ -1,0 +1,52 @@
+"""Conditions as metav1.Condition: one of each type, with a transition time that moves only when the status flips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+__all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp"]
+
+# metav1.Condition's own limit.
+MESSAGE_LIMIT = 32768
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is to be said; when it began is found by :func:`merged`."""
+
+    type: str
+    status: bool
+    reason: str
+    message: str
+
+
+def timestamp(moment: datetime) -> str:
+    """metav1.Time: RFC 3339 in UTC, whole seconds."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def find(conditions: Sequence[dict[str, Any]], type_: str) -> dict[str, Any] | None:
+    return next((item for item in conditions if item.get("type") == type_), None)
+
+
+def merged(
+    before: Sequence[dict[str, Any]], wanted: Sequence[Condition], generation: int, now: datetime
+) -> list[dict[str, Any]]:
+    """The wanted conditions in their order, as they are written into a status that holds ``before``."""
+    return [_written(find(before, condition.type), condition, generation, now) for condition in wanted]
+
+
+def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
+    status = "True" if wanted.status else "False"
+    same = before is not None and before.get("status") == status
+    return {
+        "type": wanted.type,
+        "status": status,
+        "reason": wanted.reason,
+        "message": wanted.message[:MESSAGE_LIMIT],
+        "observedGeneration": generation,
+        "lastTransitionTime": before["lastTransitionTime"] if before is not None and same else timestamp(now),
+    }

@@ -1,0 +1,66 @@
+"""Events: what `kubectl describe` shows below an object."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from datetime import datetime
+from typing import Any
+
+from reconciler.api import Api, ApiError
+from reconciler.conditions import timestamp
+from reconciler.projection import Happening
+from reconciler.resource import EVENTS
+
+__all__ = ["record"]
+
+log = logging.getLogger(__name__)
+
+# The API server's limit for an Event's message (core validation of events.k8s.io).
+MESSAGE_LIMIT = 1024
+
+COMPONENT = "modelgate"
+
+
+def record(api: Api, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
+    """Writes an Event. The same about the same generation has the same name, so it is there once, also after a restart.
+
+    An Event is a courtesy: if it cannot be written, that is logged and nothing more.
+    """
+    try:
+        api.create(EVENTS, _event(obj, happening, now))
+    except ApiError as error:
+        if error.status != 409:  # it is there already
+            log.warning("event %s about %s: %s", happening.reason, obj["metadata"]["name"], error)
+
+
+def _event(obj: dict[str, Any], happening: Happening, now: datetime) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "default")
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {"name": _name(obj, happening), "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": obj["apiVersion"],
+            "kind": obj["kind"],
+            "name": metadata["name"],
+            "namespace": metadata.get("namespace", ""),
+            "uid": metadata.get("uid", ""),
+        },
+        "type": happening.type,
+        "reason": happening.reason,
+        "message": happening.message[:MESSAGE_LIMIT],
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "firstTimestamp": timestamp(now),
+        "lastTimestamp": timestamp(now),
+        "count": 1,
+    }
+
+
+def _name(obj: dict[str, Any], happening: Happening) -> str:
+    metadata = obj["metadata"]
+    parts = (metadata.get("uid", ""), metadata.get("generation", 0), happening.reason, happening.message)
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+    return f"{metadata['name'][:200]}.{digest}"  # of the 253 characters that a name may have

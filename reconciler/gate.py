@@ -1,0 +1,78 @@
+"""The stamp rule: an object that the gate has not stamped is not acted upon; the gate is asked first.
+
+Asking is a patch that changes nothing: it passes admission like every other, so the gate
+fills in, stamps or refuses, and what comes back is what the API server has stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.api import Api, ApiError
+from reconciler.conditions import Condition
+from reconciler.resource import Key, Resource
+from webhook.stamp import Stamp
+
+__all__ = ["ABSENT", "NORMALISED", "REFUSED", "Answer", "ask", "stamped"]
+
+# The type of the condition that says whether the object has passed the gate.
+NORMALISED = "Normalised"
+
+REFUSED = "Refused"
+ABSENT = "GateAbsent"
+
+# Codes of a decision about the object; all other errors say nothing about it.
+_DECISIONS = frozenset({400, 403, 422})
+
+_DENIED = "denied the request"  # the API server's words around every refusal of a webhook or an admission policy
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The object as it is stored now, and what the gate has to say about it."""
+
+    obj: dict[str, Any]
+    condition: Condition
+
+
+def stamped(obj: dict[str, Any]) -> bool:
+    """Whether the specification is exactly what the gate let through."""
+    stamp = Stamp.read(obj)
+    return stamp is not None and stamp.matches(obj)
+
+
+def ask(api: Api, resource: Resource, obj: dict[str, Any]) -> Answer:
+    """The stamped object, or why there is none; raises ApiError where the API server could not be asked."""
+    if stamped(obj):
+        return _passed(obj)
+    key = Key.of(obj)
+    try:
+        returned = api.merge_patch(resource, key.namespace, key.name, {})
+    except ApiError as error:
+        return Answer(obj, _refusal(error))
+    if stamped(returned):
+        return _passed(returned)
+    return Answer(returned, _absent("the mutating webhook of the gate did not answer, or does not match this object"))
+
+
+def _passed(obj: dict[str, Any]) -> Answer:
+    return Answer(obj, Condition(NORMALISED, True, "Stamped", "the specification is what the gate let through"))
+
+
+def _refusal(error: ApiError) -> Condition:
+    if _is_refusal(error):
+        return Condition(NORMALISED, False, REFUSED, error.message)
+    if error.status >= 500:  # a webhook that fails closed and does not answer
+        return _absent(error.message)
+    raise error
+
+
+def _is_refusal(error: ApiError) -> bool:
+    if error.status == 403 and _DENIED not in error.message:
+        return False  # it is we who may not patch
+    return error.status in _DECISIONS
+
+
+def _absent(why: str) -> Condition:
+    return Condition(NORMALISED, False, ABSENT, f"not normalised, so nothing is done with it: {why}")

@@ -1,0 +1,67 @@
+"""Answers the kubelet: /healthz (start me again if not) and /readyz (what I do, and how fresh what I know is)."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+
+__all__ = ["Health"]
+
+Check = Callable[[], tuple[bool, str]]
+"""Whether all is well, and a line about it."""
+
+
+class _Server(ThreadingTCPServer):
+    """On every address, IPv4 and IPv6: the kubelet calls the pod's."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+    checks: dict[str, Check]
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 5
+
+    def do_GET(self) -> None:
+        check = self.server.checks.get(self.path.partition("?")[0])
+        well, line = check() if check else (False, "not found")
+        body = f"{line}\n".encode()
+        self.send_response(200 if well else 503 if check else 404)
+        self.send_header("content-type", "text/plain; charset=utf-8")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (http.server's name)
+        """Probes are not worth a line each."""
+
+
+class Health:
+    """A small HTTP server in a thread of its own; port 0 takes a free one."""
+
+    def __init__(self, port: int, checks: dict[str, Check]) -> None:
+        self._server = _Server(("", port), _Handler)
+        self._server.checks = checks
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="health", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

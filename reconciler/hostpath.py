@@ -1,0 +1,34 @@
+"""Which paths of a node a model may come from: none, unless an administrator names their roots."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+__all__ = ["refusal"]
+
+
+def refusal(source: str, path: str, roots: Sequence[str]) -> str:
+    """Why a local source is not allowed; "" where it is.
+
+    The comparison is of text, with ``.`` and ``..`` resolved and symbolic links not (LLMKube
+    0.9.0, GHSA-jw3m-8q7m-f35r). Blank and relative roots count for nothing.
+    """
+    if not path.startswith("/"):
+        return f'local model source must be an absolute path: "{source}"'
+    allowed = [_clean(root.strip()) for root in roots if root.strip().startswith("/")]
+    if not allowed:
+        return (
+            f'local model sources are disabled: no allowed host path roots are configured; refusing source "{source}"'
+        )
+    if any(_inside(_clean(path), root) for root in allowed):
+        return ""
+    return f'local model source "{source}" is not within any allowed root [{" ".join(allowed)}]'
+
+
+def _clean(path: str) -> str:
+    return posixpath.normpath("/" + path.lstrip("/"))  # normpath keeps two leading slashes, a POSIX freedom
+
+
+def _inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")

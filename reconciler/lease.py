@@ -1,0 +1,132 @@
+"""One leader at a time, by a Lease (coordination.k8s.io/v1), as the controllers of Kubernetes elect theirs.
+
+The client library's own election cannot be stopped, trusts the clocks of other machines and
+keeps its record in an annotation or in local time: this one compares nothing but what it has
+seen change with its own clock (client-go, tools/leaderelection).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from reconciler.api import Api, ApiError
+from reconciler.resource import LEASES
+
+__all__ = ["CALL_TIMEOUT", "Lease"]
+
+CALL_TIMEOUT = 2.5
+
+log = logging.getLogger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class Lease:
+    """A claim to lead under a name.
+
+    Times in seconds are client-go's: another may take the lease when it has not changed for
+    ``duration``; the leader gives up when it could not renew for ``deadline``; both try every
+    ``period``. A try is two calls, so ``api`` should give up on each after :data:`CALL_TIMEOUT`:
+    then the last try of a leader (begun before 10 s) ends before another may begin (at 15 s).
+    """
+
+    api: Api
+    namespace: str
+    name: str
+    identity: str
+    duration: float = 15.0
+    deadline: float = 10.0
+    period: float = 2.0
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = _now
+    _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
+
+    def acquire(self, stop: threading.Event) -> bool:
+        """Waits until we lead; False when ``stop`` was set before."""
+        while not stop.is_set():
+            if self.attempt():
+                log.info("leading as %s by lease %s/%s", self.identity, self.namespace, self.name)
+                return True
+            stop.wait(self.period)
+        return False
+
+    def hold(self, stop: threading.Event) -> bool:
+        """Renews until ``stop`` is set (True) or the lease is lost (False): then the work must end at once."""
+        renewed = self.clock()
+        while not stop.wait(self.period):
+            began = self.clock()
+            if self.attempt():
+                renewed = began
+            elif self.clock() + self.period - renewed >= self.deadline:
+                log.error("lease %s/%s is lost", self.namespace, self.name)
+                return False
+        return True
+
+    def attempt(self) -> bool:
+        """Takes or renews the lease if it is free, expired or ours."""
+        try:
+            lease = self.api.get(LEASES, self.namespace, self.name)
+            if lease is None:
+                self.api.create(LEASES, self._fresh())
+                return True
+            if not self._ours(lease) and not self._expired(lease):
+                return False
+            self.api.replace(LEASES, self._renewed(lease))
+        except ApiError as error:
+            if error.status != 409:  # another was faster
+                log.warning("lease %s/%s: %s", self.namespace, self.name, error)
+            return False
+        return True
+
+    def release(self) -> None:
+        """Lets another lead at once instead of after ``duration``."""
+        try:
+            lease = self.api.get(LEASES, self.namespace, self.name)
+            if lease is not None and self._ours(lease):
+                self.api.replace(LEASES, {**lease, "spec": {**lease["spec"], "holderIdentity": ""}})
+        except ApiError as error:
+            log.warning("lease %s/%s is not released: %s", self.namespace, self.name, error)
+
+    def _ours(self, lease: dict[str, Any]) -> bool:
+        return _holder(lease) == self.identity
+
+    def _expired(self, lease: dict[str, Any]) -> bool:
+        version = lease["metadata"]["resourceVersion"]
+        if version != self._seen[0]:
+            self._seen = (version, self.clock())
+        return not _holder(lease) or self.clock() - self._seen[1] >= self.duration
+
+    def _fresh(self) -> dict[str, Any]:
+        metadata = {"name": self.name, "namespace": self.namespace}
+        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": self._spec(0)}
+
+    def _renewed(self, lease: dict[str, Any]) -> dict[str, Any]:
+        before = lease.get("spec") or {}
+        if self._ours(lease):
+            return {**lease, "spec": {**before, "renewTime": self._time()}}
+        return {**lease, "spec": self._spec(before.get("leaseTransitions", 0) + 1)}
+
+    def _spec(self, transitions: int) -> dict[str, Any]:
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.duration),
+            "acquireTime": self._time(),
+            "renewTime": self._time(),
+            "leaseTransitions": transitions,
+        }
+
+    def _time(self) -> str:
+        return self.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _holder(lease: dict[str, Any]) -> str:
+    return str((lease.get("spec") or {}).get("holderIdentity") or "")

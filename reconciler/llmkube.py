@@ -1,0 +1,237 @@
+"""The status of an LLMKube Model: where its weights are, whether they can be served, and why not.
+
+Behaviour of the operator before 0.9.6, without its faults: a change of the specification is
+taken up whatever the phase, a failure is Available=False, a success clears Degraded, and
+whether the accelerator is there is looked at again. Nothing is downloaded or read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from reconciler.conditions import Condition, find, merged, timestamp
+from reconciler.hostpath import refusal
+from reconciler.projection import Controller, Happening, Lookup, Observed, Projection
+from reconciler.resource import MODELS
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.llmkube import (
+    FACTS,
+    FileSet,
+    SourceKind,
+    accelerator_resource,
+    cache_key,
+    parse_source,
+    resolve_fileset,
+)
+
+__all__ = ["controller", "facts", "lookups", "project"]
+
+NODE = Kind("", "Node")
+VOLUME_CLAIM = Kind("", "PersistentVolumeClaim")
+CLAIM = Kind("resource.k8s.io", "ResourceClaim")
+CLAIM_TEMPLATE = Kind("resource.k8s.io", "ResourceClaimTemplate")
+
+AVAILABLE, PROGRESSING, DEGRADED = "Available", "Progressing", "Degraded"
+
+# The operator's times for what may mend itself, in seconds.
+VOLUME_UNBOUND, VOLUME_MISSING, FILE_SET = 10.0, 30.0, 300.0
+
+# Nodes come and go without a word to us; it is advice only, so it may be late.
+ACCELERATOR_CHECK = 300.0
+
+# Nothing is read of the weights, so nothing is known of their size.
+UNKNOWN_SIZE = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is to be said of a model; ``true`` names the one condition of three that holds."""
+
+    phase: str
+    true: str
+    reason: str
+    message: str
+    path: str = ""
+    cache_key: str = ""
+    requeue: float | None = None
+
+
+def controller(allowed_roots: Sequence[str] = ()) -> Controller:
+    return Controller(MODELS, lookups, facts, partial(project, allowed_roots=allowed_roots))
+
+
+def facts(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return {name: fact.compute(model, view) for name, fact in FACTS["Model"].items()}
+
+
+def lookups(model: dict[str, Any]) -> list[Lookup]:
+    """The volume claim, and the nodes or the device claims that the accelerator depends on."""
+    namespace = model["metadata"]["namespace"]
+    source = parse_source(model["spec"]["source"])
+    volume = [Lookup(VOLUME_CLAIM, namespace, source.claim)] if source.claim and not source.error else []
+    devices = _device_lookups(model)
+    nodes = [Lookup(NODE, "")] if _node_resource(model) and not devices else []
+    return volume + [device for device in devices if device.name] + nodes
+
+
+def project(
+    model: dict[str, Any], facts: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = ()
+) -> Projection:
+    """The status of a model that has passed the gate.
+
+    ``facts`` are those of the gate; ``allowed_roots`` are the host paths that local sources may
+    lie under, none by default.
+    """
+    spec = model["spec"]
+    files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
+    outcome = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
+    if outcome is None:
+        return Projection(requeue=VOLUME_UNBOUND)
+    status = _status(model, outcome, files, observed)
+    recheck = ACCELERATOR_CHECK if _device_lookups(model) or _node_resource(model) else None
+    requeue = min((seconds for seconds in (outcome.requeue, recheck) if seconds is not None), default=None)
+    return Projection(status, requeue=requeue, events=_events(model, outcome))
+
+
+def _rejected(
+    model: dict[str, Any], source: dict[str, Any], files: FileSet, allowed_roots: Sequence[str]
+) -> Outcome | None:
+    """What no waiting will mend, in the operator's order."""
+    if source["kind"] == SourceKind.LOCAL:
+        why = refusal(model["spec"]["source"], source["path"], allowed_roots)
+        if why:
+            return _failed("SourceNotAllowed", why)
+    if files.error:
+        return _failed("InvalidFileSet", files.error, FILE_SET)
+    return _failed("InvalidSource", source["error"]) if source["error"] else None
+
+
+def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
+    """Where a servable source leads; None where that could not be found out."""
+    metal = _hardware(model).get("accelerator") == "metal"
+    key = cache_key(model["spec"]["source"])
+    match source["kind"]:
+        case SourceKind.PVC:
+            return _on_volume(model, source, observed)
+        case SourceKind.HF_REPO:
+            return _ready("RuntimeResolved", "The runtime fetches the repository when it starts")
+        case SourceKind.REMOTE_HTTP if metal:
+            return _ready("WorkloadResolved", "The Metal agent downloads the model", cache_key=key)
+        case SourceKind.REMOTE_HTTP:
+            return _ready("WorkloadResolved", "The workload downloads the model when it starts", cache_key=key)
+    if metal:
+        return _ready("MetalAgentManaged", "The Metal agent reads the path on its own host")
+    return _ready("WorkloadResolved", "The workload reads the path on its node", path=source["path"], cache_key=key)
+
+
+def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
+    namespace, claim = model["metadata"]["namespace"], source["claim"]
+    if Lookup(VOLUME_CLAIM, namespace, claim) in observed.unknown:
+        return None
+    volume = observed.view.get(VOLUME_CLAIM, namespace, claim)
+    if volume is None:
+        return _failed("PVCNotFound", f'PVC "{claim}" not found in namespace "{namespace}"', VOLUME_MISSING)
+    phase = (volume.get("status") or {}).get("phase", "Pending")
+    if phase != "Bound":
+        waiting = f'PVC "{claim}" is {phase}, waiting for it to be Bound'
+        return Outcome("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
+    path, key = f"/model-source/{source['path']}", cache_key(model["spec"]["source"])
+    return _ready("PVCModelReady", f'Model available on PVC "{claim}"', path=path, cache_key=key)
+
+
+def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> Outcome:
+    return Outcome("Ready", AVAILABLE, reason, message, path, cache_key)
+
+
+def _failed(reason: str, message: str, requeue: float | None = None) -> Outcome:
+    return Outcome("Failed", DEGRADED, reason, message, requeue=requeue)
+
+
+def _status(model: dict[str, Any], outcome: Outcome, files: FileSet, observed: Observed) -> dict[str, Any]:
+    before = model.get("status") or {}
+    status = {
+        "phase": outcome.phase,
+        "path": outcome.path,
+        "size": UNKNOWN_SIZE if outcome.phase == "Ready" else "",
+        "cacheKey": outcome.cache_key,
+        "stagedFiles": list(files.staged) if outcome.phase == "Ready" else [],
+        "lastUpdated": _last_updated(model, outcome, observed),
+        "conditions": _conditions(model, before, outcome, observed),
+    }
+    return {key: value for key, value in status.items() if value} | {"acceleratorReady": _equipped(model, observed)}
+
+
+def _conditions(
+    model: dict[str, Any], before: dict[str, Any], outcome: Outcome, observed: Observed
+) -> list[dict[str, Any]]:
+    wanted = [
+        Condition(type_, type_ == outcome.true, outcome.reason, outcome.message)
+        for type_ in (AVAILABLE, PROGRESSING, DEGRADED)
+    ]
+    return merged(before.get("conditions") or (), wanted, model["metadata"].get("generation", 0), observed.now)
+
+
+def _last_updated(model: dict[str, Any], outcome: Outcome, observed: Observed) -> str:
+    """When the model last became ready: for the first time, again, or with another specification."""
+    before = model.get("status") or {}
+    last = str(before.get("lastUpdated") or "")
+    if outcome.phase != "Ready":
+        return last
+    available = find(before.get("conditions") or (), AVAILABLE) or {}
+    current = available.get("observedGeneration") == model["metadata"].get("generation", 0)
+    return last if last and before.get("phase") == "Ready" and current else timestamp(observed.now)
+
+
+def _events(model: dict[str, Any], outcome: Outcome) -> tuple[Happening, ...]:
+    """A warning when a model fails, and when it fails for another reason."""
+    before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
+    said = before.get("status") == "True" and (before["reason"], before["message"]) == (outcome.reason, outcome.message)
+    return () if outcome.true != DEGRADED or said else (Happening("Warning", outcome.reason, outcome.message),)
+
+
+def _equipped(model: dict[str, Any], observed: Observed) -> bool:
+    """``status.acceleratorReady``: what could not be read counts as there, since this is advice and blocks nothing."""
+    devices = _device_lookups(model)
+    if devices:
+        return all(device in observed.unknown or observed.view.get(*device) for device in devices)
+    resource = _node_resource(model)
+    if not resource or Lookup(NODE, "") in observed.unknown:
+        return True
+    return any(_has(node, resource) for node in observed.view.list(NODE))
+
+
+def _has(node: dict[str, Any], resource: str) -> bool:
+    amount = str((node.get("status") or {}).get("capacity", {}).get(resource, "0"))
+    return any(digit in amount for digit in "123456789")
+
+
+def _hardware(model: dict[str, Any]) -> dict[str, Any]:
+    return model["spec"].get("hardware") or {}
+
+
+def _gpu(model: dict[str, Any]) -> dict[str, Any]:
+    return _hardware(model).get("gpu") or {}
+
+
+def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
+    """The device claims an accelerator is reached by; they count before any resource name."""
+    if not accelerator_resource(_hardware(model).get("accelerator", "")):
+        return []
+    namespace = model["metadata"]["namespace"]
+    return [
+        Lookup(CLAIM, namespace, claim["resourceClaimName"])
+        if "resourceClaimName" in claim
+        else Lookup(CLAIM_TEMPLATE, namespace, claim.get("resourceClaimTemplateName", ""))
+        for claim in _gpu(model).get("resourceClaims") or ()
+    ]
+
+
+def _node_resource(model: dict[str, Any]) -> str:
+    """The extended resource that some node must have; "" where none is needed."""
+    gpu = _gpu(model)
+    return accelerator_resource(
+        _hardware(model).get("accelerator", ""), gpu.get("vendor", ""), gpu.get("resourceName", "")
+    )

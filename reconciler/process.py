@@ -1,0 +1,92 @@
+"""The process: waits to lead, follows the resources, works, and ends in order."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from reconciler.api import Api
+from reconciler.lease import Lease
+from reconciler.loop import Loop
+from reconciler.projection import Controller
+from reconciler.source import Source
+
+__all__ = ["Process"]
+
+log = logging.getLogger(__name__)
+
+# A worker may be in the middle of a call that takes as long as the API server allows (api.TIMEOUT); kubelet kills
+# after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader.
+GRACE = 20.0
+
+# Bookmarks come about once a minute: after three have failed to come, what we know may be old.
+STALE = 180.0
+
+
+class Process:
+    """All controllers of one reconciler."""
+
+    def __init__(
+        self, api: Api, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
+    ) -> None:
+        self._lease = lease
+        self._workers = workers
+        self._loops = [Loop(api, controller) for controller in controllers]
+        self._sources = [
+            Source(api, controller.resource, loop.changed, loop.deleted, namespace)
+            for controller, loop in zip(controllers, self._loops, strict=True)
+        ]
+        self._threads: list[threading.Thread] = []
+
+    def run(self, stop: threading.Event) -> bool:
+        """Works until ``stop`` is set (True), or leadership is lost (False) and another may have begun."""
+        if self._lease is not None and not self._lease.acquire(stop):
+            return True
+        self._start()
+        try:
+            kept = self._lease.hold(stop) if self._lease is not None else stop.wait()
+        finally:
+            self._stop()
+        if self._lease is not None and kept:
+            self._lease.release()
+        return kept
+
+    def alive(self) -> tuple[bool, str]:
+        """Whether every thread that was started still runs."""
+        dead = [thread.name for thread in self._threads if not thread.is_alive()]
+        return not dead, f"ended: {', '.join(dead)}" if dead else "ok"
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether what we know is fresh; whoever waits to lead has nothing to know."""
+        if not self._threads:
+            return True, "waiting to lead"
+        silences = [source.silence() for source in self._sources]
+        if None in silences:
+            return False, "not listed yet"
+        longest = max(silence for silence in silences if silence is not None)
+        return longest < STALE, f"leading; the API server spoke {longest:.0f} s ago"
+
+    def _start(self) -> None:
+        targets = [(f"source-{index}", source.run) for index, source in enumerate(self._sources)]
+        targets += [(f"worker-{index}", loop.work) for loop in self._loops for index in range(self._workers)]
+        self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in targets]
+        for thread in self._threads:
+            thread.start()
+
+    def _stop(self) -> None:
+        for source in self._sources:
+            source.stop()
+        for loop in self._loops:
+            loop.queue.close()
+        _join(self._threads, GRACE)
+        self._threads = []
+
+
+def _join(threads: Iterable[threading.Thread], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            log.warning("%s did not end within %.0f s", thread.name, seconds)
