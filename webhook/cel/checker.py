@@ -6,8 +6,9 @@ error, so that one run tells all: what is wrong has the type *error*, which fits
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from webhook.cel.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
 from webhook.cel.declarations import Declarations, Function, Reference, Signature, fields_of
@@ -324,7 +325,7 @@ class _Checker:
         self.report(expr.iter_range, f"expression of type '{format_type(of)}' {message}")
         return ERROR, ERROR
 
-    _CHECKS = {
+    _CHECKS: ClassVar[Mapping[type[Expr], Callable[[_Checker, Any], Type]]] = {
         Const: _const,
         Ident: _ident,
         Select: _select,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from webhook.cel.types import Type, type_of
 
 if TYPE_CHECKING:
     from webhook.cel.overload import Overload
 
-__all__ = ["Declarations", "Function", "Reference", "Signature", "fields_of"]
+__all__ = ["Declarations", "Function", "ObjectMaker", "Reference", "Signature", "TypeResolver", "fields_of"]
 
 TypeResolver = Callable[[str], Type | None]
+ObjectMaker = Callable[[str, Mapping[str, Any]], Any]  # from type name and field values to a value
 
 
 @dataclass(frozen=True, slots=True)

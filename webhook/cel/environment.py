@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.cel import library, macros, schematypes, validators
 from webhook.cel.access import Node, node_of
 from webhook.cel.checker import Checked, check
-from webhook.cel.declarations import Declarations, Function, TypeResolver
+from webhook.cel.declarations import Declarations, Function, ObjectMaker, TypeResolver
 from webhook.cel.errors import CompileFailure, Issue, ResultFailure
 from webhook.cel.parser import Dialect, parse
-from webhook.cel.types import Type, optional_of
+from webhook.cel.types import DYN, Type, optional_of
 
 if TYPE_CHECKING:
     from webhook.cel.program import Program
@@ -44,7 +44,8 @@ class Environment:
     ``version`` is the Kubernetes minor that expressions must be compatible with; a ``stored``
     expression may use whatever any version has. ``variables`` are the declared names with
     their types; ``nodes`` has the schema of each variable whose value is raw JSON under a
-    schema. ``types`` finds the object types that may be named or made (``Object.spec{…}``).
+    schema. ``types`` finds the object types that may be named or made (``Object.spec{…}``),
+    and ``make`` makes them.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
@@ -55,6 +56,7 @@ class Environment:
     variables: Mapping[str, Type] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     types: TypeResolver | None = None
+    make: ObjectMaker | None = None
     container: str = ""
     quoted_fields: bool = False
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
@@ -65,11 +67,12 @@ class Environment:
         *,
         nodes: Mapping[str, Node] = _EMPTY,
         types: TypeResolver | None = None,
+        make: ObjectMaker | None = None,
     ) -> Environment:
         """The environment with more variables (or other types of the same)."""
         merged = MappingProxyType({**self.variables, **variables})
         merged_nodes = MappingProxyType({**self.nodes, **nodes})
-        return replace(self, variables=merged, nodes=merged_nodes, types=types or self.types)
+        return replace(self, variables=merged, nodes=merged_nodes, types=types or self.types, make=make or self.make)
 
     def with_schema(
         self,
@@ -86,7 +89,7 @@ class Environment:
         messages; ``selfType#`` for ``self`` otherwise, which no expression can write.
         """
         declared = schematypes.declare(schema, is_root=is_root, name=type_name or f"{name}Type#")
-        of = schematypes.DYN if declared is None else declared.type
+        of = DYN if declared is None else declared.type
         extended = self.extend(
             {name: optional_of(of) if optional else of}, nodes={name: node_of(schema, is_root=is_root)}
         )

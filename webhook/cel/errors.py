@@ -29,7 +29,7 @@ class CelError(Exception):
         self.message = message
 
 
-class BudgetExceeded(CelError):  # noqa: N818 - the name says what happened, as in webhook.errors
+class BudgetExceeded(CelError):
     """An evaluation was stopped because the cost budget of the call or of the object is spent."""
 
 
@@ -63,7 +63,7 @@ class Issue:
         return f"{text}\n | {line}\n | {pointer}{caret}"
 
 
-class CompileFailure(Exception):  # noqa: N818 - as above
+class CompileFailure(Exception):
     """An expression that cannot become a program; ``issues`` lists everything found.
 
     ``stage`` is what the API server writes before the text.

@@ -51,7 +51,7 @@ def _build(transformer: TreeBuilder | None) -> lark.Lark:
         parser="lalr",
         lexer="basic",
         maybe_placeholders=False,
-        transformer=transformer,  # type: ignore[arg-type]  # any object with methods named as the rules
+        transformer=transformer,  # any object with methods named as the rules
     )
 
 

@@ -82,7 +82,7 @@ def conditional(expr: Expr, condition: Part, then: Part, otherwise: Part) -> Par
 
 
 def group(expr: Expr, parts: Sequence[Part], *, inner: int = EXPR, level: int = PRIMARY) -> Part:
-    """Parts side by side: in parentheses, in a literal or a call (expressions), between ``&&`` or ``||`` (relations)."""
+    """Parts side by side: expressions in parentheses, literals and calls, relations between ``&&`` or ``||``."""
     depths = _deepest([_lifted(part, inner) for part in parts])
     return _checked(Part(expr, level, 1, _tuple(depths), 1 + sum(part.size for part in parts)))
 

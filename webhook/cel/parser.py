@@ -57,8 +57,8 @@ def parse(source: str, dialect: Dialect = FULL) -> Expr:
 
 def _syntax_issue(source: str, error: UnexpectedInput) -> Issue:
     if isinstance(error, UnexpectedCharacters):
-        char = source[error.pos_in_stream]
-        return Issue.at(source, error.pos_in_stream, f"Syntax error: token recognition error at: {char!r}")
+        at = error.pos_in_stream or 0
+        return Issue.at(source, at, f"Syntax error: token recognition error at: '{source[at]}'")
     assert isinstance(error, UnexpectedToken)
     token = error.token
     at_end = token.type == "$END"

@@ -34,10 +34,6 @@ MAX_REQUEST: Final = 3 * 1024 * 1024  # bytes of the largest request an API serv
 _RFC3339: Final = 32  # "9999-12-31T23:59:59.999999999Z" with its quotation marks; also taken for durations
 _DATE: Final = 12  # "2006-01-02" with quotation marks
 _UNBOUNDED: Final = MAX_REQUEST - 2  # without the two brackets or quotation marks
-_KEYWORDS: Final = frozenset(
-    ["as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"]
-    + ["namespace", "return", "var", "void", "while"]  # in, true, false and null cannot follow a point
-)
 
 # type names that an environment with a schema knows in addition to the standard ones
 SCALARS: Final[Mapping[str, Type]] = {"duration": DURATION, "timestamp": TIMESTAMP}
@@ -127,7 +123,8 @@ def _object(schema: Mapping[str, Any], name: str) -> Declared:
             continue
         if escaped is not None:
             fields[escaped] = declared
-            types |= dict.fromkeys((escaped, key) if key in _KEYWORDS else (escaped,), declared.type)
+            is_keyword = escaped == f"__{key}__"  # may be written unescaped after a point
+            types |= dict.fromkeys((escaped, key) if is_keyword else (escaped,), declared.type)
         if key in required and child.get("default") is None:
             min_size += len(key.encode()) + declared.min_size + 4
     return Declared(object_of(name, types), min_size, fields=fields)

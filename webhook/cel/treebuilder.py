@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["DIALECT", "Dialect", "SyntaxIssueError", "TreeBuilder"]
 
 _RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return true "
-    "var void while".split()  # noqa: SIM905 (a list of twenty words reads better as words)
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
+    | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
 )
 _SIZE_LIMIT = 1_000_000  # nodes after macro expansion; ten times what 100,000 characters make without optMap
 _LITERALS: dict[str, Callable[[str], Any]] = {
@@ -208,13 +208,13 @@ class TreeBuilder:
     def nested(self, children: list[Any]) -> Part:
         return group(children[0].expr, children)
 
-    def list(self, children: list[Any]) -> Part:
+    def list_literal(self, children: list[Any]) -> Part:
         bracket, *elements = children
         optional = frozenset(index for index, (question, _) in enumerate(elements) if question)
         parts = [part for _, part in elements]
         return group(ListExpr(_pos(bracket), tuple(part.expr for part in parts), optional), parts)
 
-    def map(self, children: list[Any]) -> Part:
+    def map_literal(self, children: list[Any]) -> Part:
         entries, parts = _entries(children[1:])
         return group(MapExpr(_pos(children[0]), entries), parts)
 
