@@ -1,0 +1,354 @@
+"""Closures for calls: operators, equality, logic, functions with one or several overloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from webhook.cel import attributes, carriers
+from webhook.cel.ast import Call, Expr
+from webhook.cel.carriers import Struct
+from webhook.cel.costs import call_cost, size_of
+from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.overload import Cost, Overload, dispatcher
+from webhook.cel.steps import Frame, Run, Step, absorb, constant
+from webhook.cel.values import Opt
+
+if TYPE_CHECKING:
+    from webhook.cel.closures import Compiler
+
+__all__ = ["chain", "compile_call"]
+
+_NO_OVERLOAD = "no such overload"
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+"""The functions that cel-go's planner evaluates when their argument is a constant."""
+_REGEX = {"matches": 1, "find": 1, "findAll": 1}
+"""Functions whose pattern, if constant, is compiled with the program, by the position of the pattern."""
+_PRIMITIVES = frozenset({bool, int, float, str}) | {type(None)}
+
+
+def compile_call(compiler: Compiler, expr: Call, base: int) -> Step:
+    special = _SPECIAL.get(expr.function)
+    if special is not None:
+        return special(compiler, expr, base)
+    reference = compiler.reference(expr)
+    assert reference is not None, "every call that was checked has a reference"
+    overloads = reference.overloads
+    args = expr.args if expr.target is None or reference.namespaced else (expr.target, *expr.args)
+    if overloads[0].id in _LAZY:
+        return _LAZY[overloads[0].id](compiler, args)
+    return _call(compiler, reference.name, overloads, args)
+
+
+def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args: Sequence[Expr]) -> Step:
+    steps = [compiler.compile(arg) for arg in args]
+    impl, cost = _implementation(compiler, function, overloads, args)
+    if function == "@in":
+        impl = _among(impl)
+    if function == "size" and steps[0].node is not None and not steps[0].optional and not steps[0].node.nullable:
+        return Step(_counted(steps[0].run, len))
+    if len(steps) == 1 and function in _CONVERSIONS and steps[0].is_constant:
+        return constant(impl(steps[0].constant))
+    runs = [step.value() for step in steps]
+    if len(runs) == 1:
+        return Step(_unary(runs[0], impl, cost))
+    if len(runs) == 2 and not (function in _REGEX and steps[1].is_constant):
+        return Step(_binary(runs[0], runs[1], impl, cost))
+    return Step(_variadic(runs, impl, cost))
+
+
+def _implementation(
+    compiler: Compiler, function: str, overloads: Sequence[Overload], args: Sequence[Expr]
+) -> tuple[Callable[..., Any], Cost | None]:
+    if len(overloads) == 1:
+        chosen = overloads[0]
+        types = [compiler.checked.types[arg] for arg in args]
+        if chosen.raw is not None and not any(map(_is_open, types)):
+            return chosen.raw, chosen.cost
+        return chosen.impl, chosen.cost
+    declared = compiler.functions[function]
+    everything = [signature.overload for signature in (*declared.free, *declared.member)]
+    return dispatcher(everything), call_cost(function)
+
+
+def _among(impl: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def member(value: Any, container: Any) -> Any:
+        if container.__class__ is list or container.__class__ is dict:
+            return impl(value, container)
+        return carriers.contains(container, value)
+
+    return member
+
+
+def _is_open(of: Any) -> bool:
+    """Whether a value of the type may be of another type at run time."""
+    return of.kind in ("dyn", "any", "param") or any(map(_is_open, of.params))
+
+
+def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:
+    def call(frame: Frame) -> Any:
+        frame[0] += 1
+        return impl(run(frame))
+
+    return call
+
+
+def _unary(run: Run, impl: Callable[[Any], Any], cost: Cost | None) -> Run:
+    if cost is None:
+        return _counted(run, impl)
+
+    def call(frame: Frame) -> Any:
+        arg: Any = None
+        try:
+            arg = run(frame)
+            result = impl(arg)
+        except BudgetExceeded:
+            raise
+        except CelError as error:
+            frame[0] += charge(cost, (error if arg is None else arg,), error)
+            raise
+        frame[0] += cost((arg,), result)
+        return result
+
+    return call
+
+
+def charge(cost: Cost, args: tuple[Any, ...], result: Any) -> int:
+    """The cost of a call that failed: an error is of size 1."""
+    try:
+        return cost(args, result)
+    except (AttributeError, TypeError):
+        return 1
+
+
+def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost | None) -> Run:
+    if cost is None:
+
+        def call(frame: Frame) -> Any:
+            frame[0] += 1
+            try:
+                a = first(frame)
+            except CelError:
+                absorb(second, frame)
+                raise
+            return impl(a, second(frame))
+
+        return call
+
+    def call_costed(frame: Frame) -> Any:
+        a, failure = _attempt(first, frame)
+        b, second_failure = _attempt(second, frame)
+        failure = failure or second_failure
+        if failure is None:
+            try:
+                result = impl(a, b)
+            except BudgetExceeded:
+                raise
+            except CelError as error:
+                failure = error
+            else:
+                frame[0] += cost((a, b), result)
+                return result
+        frame[0] += charge(cost, (a, b), failure)
+        raise failure
+
+    return call_costed
+
+
+def _attempt(run: Run, frame: Frame) -> tuple[Any, CelError | None]:
+    """The value, or the error in the place of both."""
+    try:
+        return run(frame), None
+    except BudgetExceeded:
+        raise
+    except CelError as error:
+        return error, error
+
+
+def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) -> Run:
+    """Three and more arguments: the first error ends the call before it costs anything."""
+
+    def call(frame: Frame) -> Any:
+        args = tuple([run(frame) for run in runs])
+        try:
+            result = impl(*args)
+        except BudgetExceeded:
+            raise
+        except CelError as error:
+            frame[0] += 1 if cost is None else charge(cost, args, error)
+            raise
+        frame[0] += 1 if cost is None else cost(args, result)
+        return result
+
+    return call
+
+
+def chain(expr: Call) -> list[Expr]:
+    """The terms of ``a && b && c``, however they are nested."""
+    terms: list[Expr] = []
+    pending: list[Expr] = [expr]
+    while pending:
+        term = pending.pop()
+        if isinstance(term, Call) and term.function == expr.function:
+            pending += reversed(term.args)
+        else:
+            terms.append(term)
+    return terms
+
+
+def _logical(decisive: bool) -> Callable[[Compiler, Call, int], Step]:
+    """``&&`` (decided by false) and ``||`` (by true): the deciding value wins over errors before and after it."""
+
+    def build(compiler: Compiler, expr: Call, _base: int) -> Step:
+        terms = [compiler.value(term) for term in chain(expr)]
+
+        def run(frame: Frame) -> bool:
+            failure = None
+            for term in terms:
+                try:
+                    value = term(frame)
+                except BudgetExceeded:
+                    raise
+                except CelError as error:
+                    failure = failure or error
+                    continue
+                if value is decisive:
+                    return decisive
+                if value.__class__ is not bool:
+                    failure = failure or CelError(_NO_OVERLOAD)
+            if failure is not None:
+                raise failure
+            return not decisive
+
+        return Step(run)
+
+    return build
+
+
+def _conditional(compiler: Compiler, expr: Call, _base: int) -> Step:
+    condition = compiler.value(expr.args[0])
+    # cel-go resolves a branch that is an attribute without observing it: its variable costs nothing.
+    then, other = (compiler.compile(arg, 0) for arg in expr.args[1:])
+    node = then.node
+    if then.node is not other.node or then.optional is not other.optional:
+        then, other, node = Step(then.value()), Step(other.value()), None
+    run_then, run_other = then.run, other.run
+
+    def run(frame: Frame) -> Any:
+        chosen = condition(frame)
+        if chosen is True:
+            return run_then(frame)
+        if chosen is False:
+            return run_other(frame)
+        raise CelError(_NO_OVERLOAD)
+
+    return Step(run, node, node is not None and then.optional)
+
+
+def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
+    def build(compiler: Compiler, expr: Call, _base: int) -> Step:
+        first, second = map(compiler.value, expr.args)
+
+        def run(frame: Frame) -> bool:
+            a, failure = _attempt(first, frame)
+            b, second_failure = _attempt(second, frame)
+            frame[0] += equality_cost(a, b, is_equal=expected)
+            failure = failure or second_failure
+            if failure is not None:
+                raise failure
+            try:
+                return carriers.equal(a, b) is expected
+            except CelError:
+                if expected:
+                    raise
+                return True  # != says only that the values are not equal
+
+        return Step(run)
+
+    return build
+
+
+def equality_cost(a: Any, b: Any, *, is_equal: bool) -> int:
+    """A tenth of the shorter operand's length, rounded up; a value of a Kubernetes library costs 1 with ``==``."""
+    if a.__class__ in _PRIMITIVES and a.__class__ is not str:
+        return 0 if _size(b) == 0 else 1
+    if is_equal and hasattr(a, "cel_type"):
+        return 1
+    return -(-min(_size(a), _size(b)) // 10)
+
+
+def _size(value: Any) -> int:
+    return len(value.raw) if value.__class__ is Struct else size_of(value)
+
+
+def _membership(compiler: Compiler, expr: Call, _base: int) -> Step:
+    reference = compiler.reference(expr)
+    assert reference is not None
+    step = compiler.compile(expr.args[1])
+    if step.is_constant and reference.overloads[0].id == "in_list" and len(reference.overloads) == 1:
+        if not step.constant:
+            return constant(False)
+        if all(element.__class__ in _PRIMITIVES or isinstance(element, int) for element in step.constant):
+            return Step(_set_membership(compiler.value(expr.args[0]), step.constant))
+    return _call(compiler, reference.name, reference.overloads, expr.args)
+
+
+def _set_membership(run: Run, elements: list[Any]) -> Run:
+    """``x in [1, 2]``: a look-up in a set, which costs nothing."""
+    strings = frozenset(element for element in elements if element.__class__ is str)
+    others = [element for element in elements if element.__class__ is not str]
+
+    def member(frame: Frame) -> bool:
+        value = run(frame)
+        if value.__class__ is str:
+            return value in strings
+        return any(carriers.equal(element, value) for element in others)
+
+    return member
+
+
+def _not_strictly_false(compiler: Compiler, expr: Call, _base: int) -> Step:
+    inner = compiler.value(expr.args[0])
+
+    def run(frame: Frame) -> bool:
+        frame[0] += 1
+        return _attempt(inner, frame)[0] is not False
+
+    return Step(run)
+
+
+def _optional_or(compiler: Compiler, args: Sequence[Expr]) -> Step:
+    return _lazy(compiler, args, lambda optional: optional)
+
+
+def _optional_or_value(compiler: Compiler, args: Sequence[Expr]) -> Step:
+    return _lazy(compiler, args, lambda optional: optional.value)
+
+
+def _lazy(compiler: Compiler, args: Sequence[Expr], chosen: Callable[[Opt], Any]) -> Step:
+    """``a.or(b)``, ``a.orValue(b)``: b is evaluated only if a is empty, and the call costs nothing."""
+    first, second = map(compiler.value, args)
+
+    def run(frame: Frame) -> Any:
+        optional = first(frame)
+        if optional.__class__ is not Opt:
+            raise CelError(_NO_OVERLOAD)
+        return chosen(optional) if optional.present else second(frame)
+
+    return Step(run)
+
+
+_LAZY = {"optional_or_optional": _optional_or, "optional_orValue_value": _optional_or_value}
+
+_SPECIAL: dict[str, Callable[[Compiler, Call, int], Step]] = {
+    "_&&_": _logical(decisive=False),
+    "_||_": _logical(decisive=True),
+    "_?:_": _conditional,
+    "_==_": _equality(expected=True),
+    "_!=_": _equality(expected=False),
+    "_[_]": attributes.compile_index,
+    "_[?_]": attributes.compile_index,
+    "_?._": attributes.compile_index,
+    "@in": _membership,
+    "@not_strictly_false": _not_strictly_false,
+}

@@ -1,0 +1,238 @@
+"""Raw JSON scalars as CEL values, by the type and format of their schema.
+
+Each function takes non-null JSON and returns a CEL value or raises ``CelError`` with the text
+of ``apiserver/pkg/cel/common/valuesunstructured.go``. The formats are those of kube-openapi's
+strfmt, which is laxer than its OpenAPI validation in places and stricter in others.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any, Final
+
+from webhook.cel.errors import CelError
+from webhook.cel.values import INT_MAX, INT_MIN, Duration, Timestamp
+
+__all__ = [
+    "STRINGS",
+    "Unknown",
+    "boolean",
+    "go_type",
+    "int_or_string",
+    "integer",
+    "mapping",
+    "number",
+    "sequence",
+    "text",
+    "untyped",
+]
+
+_GO_TYPES: Final = {
+    type(None): "<nil>",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}
+
+
+def go_type(raw: Any) -> str:
+    """The name Go prints for the type of decoded JSON, as it stands in the API server's messages."""
+    return _GO_TYPES.get(raw.__class__, raw.__class__.__name__)
+
+
+def text(raw: Any) -> str:
+    if raw.__class__ is str:
+        return raw  # type: ignore[no-any-return]
+    raise CelError(f"invalid data, expected string, got {go_type(raw)}")
+
+
+def boolean(raw: Any) -> bool:
+    if raw.__class__ is bool:
+        return raw  # type: ignore[no-any-return]
+    raise CelError(f"invalid data, expected bool, got {go_type(raw)}")
+
+
+def integer(raw: Any) -> int:
+    if raw.__class__ is int and INT_MIN <= raw <= INT_MAX:
+        return raw  # type: ignore[no-any-return]
+    # A JSON number beyond 64 bits is a float to Go.
+    raise CelError(f"invalid data, expected int, got {'float64' if raw.__class__ is int else go_type(raw)}")
+
+
+def number(raw: Any) -> float:
+    if raw.__class__ is float:
+        return raw  # type: ignore[no-any-return]
+    if raw.__class__ is int:
+        return float(raw)
+    raise CelError(f"invalid data, expected float, got {go_type(raw)}")
+
+
+def int_or_string(raw: Any) -> int | str:
+    if raw.__class__ is str or (raw.__class__ is int and INT_MIN <= raw <= INT_MAX):
+        return raw  # type: ignore[no-any-return]
+    raise CelError("invalid data, expected XIntOrString value to be either a string or integer")
+
+
+def mapping(raw: Any) -> dict[str, Any]:
+    if isinstance(raw, dict):
+        return raw
+    raise CelError("invalid data, expected a map for the provided schema with type=object")
+
+
+def sequence(raw: Any) -> list[Any]:
+    if isinstance(raw, list):
+        return raw
+    raise CelError("invalid data, expected an array for the provided schema with type=array")
+
+
+def untyped(raw: Any) -> Any:
+    raise CelError(
+        "invalid type, expected object, array, number, integer, boolean or string, or no type with "
+        "x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got "
+    )
+
+
+class Unknown:
+    """Data preserved without a schema: nothing can be done with it but compare it."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and bool(self.raw == other.raw)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_DATE_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_DAYS_OF_400_YEARS: Final = 146_097
+_SECOND: Final = 10**9
+
+
+def _date_time(raw: Any) -> Timestamp:
+    source = text(raw)
+    if not source:
+        return Timestamp(0)
+    found = _DATE_TIME.fullmatch(source)
+    if found is None:
+        raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source)}")
+    year, month, day, hour, minute, second = map(int, found.group(1, 2, 3, 4, 5, 6))
+    fraction, zone = found.group(7, 8)
+    try:
+        datetime(year or 4, month, day, hour, minute, second)  # noqa: DTZ001 - only checks the ranges; 0 is a leap year, too
+    except ValueError:
+        raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source, 'out of range')}") from None
+    offset = 0
+    if zone and zone != "Z":
+        hours, minutes = int(zone[1:3]), int(zone[4:6])
+        if hours > 24 or minutes > 59:
+            raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source, 'out of range')}")
+        offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+    seconds = (_days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
+    nanos = int((fraction or "0")[:9].ljust(9, "0"))
+    return Timestamp(seconds * _SECOND + nanos, offset)
+
+
+def _days(year: int, month: int, day: int) -> int:
+    if year:
+        return date(year, month, day).toordinal() - _EPOCH_DAY
+    return date(400, month, day).toordinal() - _EPOCH_DAY - _DAYS_OF_400_YEARS  # Go has a year 0, Python has not
+
+
+def _unparsable(source: str, why: str = "") -> str:
+    if why:
+        return f'parsing time "{source}": {why}'
+    return f'parsing time "{source}" as "2006-01-02T15:04:05": cannot parse "{source}"'
+
+
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+
+
+def _date(raw: Any) -> Timestamp:
+    source = text(raw)
+    found = _DATE.fullmatch(source)
+    try:
+        if found is None:
+            raise ValueError
+        year, month, day = map(int, found.groups())
+        return Timestamp(_days(year, month, day) * 86_400 * _SECOND)
+    except ValueError:
+        raise CelError(f"Invalid date formatted string {source}: {_unparsable(source)}") from None
+
+
+_GO_UNITS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "\u00b5s": 1_000,
+    "\u03bcs": 1_000,
+    "ms": 1_000_000,
+    "s": _SECOND,
+    "m": 60 * _SECOND,
+    "h": 3600 * _SECOND,
+}
+_GO_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
+_GO_PART = re.compile(r"(\d*)\.?(\d*)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
+_SCALA_PART = re.compile(r"(\d+)\s*([A-Za-z\u00b5]+)", re.ASCII)
+_SCALA_UNITS: Final = (
+    (1, ("ns", "nano")),
+    (1_000, ("us", "\u00b5s", "micro")),
+    (1_000_000, ("ms", "milli")),
+    (_SECOND, ("s", "sec")),
+    (60 * _SECOND, ("m", "min")),
+    (3600 * _SECOND, ("h", "hr", "hour")),
+    (86_400 * _SECOND, ("d", "day")),
+    (604_800 * _SECOND, ("w", "wk", "week")),
+)
+
+
+def _duration(raw: Any) -> Duration:
+    source = text(raw)
+    if _GO_DURATION.fullmatch(source):
+        total = sum(_go_part(*part) for part in _GO_PART.findall(source))
+        if total <= INT_MAX:
+            return Duration(-total if source.startswith("-") else total)
+    parts = [
+        int(count) * unit
+        for count, name in _SCALA_PART.findall(source)
+        for unit, names in _SCALA_UNITS
+        for variant in names
+        if name.lower() == variant or (variant is names[-1] and name.lower().startswith(variant))
+    ]
+    if not parts:
+        raise CelError(f"Invalid duration {source}: unable to parse {source} as duration")
+    return Duration((sum(parts) + 2**63) % 2**64 - 2**63)  # Go's int64 wraps around here
+
+
+def _go_part(whole: str, fraction: str, unit: str) -> int:
+    scale = _GO_UNITS[unit]
+    return int(whole or "0") * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+
+
+def _bytes(raw: Any) -> bytes:
+    source = text(raw)
+    try:
+        encoded = source.replace("\r", "").replace("\n", "").encode("ascii")
+        if b"+" in encoded or b"/" in encoded:
+            raise ValueError
+        return base64.b64decode(encoded, altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raise CelError(f"Invalid byte formatted string {source}: illegal base64 data") from None
+
+
+STRINGS: Final[dict[str, Callable[[Any], Any]]] = {
+    "byte": _bytes,
+    "date": _date,
+    "date-time": _date_time,
+    "duration": _duration,
+}
+"""The string formats that are another type in CEL; every other string is a string."""
