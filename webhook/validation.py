@@ -12,7 +12,8 @@ from webhook.cel.program import Budget
 from webhook.decision import Cause, Warn
 from webhook.policy import Action, PolicyFault, Profile, Scope, ValidationRule
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.schema import OMIT, FieldError
+from webhook.schema import FieldError
+from webhook.schema.fielderror import OMIT
 
 __all__ = ["Findings", "validate_rules", "validate_schema"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.cel import ast
+from webhook.cel.ast import Expr, Ident, Select
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure
-from webhook.cel.parser import parse
-from webhook.cel.schematypes import escape, type_of_schema
-from webhook.cel.types import BOOL, DYN, STRING, Type, list_of, map_of, object_of
+from webhook.cel.schematypes import type_of_schema
+from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
+from webhook.cel.validators import walk
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.document import Action, PolicyDocument
@@ -19,29 +19,29 @@ from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRul
 
 __all__ = ["compile_policy"]
 
-_METADATA: Final = object_of(
-    "metadata",
-    {
-        "name": STRING,
-        "generateName": STRING,
-        "namespace": STRING,
-        "labels": map_of(STRING, STRING),
-        "annotations": map_of(STRING, STRING),
-        "finalizers": list_of(STRING),
-        "ownerReferences": list_of(DYN),
-        "creationTimestamp": STRING,
-        "deletionTimestamp": STRING,
+Schema = Mapping[str, Any]
+
+_STRING: Final[Schema] = {"type": "string"}
+_STRINGS: Final[Schema] = {"type": "object", "additionalProperties": _STRING}
+_METADATA: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "name": _STRING,
+        "generateName": _STRING,
+        "namespace": _STRING,
+        "labels": _STRINGS,
+        "annotations": _STRINGS,
+        "finalizers": {"type": "array", "items": _STRING},
     },
-)
-_REQUEST: Final = object_of(
-    "request",
-    {"operation": STRING, "name": STRING, "namespace": STRING, "dryRun": BOOL},
-)
+}
+"""What a policy may read of metadata: more than a rule in a CRD, which sees two names only."""
+_REQUEST: Final[Schema] = {
+    "type": "object",
+    "properties": {"operation": _STRING, "name": _STRING, "namespace": _STRING, "dryRun": {"type": "boolean"}},
+}
 
 
-def compile_policy(
-    document: PolicyDocument, origin: Document, schema: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]]
-) -> Policy:
+def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> Policy:
     """The compiled policy.
 
     Args:
@@ -61,23 +61,19 @@ def compile_policy(
 
 
 class _Compiler:
-    def __init__(self, origin: Document, schema: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> None:
         self.origin = origin
-        self.schema = schema
         self.problems: list[Problem] = []
-        declared = type_of_schema(dict(schema), is_root=True, name="object")
-        self.object = object_of("object", {**_fields(declared), "metadata": _METADATA})
-        self.facts = {name: type_of_schema(dict(fact), name=f"facts.{name}") for name, fact in facts.items()}
+        head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
+        self.schema: Schema = {**schema, "properties": {**schema.get("properties", {}), **head}}
         self.variables: dict[str, Type] = {}
         self.compiled: dict[str, Expression] = {}
-        self.root = Environment(
-            variables={
-                "object": self.object,
-                "oldObject": DYN,
-                "request": _REQUEST,
-                "facts": object_of("facts", self.facts),
-                "variables": object_of("variables", lambda: self.variables),
-            }
+        known = object_of("variables", lambda: self.variables)
+        self.root = (
+            Environment(variables={"oldObject": DYN, "variables": known})
+            .with_schema("object", self.schema, type_name="object")
+            .with_schema("request", _REQUEST, type_name="request")
+            .with_schema("facts", {"type": "object", "properties": dict(facts)}, type_name="facts")
         )
 
     def policy(self, document: PolicyDocument) -> Policy:
@@ -97,10 +93,12 @@ class _Compiler:
         for index, default in enumerate(document.spec.defaults):
             at = ("spec", "defaults", index)
             path = Path.parse(default.path)
-            leaf = self._type_at(path, (*at, "path"))
+            leaf = self._schema_at(path, (*at, "path"))
+            if leaf is None:
+                continue
             when = self.expression(self.root, default.when, BOOL, (*at, "when"))
-            value = self.expression(self.root, default.value, leaf, (*at, "value"))
-            if when and value and leaf:
+            value = self.expression(self.root, default.value, type_of_schema(leaf, name="value"), (*at, "value"))
+            if when and value:
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
                 yield DefaultRule(default.code, path, when, value, default.because, over, default.docs)
 
@@ -108,10 +106,10 @@ class _Compiler:
         for index, rule in enumerate(document.spec.validations):
             at = ("spec", "validations", index)
             path = Path.parse(rule.at)
-            node = self._type_at(path, (*at, "at"))
+            node = self._schema_at(path, (*at, "at"))
             if node is None:
                 continue
-            env = self.root.extend({"self": node, "oldSelf": node})
+            env = self.root.with_schema("self", node, type_name="self").with_schema("oldSelf", node, type_name="self")
             when = self.expression(env, rule.when, BOOL, (*at, "when"))
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"))
             text = rule.messageExpression
@@ -137,8 +135,8 @@ class _Compiler:
     ) -> Expression | None:
         """Compile one expression; a failure becomes problems."""
         try:
-            program = env.compile(source, expect=expect)
-            reads = _selected(parse(source))
+            program = env.compile(source, None if expect == DYN else expect)
+            reads = _selected(env.check(source).expr)
         except CompileFailure as failure:
             for issue in failure.issues:
                 self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
@@ -152,23 +150,21 @@ class _Compiler:
         local = program.variables <= {"self", "oldSelf"}
         return Expression(program, tuple(variables), frozenset(facts), local)
 
-    def _type_at(self, path: Path, at: tuple[str | int, ...]) -> Type | None:
-        """The type of the node at a path, or None (and a problem) where the schema has no such node."""
-        node = self.object
+    def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
+        """The schema of the node at a path, or None (and a problem) where there is no such node."""
+        node = self.schema
         for depth, key in enumerate(path.keys):
             inner = _inner(node, key)
             if inner is None:
                 parent = str(Path(path.keys[:depth])) or "the object"
-                known = ", ".join(sorted(_fields(node))) if node.kind == "object" else f"a {node}"
+                known = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
                 self._problem(at, f"no {key!r} in {parent} of the schema, which has {known}")
                 return None
             node = inner
         return node
 
     def _schema_default(self, path: Path, at: tuple[str | int, ...]) -> Any:
-        node: Any = self.schema
-        for key in path.keys:
-            node = node.get("properties", {}).get(key, {})
+        node = self._schema_at(path, at) or {}
         if "default" not in node:
             self._problem(at, f"the schema has no default at {path}")
         return node.get("default", MISSING)
@@ -187,27 +183,17 @@ class _Compiler:
         self.problems.append(Problem(f"{self.origin.source}:{self.origin.line_of(*at)}", text, message))
 
 
-def _fields(node: Type) -> Mapping[str, Type]:
-    if node.fields is None:
-        return {}
-    return node.fields() if callable(node.fields) else node.fields
+def _inner(node: Schema, key: str) -> Schema | None:
+    children = node.get("properties", {}).get(key) if key != "*" else node.get("items")
+    if children is None and isinstance(node.get("additionalProperties"), Mapping):
+        children = node["additionalProperties"]
+    return children if isinstance(children, Mapping) else None
 
 
-def _inner(node: Type, key: str) -> Type | None:
-    if key == "*":
-        return node.params[-1] if node.kind in {"list", "map"} else None
-    if node.kind == "map":
-        return node.params[1]
-    return _fields(node).get(escape(key))
-
-
-def _selected(root: ast.Expr) -> dict[str, list[str]]:
+def _selected(root: Expr) -> dict[str, list[str]]:
     """Which fields of ``variables`` and ``facts`` an expression reads."""
     found: dict[str, list[str]] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Select) and isinstance(node.operand, ast.Ident):
+    for node in walk(root):
+        if isinstance(node, Select) and isinstance(node.operand, Ident):
             found.setdefault(node.operand.name, []).append(node.field)
-        stack.extend(ast.children(node))
     return found

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from webhook.errors import Malformed, ModelgateError, RequestError, Unavailable, UnsupportedMedia
+from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, Unavailable, UnsupportedMedia
 from webhook.serve.gate import Call, Gate
 
 __all__ = ["BODY_LIMIT", "application"]
@@ -50,7 +50,6 @@ def application(gate: Gate, background: Sequence[Callable[[], AbstractAsyncConte
         ],
         exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
         lifespan=lifespan,
-        max_body_size=BODY_LIMIT,
     )
 
 
@@ -61,12 +60,24 @@ def _reviewer(gate: Gate, call: Call) -> Callable[[Request], object]:
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
         timeout = _seconds(request.query_params.get("timeout"))
         try:
-            body = await request.body()
+            body = await _body(request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
         return Response(gate.answer(call, body, timeout), media_type="application/json")
 
     return endpoint
+
+
+async def _body(request: Request) -> bytes:
+    """The body, never more of it in memory than the limit."""
+    if int(request.headers.get("content-length", "0")) > BODY_LIMIT:
+        raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
+    return bytes(body)
 
 
 def _seconds(text: str | None) -> float | None:
@@ -107,7 +118,9 @@ async def _error(_request: Request, error: Exception) -> Response:
         log.warning("unavailable: %s", error)
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, RequestError):
-        return PlainTextResponse(f"{error}\n", error.status)
+        # What is left of a body that was not read to its end must not be taken for the next request.
+        headers = {"Connection": "close"} if isinstance(error, TooLarge) else {}
+        return PlainTextResponse(f"{error}\n", error.status, headers)
     log.error("fault: %s", error)
     return PlainTextResponse(f"internal fault: {error}\n", 500)
 
@@ -117,7 +130,6 @@ async def _http_error(_request: Request, error: Exception) -> Response:
     sentences = {
         404: "no such path: the gate answers /mutate, /validate, /healthz, /readyz and /metrics",
         405: "wrong method: reviews are POSTed to /mutate and /validate, the rest is read with GET",
-        413: f"the body is over the limit of {BODY_LIMIT} bytes",
     }
     text = sentences.get(error.status_code, error.detail)
     return PlainTextResponse(f"{text}\n", error.status_code, dict(error.headers or {}))
