@@ -15,8 +15,12 @@ import pytest
 
 from tests.e2e.assets import Assets, assets
 from tests.e2e.crds import install_crds
+from tests.e2e.gate import Gate
+from tests.e2e.given import GivenCluster
+from tests.e2e.image import IMAGE, build
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.machine import Unavailable
+from tests.e2e.node import Node
 from tests.e2e.plane import Plane
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
@@ -70,6 +74,44 @@ def plane(plane_assets: Assets, pytestconfig: pytest.Config) -> Iterator[Plane]:
         install_crds(started.kubectl)
         yield started
     pytestconfig.stash[CLUSTERS].remove(started)
+
+
+@pytest.fixture(scope="session")
+def gate(plane: Plane) -> Iterator[Gate]:
+    """The gate as a local process, which the plane's API server calls through a Service."""
+    with Gate(plane) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def node(pytestconfig: pytest.Config) -> Iterator[Node | GivenCluster]:
+    """A cluster that runs pods: one of our own on this machine, or the one of MODELGATE_E2E_KUBECONFIG."""
+    try:
+        if given := os.environ.get("MODELGATE_E2E_KUBECONFIG"):
+            yield GivenCluster(assets("plane"), Path(given))
+            return
+        cluster = Node(assets())
+    except Unavailable as reason:
+        unavailable(reason)
+        raise
+    with cluster:
+        pytestconfig.stash[CLUSTERS].append(cluster)
+        yield cluster
+    pytestconfig.stash[CLUSTERS].remove(cluster)
+
+
+@pytest.fixture(scope="session")
+def image(node: Node | GivenCluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name under which the node's pods find our image, built from our Dockerfile."""
+    if isinstance(node, GivenCluster):
+        return node.image
+    archive = tmp_path_factory.mktemp("image") / "modelgate.tar"
+    try:
+        build(archive)
+    except Unavailable as reason:
+        unavailable(reason)
+    node.load(archive)
+    return IMAGE
 
 
 @pytest.fixture

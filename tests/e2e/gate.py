@@ -22,7 +22,7 @@ from typing import Self
 
 import yaml
 
-from tests.e2e.kubectl import Answer, Object
+from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
 from tests.e2e.processes import Failed, Process, free_port, wait_until
@@ -37,10 +37,10 @@ STAMP = "modelgate.dev/normalised"
 class Gate:
     """``modelgate serve`` with a CA of its own, installed in a plane; a context manager."""
 
-    def __init__(self, plane: Plane, folder: Path) -> None:
+    def __init__(self, plane: Plane) -> None:
         self._plane = plane
-        self._tls = folder / "tls"
-        self._log = folder / "modelgate.log"
+        self._tls = plane.folder / "tls"
+        self._log = plane.folder / "modelgate.log"  # beside those of the plane: kept with them
         self._port = free_port()
         self._configurations = [each for each in rendered(plane) if each["kind"].endswith("WebhookConfiguration")]
         self._process: Process | None = None
@@ -80,13 +80,13 @@ class Gate:
         """Make the API server call the gate, and wait until it does."""
         self._plane.kubectl.send_all("create", configurations)
         self._certificate(f"--publish=mutating/{NAME}", f"--publish=validating/{NAME}")
-        wait_until(self._in_effect, "the API server to call the gate")
+        wait_until(lambda: in_effect(self._plane.kubectl), "the API server to call the gate")
 
     def uninstall(self) -> None:
         """Make the API server forget the gate, and wait until it has."""
         for kind in ("mutating", "validating"):
             self._plane.kubectl("delete", f"{kind}webhookconfiguration", NAME, "--ignore-not-found")
-        wait_until(self._out_of_effect, "the API server to forget the gate")
+        wait_until(lambda: out_of_effect(self._plane.kubectl), "the API server to forget the gate")
 
     @contextmanager
     def absent(self) -> Iterator[None]:
@@ -96,16 +96,6 @@ class Gate:
             yield
         finally:
             self.install(self.by_service())
-
-    def _in_effect(self) -> bool:
-        return STAMP in self._try(model("probe")).out and self._try(bad_model("probe")).code != 0
-
-    def _out_of_effect(self) -> bool:
-        bad = self._try(bad_model("probe"))
-        return bad.code == 0 and STAMP not in bad.out
-
-    def _try(self, obj: Object) -> Answer:
-        return self._plane.kubectl.run("create", "-f", "-", "--dry-run=server", "-o=json", stdin=json.dumps(obj))
 
     def _certificate(self, *publish: str) -> None:
         names = [f"--service={NAMESPACE}/{NAME}", "--dns=localhost"]
@@ -147,6 +137,21 @@ def with_clients(configuration: Object, change: Object) -> Object:
         else:
             client["service"].update(change["service"])
     return changed
+
+
+def in_effect(kubectl: Kubectl) -> bool:
+    """Whether both webhooks are called: a good Model comes back stamped, a bad one is refused."""
+    return STAMP in dry_run(kubectl, model("probe")).out and dry_run(kubectl, bad_model("probe")).code != 0
+
+
+def out_of_effect(kubectl: Kubectl) -> bool:
+    """Whether neither is."""
+    bad = dry_run(kubectl, bad_model("probe"))
+    return bad.code == 0 and STAMP not in bad.out
+
+
+def dry_run(kubectl: Kubectl, obj: Object) -> Answer:
+    return kubectl.run("create", "-f", "-", "--dry-run=server", "-o=json", stdin=json.dumps(obj))
 
 
 def external_name(host: str) -> Object:

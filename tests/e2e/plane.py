@@ -67,7 +67,8 @@ class Plane:
         return self.folder
 
     def stop(self) -> None:
-        self.processes.stop()
+        # An API server whose etcd is gone takes its time to end; nobody waits for that after a failure.
+        self.processes.stop(grace=1 if self._keep else 10)
         discard(self.folder, keep=("*.log",) if self._keep else ())
 
     def start(self) -> None:

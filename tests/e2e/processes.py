@@ -116,6 +116,6 @@ class Processes:
         """As the function of that name; a program that ends meanwhile ends the wait, too."""
         return wait_until(condition, what, seconds, watching=self._started)
 
-    def stop(self) -> None:
+    def stop(self, grace: float = 10) -> None:
         while self._started:
-            self._started.pop().stop()
+            self._started.pop().stop(grace)

@@ -1,0 +1,111 @@
+"""The chart on a real node: our image in real pods, called through the Service that the chart made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.crds import install_crds
+from tests.e2e.gate import CHART, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
+from tests.e2e.models import bad_model, model
+from tests.e2e.processes import wait_until
+
+RECONCILER = f"{NAME}-reconciler"
+
+
+@pytest.fixture(scope="module")
+def kubectl(node):
+    """A kubectl in a namespace for Models."""
+    node.kubectl("create", "namespace", "models")
+    return node.kubectl.within("models")
+
+
+@pytest.fixture(scope="module")
+def release(node, image, kubectl):
+    """Our chart, installed as a user installs it, in a cluster where Models were before."""
+    install_crds(node.kubectl)
+    kubectl.send("create", model("older"))
+    kubectl.send("create", bad_model("older-and-bad"))
+    repository, _, tag = image.rpartition(":")
+    node.kubectl("create", "namespace", NAMESPACE)
+    node.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}"]
+    node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=2m", *values)
+    wait_until(lambda: in_effect(node.kubectl), "the API server to call the gate")
+    return node.kubectl.within(NAMESPACE)
+
+
+@pytest.fixture
+def scaled_to_zero(node, release):
+    """No gate; afterwards as many as before."""
+    replicas = release.json("get", "deployment", NAME)["spec"]["replicas"]
+    release("scale", "deployment", NAME, "--replicas=0")
+    release("wait", "--for=delete", "pod", f"--selector=app.kubernetes.io/component=gate", "--timeout=60s")
+    yield
+    release("scale", "deployment", NAME, f"--replicas={replicas}")
+    release("rollout", "status", "deployment", NAME, "--timeout=60s")
+    wait_until(lambda: in_effect(node.kubectl), "the API server to call the gate again")
+
+
+def test_every_pod_of_the_chart_is_ready_without_a_manual_step(release):
+    pods = release.json("get", "pods")["items"]
+    ready = [c["status"] for pod in pods for c in pod["status"]["conditions"] if c["type"] == "Ready"]
+    assert ready
+    assert set(ready) == {"True"}
+
+
+def test_a_model_applied_through_the_service_is_defaulted(release, kubectl):
+    applied = kubectl.send("apply", model("applied"))
+    assert applied["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+
+
+def test_a_bad_model_is_refused_with_every_cause(release, kubectl):
+    printed = kubectl.refusal("apply", bad_model("bad"))
+    assert "spec.source: " in printed
+    assert "spec.hardware.memoryFraction: " in printed
+
+
+def test_a_server_side_dry_run_leaves_nothing(release, kubectl):
+    dry = kubectl.send("create", model("dry"), "--dry-run=server")
+    assert dry["spec"]["hardware"]["accelerator"] == "vulkan"
+    assert kubectl.find("model", "dry") is None
+
+
+def test_the_status_is_written_by_the_reconcilers_pod(release, kubectl):
+    kubectl.send("apply", model("observed"))
+    kubectl("wait", "model/observed", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
+    writers = kubectl.json("get", "model", "observed", "--show-managed-fields")["metadata"]["managedFields"]
+    assert [entry["manager"] for entry in writers if entry.get("subresource") == "status"] == [RECONCILER]
+
+
+def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it(release, kubectl):
+    kubectl("wait", "model/older", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
+    older = kubectl.find("model", "older")
+    assert STAMP in older["metadata"]["annotations"]
+    assert older["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+    generations = {condition["observedGeneration"] for condition in older["status"]["conditions"]}
+    assert generations == {2}, "1 is what was there before the gate"
+
+
+def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(release, kubectl):
+    def refusal():
+        events = kubectl.json("get", "events", "--field-selector=involvedObject.name=older-and-bad")["items"]
+        return [event["message"] for event in events if event["type"] == "Warning"]
+
+    assert "spec.source" in wait_until(refusal, "an Event about the bad Model")[0]
+    assert kubectl.find("model", "older-and-bad").get("status", {}).get("phase") != "Ready"
+
+
+def test_without_a_gate_models_are_refused_and_every_other_kind_is_untouched(scaled_to_zero, kubectl):
+    assert "validate.modelgate.dev" in kubectl.refusal("create", model("late"))
+    kubectl("create", "configmap", "untouched")
+    kubectl("create", "deployment", "untouched", "--image=localhost/none")
+    kubectl("delete", "deployment", "untouched")
+
+
+def test_an_uninstalled_chart_leaves_a_cluster_that_accepts_everything(release, node, kubectl):
+    node.helm("uninstall", NAME, f"--namespace={NAMESPACE}", "--wait", "--timeout=2m")
+    assert out_of_effect(node.kubectl)
+    kubectl.send("create", bad_model("accepted"))
+    kubectl("delete", "model", "applied")
+    left = release("get", "all", "-o=name")
+    assert not left
