@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Declarations", "Function", "ObjectMaker", "Reference", "Signature", "TypeResolver", "fields_of"]
 
 TypeResolver = Callable[[str], Type | None]
-ObjectMaker = Callable[[str, Mapping[str, Any]], Any]  # from type name and field values to a value
+ObjectMaker = Callable[[Type, dict[str, Any]], Any]  # from an object type and field values to the object
 
 
 @dataclass(frozen=True, slots=True)

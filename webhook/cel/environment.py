@@ -16,7 +16,7 @@ from webhook.cel import library, macros, schematypes, validators
 from webhook.cel.access import Node, node_of
 from webhook.cel.checker import Checked, check
 from webhook.cel.declarations import Declarations, Function, ObjectMaker, TypeResolver
-from webhook.cel.errors import CompileFailure, Issue, ResultFailure
+from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
 from webhook.cel.parser import Dialect, parse
 from webhook.cel.types import DYN, Type, optional_of
 
@@ -118,7 +118,10 @@ class Environment:
         expected = () if expect is None else expect if isinstance(expect, tuple) else (expect,)
         if expected and checked.result not in expected:
             raise ResultFailure(source, expected)
-        return build(checked, self)
+        try:
+            return build(checked, _functions(self.version, stored=self.stored), self.nodes, self.make)
+        except CelError as error:
+            raise FoldingFailure(source, [Issue(error.message)]) from None
 
     def check(self, source: str) -> Checked:
         """The expression with the type of each part; raises as :meth:`compile`."""
@@ -140,11 +143,14 @@ class Environment:
         return Declarations(
             self.variables,
             _functions(self.version, stored=self.stored),
-            {**constants, **schematypes.SCALARS} if self._declared else constants,
+            {**constants, **schematypes.SCALARS} if self._has_objects() else constants,
             self.types,
             self.container,
             frozenset() if self.at_least(_MIXED_NUMBERS) else _mixed_number_overloads(),
         )
+
+    def _has_objects(self) -> bool:
+        return bool(self._declared) or any(of.kind == "object" for of in self.variables.values())
 
     def _dialect(self) -> Dialect:
         return _dialect(
