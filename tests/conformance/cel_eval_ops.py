@@ -1,0 +1,194 @@
+"""Operations that evaluate CEL: single rules, expressions over typed variables, library functions, costs."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from tests.conformance.cel_describe import describe
+from tests.conformance.compare import first
+from webhook.cel import carriers
+from webhook.cel.access import node_of
+from webhook.cel.carriers import carry
+from webhook.cel.environment import Environment
+from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure
+from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
+from webhook.cel.types import BOOL, DYN
+
+Case = dict[str, Any]
+LATEST = (1, 37)
+
+
+def _equal(what: str, wanted: Any, got: Any) -> str | None:
+    return None if _same(wanted, got) else f"{what}\n        wanted {wanted!r}\n        got    {got!r}"
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    if a == b:
+        return isinstance(a, bool) is isinstance(b, bool)
+    return isinstance(a, (int, float)) and isinstance(b, (str, int, float)) and str(a) == str(b)
+
+
+def cel_rule(case: Case) -> str | None:
+    """One rule at the root of a schema: the outcome, the text of a run-time error, the cost."""
+    given, expect = case["in"], case["expect"]
+    env = Environment(LATEST).with_schema("self", given["schema"], is_root=given["isRoot"])
+    env = env.with_schema("oldSelf", given["schema"], is_root=given["isRoot"])
+    budget = Budget(given.get("costBudget", RUNTIME_BUDGET), given.get("perCallLimit", PER_CALL_LIMIT))
+    bindings = {"self": given["obj"], "oldSelf": given.get("oldObj")}
+    try:
+        program = env.compile(given["rule"], expect=BOOL)
+        if "oldSelf" in program.variables and bindings["oldSelf"] is None:
+            return _equal("skipped", expect.get("skipped"), True)
+        error = None if program.evaluate(bindings, budget) else f"failed rule: {given['rule'].strip()}"
+    except CelError as failure:
+        error = _error_text(failure, given["rule"].strip())
+    except CompileFailure as failure:
+        error = f"rule compile error: {failure.stage}: {failure}"
+    wanted = [found["detail"] for found in case["actual"].get("errors", ())]
+    cost = case["actual"].get("cost")
+    flags = case.get("flags", ())
+    cost_known = cost is not None and "actual-cost-depends-on-map-order" not in flags
+    return first(
+        _equal("valid", expect["valid"], error is None),
+        _contains(expect.get("errorContains", ""), error or ""),
+        _equal("error", wanted[0] if wanted else None, error) if wanted and "ERROR:" not in wanted[0] else None,
+        _equal("cost", cost, budget.spent) if cost_known else None,
+    )
+
+
+def _error_text(failure: CelError, rule: str) -> str:
+    if isinstance(failure, BudgetExceeded):
+        if failure.message.startswith("operation"):
+            text = "no further validation rules will be run due to call cost exceeds limit for rule"
+            return f"'{failure.message}': {text}: {rule}"
+        return failure.message
+    if failure.message.startswith("no such overload"):
+        text = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{failure.message}': {text}: {rule}"
+    return f"{failure.message} evaluating rule: {rule}"
+
+
+def _contains(wanted: str, got: str) -> str | None:
+    return None if wanted in got else f"error\n        wanted …{wanted}…\n        got    {got}"
+
+
+def cel_vars(case: Case) -> str | None:
+    """An expression over variables that are ``dyn`` for the checker and know their schemas at run time."""
+    given = case["in"]
+    env = Environment(LATEST).extend(dict.fromkeys(given["vars"], DYN))
+    bindings = {}
+    for name, raw in given["vars"].items():
+        schema = given["schemas"].get(name)
+        node = None if schema is None else node_of(schema)
+        bindings[name] = raw if node is None else carry(node.value(raw), node)
+    return _evaluate(case, env, bindings)
+
+
+def cel_vars_typed(case: Case) -> str | None:
+    given = case["in"]
+    env = Environment(LATEST)
+    for name, schema in given["schemas"].items():
+        env = env.with_schema(name, schema)
+    return _evaluate(case, env, given["vars"])
+
+
+def expression(case: Case) -> str | None:
+    """An expression without variables, with every library."""
+    return _evaluate(case, Environment(LATEST), {})
+
+
+def expression_cost(case: Case) -> str | None:
+    return _evaluate(case, Environment(LATEST), {})
+
+
+def _evaluate(case: Case, env: Environment, bindings: dict[str, Any]) -> str | None:
+    expect, actual = case["expect"], case["actual"]
+    budget = Budget()
+    try:
+        value = env.compile(case["in"]["expr"]).evaluate(bindings, budget)
+    except CompileFailure as failure:
+        return _refused(expect, failure)
+    except CelError as failure:
+        return _failed(expect, failure)
+    if "error" in expect or "compileErrors" in expect or "programError" in expect or "compileError" in expect:
+        return f"error\n        wanted {expect}\n        got    value {describe(value)}"
+    wanted = expect.get("value")
+    if not isinstance(wanted, dict) or wanted.keys() != {"type", "value"}:
+        wanted = {"type": "bool", "value": wanted}
+    is_cost_known = actual.get("cost") is not None and "cost-differs-in-this-cel-go" not in case.get("flags", ())
+    return first(
+        _equal("value", wanted, describe(value)),
+        _equal("cost", actual["cost"], budget.spent) if is_cost_known else None,
+    )
+
+
+def _refused(expect: dict[str, Any], failure: CompileFailure) -> str | None:
+    messages = [issue.message for issue in failure.issues]
+    if "compileErrors" in expect:
+        return _equal("compile errors", expect["compileErrors"], messages)
+    if "programError" in expect:
+        return _equal("program error", expect["programError"], str(failure))
+    if "compileErrorPatterns" in expect:
+        missed = [p for p in expect["compileErrorPatterns"] if not any(re.search(p, m) for m in messages)]
+        return f"no message like {missed}: {messages}" if missed else None
+    return None if expect.get("compileError") else f"does not compile: {failure}"
+
+
+def _failed(expect: dict[str, Any], failure: CelError) -> str | None:
+    if expect.get("errorMatch") == "regexp" or expect.get("errorMatch") == "pattern":
+        return None if re.search(expect["error"], failure.message) else f"error {failure.message}, wanted {expect}"
+    if expect.get("errorMatch") == "contains":
+        return _contains(expect["error"], failure.message)
+    return _equal("error", expect.get("error", "no error"), failure.message)
+
+
+def equality(case: Case) -> str | None:
+    left, right = (carry(node_of(side["schema"]).value(side["value"]), node_of(side["schema"])) for side in _sides(case))
+    try:
+        got: Any = carriers.equal(left, right)
+    except CelError as failure:
+        got = failure.message
+    return _equal("equal", case["expect"]["equal"], got)
+
+
+def _sides(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    return case["in"]["lhs"], case["in"]["rhs"]
+
+
+def lister(case: Case) -> str | None:
+    given = case["in"]
+    node = node_of(given["schema"])
+    items, addition = (carry(given[name], node) for name in ("items", "addition"))
+    return first(
+        _equal("added", case["expect"]["added"], list(items + addition)),
+        _equal("contains", True, all(carriers.contains(items, value) for value in items)),
+        _equal("contains", False, any(carriers.contains(items, value) for value in given["notContains"])),
+    )
+
+
+def mapper(case: Case) -> str | None:
+    given = case["in"]
+    held = carry(given["obj"], node_of(given["schema"]))
+    return first(
+        _equal("contains", True, all(carriers.contains(held, key) for key in given["obj"])),
+        _equal("contains", False, any(carriers.contains(held, key) for key in given["notContains"])),
+    )
+
+
+OPS = {
+    "cel-rule": cel_rule,
+    "cel-vars": cel_vars,
+    "cel-vars-typed": cel_vars_typed,
+    "expr": expression,
+    "equality": equality,
+    "lister": lister,
+    "mapper": mapper,
+}
