@@ -66,13 +66,13 @@ def add_parser(subparsers: _Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0, or 1 with a sentence on standard error; what does not parse ends in a usage error (2)."""
+    """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
     try:
         task = _Task(args)
         task.once()
     except CertsError as error:
         _complain(error)
-        return 1
+        return 2
     except ValueError as error:
         args.usage_error(str(error))
     if args.watch:
