@@ -16,8 +16,10 @@ from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.values import (
     INT_MAX,
     INT_MIN,
+    NONE,
     UINT_MAX,
     Duration,
+    Opt,
     Timestamp,
     UInt,
     equal,
@@ -27,19 +29,28 @@ from webhook.cel.values import (
 )
 
 __all__ = [
+    "LIST_LIMIT",
+    "STRING_LIMIT",
     "add",
+    "compare",
+    "concatenate",
     "contains",
     "divide",
+    "go_value",
     "greater",
     "greater_equal",
+    "holds",
     "index",
+    "is_ordered",
     "less",
     "less_equal",
+    "list_index",
     "modulo",
     "multiply",
     "negate",
     "not_",
     "not_equal",
+    "optional_index",
     "size",
     "subtract",
 ]
@@ -246,12 +257,19 @@ def compare(a: Any, b: Any, operator: str = "compare") -> int:
     raise _no_overload(operator, a, _ORDERED | _NUMBERS)
 
 
+def is_ordered(value: Any) -> bool:
+    """Whether values of this type have an order."""
+    return value.__class__ in _ORDERED or value.__class__ is float
+
+
 def index(container: Any, key: Any) -> Any:
     """``container[key]``.
 
     Raises:
         CelError: "no such key: …" or "index out of bounds: …".
     """
+    if container.__class__ is Opt:
+        return optional_index(container, key)
     if isinstance(container, list):
         position = list_index(key)
         if 0 <= position < len(container):
@@ -262,6 +280,19 @@ def index(container: Any, key: Any) -> Any:
         if found in container:
             return container[found]
     raise CelError(f"no such key: {go_value(key)}")
+
+
+def optional_index(container: Any, key: Any) -> Opt:
+    """``container[?key]`` and ``container.?key``: what is there, as an optional; an optional container is opened."""
+    if container.__class__ is Opt:
+        return optional_index(container.value, key) if container.present else NONE
+    if isinstance(container, list):
+        position = list_index(key)
+        return Opt.of(container[position]) if 0 <= position < len(container) else NONE
+    if isinstance(container, dict):
+        found = map_key(key)
+        return Opt.of(container[found]) if found in container else NONE
+    return NONE
 
 
 def list_index(key: Any) -> int:
@@ -299,10 +330,7 @@ def holds(element: Any, item: Any) -> bool:
 def size(value: Any) -> int:
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
-    length = getattr(value, "cel_size", None)
-    if length is None:
-        raise CelError("no such overload: size")
-    return int(length)
+    raise CelError("no such overload: size")
 
 
 def go_value(value: Any) -> str:

@@ -85,10 +85,14 @@ NONE: Final = Opt(False)
 
 
 class Opaque:
-    """What a library's own values have in common: a type, equality with their like, and no other operator."""
+    """What the values of libraries have in common: a type, equality with their like, and no operator."""
 
     __slots__ = ()
     cel_type: ClassVar[Type]
+
+    def cel_equal(self, other: Any) -> bool | None:
+        """Whether they are equal; None where ``==`` is "no such overload"."""
+        return self == other if other.__class__ is self.__class__ else None
 
 
 class _BoolKey:
@@ -199,7 +203,7 @@ def _equal(a: Any, b: Any) -> bool | None:
     if isinstance(a, dict):
         return isinstance(b, dict) and _equal_maps(a, b)
     if isinstance(a, Opaque):
-        return bool(a == b) if ca is cb else None
+        return a.cel_equal(b)
     if ca is Opt:
         return cb is Opt and (_equal(a.value, b.value) if a.present and b.present else a.present == b.present)
     if ca is Type:

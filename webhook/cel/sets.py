@@ -1,0 +1,32 @@
+"""Lists taken for sets: ``sets.contains``, ``sets.equivalent``, ``sets.intersects`` (cel-go's extension)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.cel import operators
+from webhook.cel.overload import Overload, free
+from webhook.cel.types import BOOL, list_of, param
+
+__all__ = ["SETS"]
+
+
+def contains(whole: list[Any], part: list[Any]) -> bool:
+    return all(operators.contains(each, whole) for each in part)
+
+
+def equivalent(a: list[Any], b: list[Any]) -> bool:
+    return contains(a, b) and contains(b, a)
+
+
+def intersects(a: list[Any], b: list[Any]) -> bool:
+    return any(operators.contains(each, b) for each in a)
+
+
+_LISTS: Final = (list_of(param("T")), list_of(param("T")))
+
+SETS: Final[tuple[Overload, ...]] = (
+    free("sets.contains", "list_sets_contains_list", _LISTS, BOOL, contains),
+    free("sets.equivalent", "list_sets_equivalent_list", _LISTS, BOOL, equivalent),
+    free("sets.intersects", "list_sets_intersects_list", _LISTS, BOOL, intersects),
+)
