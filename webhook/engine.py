@@ -22,7 +22,7 @@ from webhook.request import Request
 from webhook.stamp import ANNOTATION, Stamp
 from webhook.validation import validate_rules, validate_schema
 
-__all__ = ["Options", "mutate", "validate"]
+__all__ = ["DEFAULT_OPTIONS", "Options", "mutate", "scope_of", "validate"]
 
 OBJECT_BUDGET: Final = 10_000_000
 """CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
@@ -69,7 +69,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         known,
         obj,
         stamped.defaulted if stamped else {},
-        lambda current: _scope(known, request, current, request.old_object, view),
+        lambda current: scope_of(known, request, current, request.old_object, view),
     )
     options.checkpoint("stamp")
     final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
@@ -93,7 +93,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     budget = Budget(OBJECT_BUDGET)
     schema = validate_schema(known, obj, old, budget)
     options.checkpoint("policy")
-    scope = _scope(known, request, obj, old, view)
+    scope = scope_of(known, request, obj, old, view)
     rules = validate_rules(known, obj, old, scope, options.profile, sound=not schema.causes)
     causes = [*schema.causes, *rules.causes]
     warnings = [*schema.notices, *rules.notices, *rules.warnings]
@@ -121,7 +121,7 @@ def _reviewed(request: Request, catalog: Catalog) -> KnownKind | None:
     return None if request.subresource else known
 
 
-def _scope(
+def scope_of(
     known: KnownKind, request: Request, obj: dict[str, Any], old: dict[str, Any] | None, view: ClusterView
 ) -> Scope:
     bindings = {

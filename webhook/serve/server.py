@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook import catalog
 from webhook.engine import Options
+from webhook.errors import Problem, SettingsError
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.settings import Settings
@@ -83,15 +85,18 @@ class _Server(uvicorn.Server):
 def run(settings: Settings) -> int:
     """Serve until told to stop; the process's exit code."""
     sys.setrecursionlimit(RECURSION)
-    gate = Gate(catalog=catalog.load(), options=Options(profile=settings.profile))
-    assert gate.catalog is not None
-    gate.metrics.catalog.labels(gate.catalog.digest).set(1)
+    gate = Gate(options=Options(profile=settings.profile))
 
     def watch_expiry(_context: object) -> None:
         chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
         gate.metrics.certificate.set(x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp())
 
-    certificate = Certificate(settings.tls_dir, watch_expiry)
+    try:
+        certificate = Certificate(settings.tls_dir, watch_expiry)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
+    gate.catalog = catalog.load()
+    gate.metrics.catalog.labels(gate.catalog.digest).set(1)
     background = [lambda: certificate.watched(settings.tls_poll_seconds), _settled]
     config = uvicorn.Config(
         Draining(application(gate, background), gate),

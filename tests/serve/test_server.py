@@ -1,0 +1,109 @@
+"""The life of a real server process: TLS, new certificates, draining, and what it never imports."""
+
+import contextlib
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from certs.issue import issue
+from certs.names import LOCAL
+from tests.serve.conftest import Served, until
+
+Serve = Callable[..., Served]
+
+
+def served_serial(served: Served) -> str:
+    with contextlib.closing(served.connection()) as connection:
+        connection.connect()
+        assert isinstance(connection.sock, ssl.SSLSocket)
+        certificate = connection.sock.getpeercert()
+        assert certificate
+        return str(certificate["serialNumber"])
+
+
+def test_the_gate_serves_over_verified_tls(serve: Serve) -> None:
+    served = serve()
+    assert served.get("/healthz") == (200, "ok\n")
+    status, metrics = served.get("/metrics")
+    assert status == 200
+    assert "modelgate_catalog_info{digest=" in metrics
+    assert "modelgate_certificate_not_after_seconds 1" in metrics
+
+
+def test_old_tls_versions_are_refused(serve: Serve) -> None:
+    served = serve()
+    context = served.context()
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    connection = served.connection()
+    connection._context = context
+    with contextlib.closing(connection), pytest.raises((ssl.SSLError, ConnectionError)):
+        connection.request("GET", "/healthz")
+
+
+def test_a_new_certificate_is_served_without_losing_open_connections(serve: Serve) -> None:
+    served = serve(MODELGATE_TLS_POLL_SECONDS="0.05")
+    before = served_serial(served)
+    with contextlib.closing(served.connection()) as kept:
+        kept.request("GET", "/healthz")
+        kept.getresponse().read()
+        (served.folder / "tls.key").unlink()  # a folder caught between two writes must not hurt
+        (served.folder / "tls.crt").unlink()
+        issue(served.folder, served.authority, LOCAL, datetime.now(UTC))
+        until(lambda: served_serial(served) != before, "the new certificate is served")
+        kept.request("GET", "/healthz")
+        assert kept.getresponse().read() == b"ok\n"
+
+
+def test_a_broken_certificate_leaves_the_old_one_in_use(serve: Serve) -> None:
+    served = serve(MODELGATE_TLS_POLL_SECONDS="0.05")
+    before = served_serial(served)
+    for name in ("tls.crt", "tls.key"):
+        (served.folder / name).resolve().write_text("not a certificate")
+    until(lambda: "is not used" in served.log(), "the gate has looked at the files")
+    assert served_serial(served) == before
+
+
+def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: Serve) -> None:
+    served = serve("--drain-seconds", "1")
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().read() == b"ok\n"
+        served.process.send_signal(signal.SIGTERM)
+        until(lambda: "draining for 1s" in served.log(), "the gate is draining")
+        connection.request("GET", "/readyz")
+        response = connection.getresponse()
+        assert (response.status, response.headers["connection"]) == (503, "close")
+        assert response.read() == b"stopping: other replicas answer now\n"
+        assert served.get("/healthz") == (200, "ok\n")  # a new connection, as from an API server that lags behind
+    assert served.process.wait(timeout=20) in {0, -signal.SIGTERM}
+    assert "Traceback" not in served.log()
+
+
+def test_the_server_never_imports_a_kubernetes_client() -> None:
+    program = "import sys, webhook.serve.server; sys.exit('kubernetes' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--tls-dir (MODELGATE_TLS_DIR): is needed"),
+        (["--tls-dir", "/nowhere"], "/nowhere"),
+        (["--tls-dir", "/tmp", "--port", "70000"], "less than or equal to 65535"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(flags: list[str], message: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "webhook", "serve", *flags], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr

@@ -1,0 +1,233 @@
+"""Laws of the engine: it is total and idempotent, touches nothing of the user's, and never blocks a deletion."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook import catalog, engine, patch
+from webhook.cluster import MemoryView
+from webhook.decision import Decision
+from webhook.engine import Options
+from webhook.errors import DeadlineExceeded, Malformed
+from webhook.policy import Profile
+from webhook.request import GroupVersionKind, Request
+from webhook.stamp import ANNOTATION, Stamp
+
+MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
+LOADED = catalog.load()
+VIEW = MemoryView()
+
+texts = st.sampled_from(["", "a", "hf://org/repo", "/models/m.gguf", "pvc://c/m.gguf", "8Gi", "nvidia.com/gpu", "0-3"])
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def maybe(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+gpus = maybe(
+    enabled=st.booleans(),
+    count=st.integers(0, 9),
+    vendor=st.sampled_from(["nvidia", "amd", "intel"]),
+    runtime=st.sampled_from(["vulkan", "rocm"]),
+    resourceName=st.sampled_from(["nvidia.com/gpu", "amd.com/gpu", "squat.ai/dri-render"]),
+    tolerationKey=st.sampled_from(["nvidia.com/gpu", "a/b"]),
+    resourceClaims=st.lists(st.just({"name": "gpu", "resourceClaimName": "c"}), max_size=2),
+    memory=texts,
+    layers=st.integers(-2, 3),
+    sharding=maybe(strategy=st.sampled_from(["layer", "row", "pipeline"]), layerSplit=st.lists(texts, max_size=3)),
+)
+hardware = maybe(
+    accelerator=st.sampled_from(["cpu", "metal", "cuda", "rocm", "intel", "vulkan"]),
+    gpu=gpus,
+    memoryBudget=texts,
+    memoryFraction=st.floats(-1, 2),
+)
+specs = st.fixed_dictionaries(
+    {"source": texts},
+    optional={
+        "files": st.lists(texts, max_size=3),
+        "mmproj": texts,
+        "format": st.sampled_from(["gguf", "mlx", "safetensors"]),
+        "sha256": st.just("0" * 64),
+        "hardware": hardware,
+        "resources": maybe(cpu=texts, memory=texts),
+        "refreshPolicy": st.none(),
+    },
+)
+
+
+def a_model(spec: Any, **metadata: Any) -> dict[str, Any]:
+    api_version = f"{MODEL.group}/{MODEL.version}"
+    return {"apiVersion": api_version, "kind": "Model", "metadata": {"name": "m", **metadata}, "spec": spec}
+
+
+def creation(obj: dict[str, Any]) -> Request:
+    return Request(MODEL, "models", "CREATE", obj)
+
+
+def update(old: dict[str, Any], obj: dict[str, Any]) -> Request:
+    return Request(MODEL, "models", "UPDATE", obj, old)
+
+
+def mutated(request: Request) -> dict[str, Any]:
+    obj = engine.mutate(request, LOADED, VIEW).object
+    assert obj is not None
+    return obj
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if isinstance(value, dict) and value:
+        return {k: v for key, item in value.items() for k, v in leaves(item, (*path, key)).items()}
+    return {path: value}
+
+
+@given(specs)
+def test_mutation_is_idempotent(spec: dict[str, Any]) -> None:
+    once = mutated(creation(a_model(spec)))
+    assert mutated(creation(once)) == once
+    assert mutated(update(once, once)) == once
+
+
+@given(specs)
+def test_a_users_value_is_never_changed(spec: dict[str, Any]) -> None:
+    after = leaves(mutated(creation(a_model(spec)))["spec"])
+    for path, value in leaves(spec).items():
+        if value is None or (path == ("hardware", "accelerator") and value == "cpu"):
+            continue  # null counts as absent, and cpu is what the API server writes where nobody wrote anything
+        if value == {}:
+            continue  # may receive defaults
+        assert patch.diff(value, after[path]) == []
+
+
+@given(specs)
+def test_nothing_but_defaults_and_the_stamp_is_touched(spec: dict[str, Any]) -> None:
+    known = LOADED.find(MODEL)
+    assert known is not None
+    allowed = {patch.pointer(*rule.path.keys) for rule in known.policy.defaults}
+    schema = {"/spec/format", "/spec/refreshPolicy", "/spec/hardware/accelerator", "/spec/hardware/gpu/vendor"}
+    schema |= {"/spec/hardware/gpu/sharding/strategy", "/metadata/annotations"}
+    before = a_model(spec, labels={"a": "b"}, managedFields=[{"manager": "x"}], finalizers=["f"])
+    before["status"] = {"phase": "Ready", "unknown": 1}
+    touched = {operation["path"] for operation in patch.diff(before, mutated(creation(before)))}
+    assert touched <= allowed | schema
+
+
+@given(specs, specs)
+def test_what_was_derived_follows_its_inputs_and_leaves_nothing_behind(first: Any, second: Any) -> None:
+    """An update ends where a creation would, if the user leaves to us what was left to us before."""
+    second.get("hardware", {}).pop("accelerator", None)
+    for field in ("resourceName", "tolerationKey"):
+        second.get("hardware", {}).get("gpu", {}).pop(field, None)
+    stored = mutated(creation(a_model(first)))
+    fresh = mutated(creation(a_model(second)))
+    annotations = stored["metadata"]["annotations"]
+    assert mutated(update(stored, a_model(second, annotations=annotations))) == fresh
+
+
+@given(json)
+def test_mutation_and_validation_are_total(spec: Any) -> None:
+    for request in (creation(a_model(spec)), update(a_model(spec), a_model({"source": "a/b"})), creation(a_model({}))):
+        obj = engine.mutate(request, LOADED, VIEW).object
+        decision = engine.validate(replace(request, object=obj), LOADED, VIEW)
+        assert isinstance(decision, Decision)
+
+
+@given(specs, json)
+def test_a_forged_stamp_takes_nothing_from_the_user(spec: Any, forged: Any) -> None:
+    """Whoever writes the annotation can have no field touched that is not ours to default."""
+    text = Stamp("0" * 64, "x", {"spec.source": spec["source"], "metadata": forged}).encode()
+    after = mutated(creation(a_model(spec, annotations={ANNOTATION: text})))
+    assert after["spec"]["source"] == spec["source"]
+    assert after["metadata"]["annotations"][ANNOTATION] != text
+
+
+def test_a_dry_run_gives_the_same_answer() -> None:
+    request = creation(a_model({"source": "a/b", "hardware": {"gpu": {"count": 1, "vendor": "amd"}}}))
+    dry = replace(request, dry_run=True)
+    assert engine.mutate(request, LOADED, VIEW) == engine.mutate(dry, LOADED, VIEW)
+    assert engine.validate(request, LOADED, VIEW) == engine.validate(dry, LOADED, VIEW)
+
+
+def test_every_object_is_stamped_and_the_stamp_fits() -> None:
+    obj = mutated(creation(a_model({"source": "a/b", "hardware": {"gpu": {"count": 1}}})))
+    stamp = Stamp.read(obj)
+    assert stamp is not None
+    assert stamp.matches(obj)
+    assert stamp.catalog == LOADED.digest
+    assert stamp.defaulted["spec.hardware.gpu.resourceName"] == "nvidia.com/gpu"
+
+
+def test_an_object_that_is_being_deleted_may_always_lose_its_finalizers() -> None:
+    invalid = a_model({"source": 1}, deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
+    request = update(invalid, a_model({"source": 1}, deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert engine.mutate(request, LOADED, VIEW).object is request.object
+    assert engine.validate(request, LOADED, VIEW).allowed
+
+
+def test_a_deletion_timestamp_of_the_users_own_opens_no_door() -> None:
+    request = creation(a_model({"source": 1}, deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert not engine.validate(request, LOADED, VIEW).allowed
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request(MODEL, "models", "DELETE", None, a_model({})),
+        Request(MODEL, "models", "UPDATE", a_model({}), a_model({}), subresource="status"),
+        Request(MODEL, "models", "CONNECT", None),
+        Request(GroupVersionKind("apps", "v1", "Deployment"), "deployments", "CREATE", {"metadata": {}}),
+        Request(GroupVersionKind(MODEL.group, "v9", "Model"), "models", "CREATE", a_model({})),
+    ],
+    ids=["delete", "status", "connect", "other kind", "other version"],
+)
+def test_what_the_gate_has_no_say_in_passes_untouched(request_: Request) -> None:
+    assert engine.mutate(request_, LOADED, VIEW).object is request_.object
+    assert engine.validate(request_, LOADED, VIEW) == Decision(request_.object)
+
+
+def test_a_request_for_another_resource_than_the_kinds_is_malformed() -> None:
+    with pytest.raises(Malformed, match='is "model", but .* is served as "models"'):
+        engine.validate(Request(MODEL, "model", "CREATE", a_model({})), LOADED, VIEW)
+
+
+def test_an_update_that_does_not_touch_an_invalid_field_is_not_refused_for_it() -> None:
+    old = a_model({"source": "ollama://x", "refreshPolicy": "IfNotPresent"})
+    decision = engine.validate(
+        update(old, a_model({"source": "ollama://x", "refreshPolicy": "OnChange"})), LOADED, VIEW
+    )
+    assert decision.allowed
+    decision = engine.validate(update(old, a_model({"source": "ollama://y"})), LOADED, VIEW)
+    assert [cause.field for cause in decision.causes] == ["spec.source"]
+
+
+def test_the_audit_profile_only_warns() -> None:
+    request = creation(a_model({"source": 1, "format": "x"}))
+    decision = engine.validate(request, LOADED, VIEW, Options(profile=Profile.AUDIT))
+    assert decision.allowed
+    assert any("would be refused" in warning.message for warning in decision.warnings)
+
+
+def test_unknown_fields_are_warnings_in_a_webhook_and_errors_offline() -> None:
+    request = creation(a_model({"source": "a/b", "prefetch": True}))
+    webhook = engine.validate(request, LOADED, VIEW)
+    assert webhook.allowed
+    assert [warning.field for warning in webhook.warnings if not warning.code] == ["spec.prefetch"]
+    offline = engine.validate(request, LOADED, VIEW, Options(strict_fields=True))
+    assert [str(cause) for cause in offline.causes] == ["spec.prefetch: unknown field"]
+
+
+def test_a_deadline_is_met_between_steps() -> None:
+    def over(step: str) -> None:
+        raise DeadlineExceeded(step)
+
+    request = creation(a_model({"source": "a/b"}))
+    with pytest.raises(DeadlineExceeded, match="schema"):
+        engine.validate(request, LOADED, VIEW, Options(checkpoint=over))
