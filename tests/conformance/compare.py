@@ -35,6 +35,6 @@ def _sets(left: Counter[Any], right: Counter[Any]) -> str | None:
     return "\n        ".join(["errors differ", *lines])
 
 
-def first(*problems: str | None) -> str | None:
+def first(*problems: str | bool | None) -> str | None:
     """The first difference of several."""
-    return next((problem for problem in problems if problem), None)
+    return next((str(problem) for problem in problems if problem), None)

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+from webhook.cel.program import Budget
+from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
-from webhook.schema.fielderror import FieldError
+from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, build
 from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
+from webhook.schema.rulerun import RuleRun
+from webhook.schema.rules import RuleNode, compile_rules
 from webhook.schema.validate import validate
 
 __all__ = ["Structural"]
+
+_BLOCKING = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+_BLOCKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 class Structural:
@@ -22,11 +41,10 @@ class Structural:
     No method changes its argument; what needs no change comes back by identity.
     """
 
-    __slots__ = ("_embedded", "_fill", "raw", "root")
-
     def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
         """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats count."""
         self.raw = raw
+        self.version = version
         self.root = prune_defaults(build(raw, version=version))
         self._fill = compile_default(self.root)
         self._embedded = has_embedded(self.root)
@@ -83,3 +101,35 @@ class Structural:
         if old is None or not validate_lists(self.root, old):
             errors += validate_lists(self.root, obj)
         return errors
+
+    @cached_property
+    def rules(self) -> RuleNode | None:
+        """The compiled x-kubernetes-validations, None if the schema has none."""
+        return compile_rules(self.root, version=self.version)
+
+    def validate_rules(
+        self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
+    ) -> tuple[list[FieldError], list[str]]:
+        """What the rules say: errors, and as warnings the errors of what an update did not change.
+
+        Only for an object whose :meth:`validate` found nothing that blocks rules; :meth:`check`
+        sees to that. ``budget`` is the API server's for one object unless given.
+        """
+        if self.rules is None:
+            return [], []
+        run = RuleRun(Budget() if budget is None else budget)
+        correlated = None if old is None else Correlated(obj, old, self.root)
+        run.validate(self.rules, obj, old, correlated=correlated)
+        return run.errors, run.warnings
+
+    def check(
+        self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
+    ) -> tuple[list[FieldError], list[str]]:
+        """All that the API server finds: :meth:`validate`, then the rules, unless an error keeps them from running."""
+        errors = self.validate(obj, old)
+        if self.rules is None:
+            return errors, []
+        if any(error.type in _BLOCKING for error in errors):
+            return [*errors, invalid("<nil>", None, _BLOCKED)], []
+        found, warnings = self.validate_rules(obj, old, budget)
+        return errors + found, warnings
