@@ -16,7 +16,7 @@ from typing import Any, Final
 from webhook.cel import leaves
 from webhook.cel.errors import CelError
 
-__all__ = ["COMPOSITE", "Node", "escape", "node_of", "unescape"]
+__all__ = ["COMPOSITE", "Node", "escape", "node_of", "unescape", "with_metadata"]
 
 Leaf = Callable[[Any], Any]
 
@@ -117,16 +117,27 @@ class Node:
 def node_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Node:
     """The node of a schema; a resource's root and embedded resources always have type and object metadata."""
     if schema.get("x-kubernetes-embedded-resource") or is_root:
-        schema = _with_metadata(schema)
+        schema = with_metadata(schema)
     return Node(schema)
 
 
-def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with what every resource has; of its other metadata nothing can be seen, unless it declares all this."""
     text = {"type": "string"}
-    metadata = {"type": "object", "properties": {"name": text, "generateName": text}}
+    known = {
+        "apiVersion": text,
+        "kind": text,
+        "metadata": {"type": "object", "properties": {"name": text, "generateName": text}},
+    }
     properties = dict(schema.get("properties") or {})
-    properties |= {"apiVersion": text, "kind": text, "metadata": metadata}
-    return {**schema, "properties": properties}
+    return schema if _has_metadata(properties) else {**schema, "properties": properties | known}
+
+
+def _has_metadata(properties: Mapping[str, Any]) -> bool:
+    metadata = properties.get("metadata") or {}
+    inner = metadata.get("properties") or {}
+    texts = (properties.get("kind"), properties.get("apiVersion"), inner.get("name"), inner.get("generateName"))
+    return metadata.get("type") == "object" and all((text or {}).get("type") == "string" for text in texts)
 
 
 def _shape(schema: Mapping[str, Any]) -> tuple[str, Leaf]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_index", "compile_select", "is_attribute", "variable"]
 
-_ATTRIBUTE_CALLS = frozenset({"_[_]", "_[?_]", "_?._", "_?:_"})
+_ATTRIBUTE_CALLS = frozenset({"_[_]", "_[?_]", "_?._", "_?_:_"})
 
 
 def is_attribute(expr: Expr) -> bool:
@@ -197,7 +197,7 @@ def _root_is_conditional(expr: Expr) -> bool:
         if isinstance(expr, Select) and not expr.test_only:
             expr = expr.operand
         elif isinstance(expr, Call) and expr.function in _ATTRIBUTE_CALLS:
-            if expr.function == "_?:_":
+            if expr.function == "_?_:_":
                 return True
             expr = expr.args[0]
         else:

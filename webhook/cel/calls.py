@@ -11,7 +11,8 @@ from webhook.cel.carriers import Struct
 from webhook.cel.costs import call_cost, size_of
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.overload import Cost, Overload, dispatcher
-from webhook.cel.steps import Frame, Run, Step, absorb, constant
+from webhook.cel.regex import compiled
+from webhook.cel.steps import Frame, Run, Step, constant
 from webhook.cel.values import Opt
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
         impl = _among(impl)
     if function == "size" and steps[0].node is not None and not steps[0].optional and not steps[0].node.nullable:
         return Step(_counted(steps[0].run, len))
+    if function in _REGEX and steps[1].is_constant:
+        compiled(steps[1].constant)  # a pattern that is none is found now, as cel-go does
     if len(steps) == 1 and function in _CONVERSIONS and steps[0].is_constant:
         return constant(impl(steps[0].constant))
     runs = [step.value() for step in steps]
@@ -122,23 +125,19 @@ def charge(cost: Cost, args: tuple[Any, ...], result: Any) -> int:
 
 
 def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost | None) -> Run:
+    """An error of the first argument ends the call before it costs anything, one of the second does not."""
     if cost is None:
 
         def call(frame: Frame) -> Any:
+            a = first(frame)
             frame[0] += 1
-            try:
-                a = first(frame)
-            except CelError:
-                absorb(second, frame)
-                raise
             return impl(a, second(frame))
 
         return call
 
     def call_costed(frame: Frame) -> Any:
-        a, failure = _attempt(first, frame)
-        b, second_failure = _attempt(second, frame)
-        failure = failure or second_failure
+        a = first(frame)
+        b, failure = _attempt(second, frame)
         if failure is None:
             try:
                 result = impl(a, b)
@@ -250,10 +249,9 @@ def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
         first, second = map(compiler.value, expr.args)
 
         def run(frame: Frame) -> bool:
-            a, failure = _attempt(first, frame)
-            b, second_failure = _attempt(second, frame)
+            a = first(frame)
+            b, failure = _attempt(second, frame)
             frame[0] += equality_cost(a, b, is_equal=expected)
-            failure = failure or second_failure
             if failure is not None:
                 raise failure
             try:
@@ -343,7 +341,7 @@ _LAZY = {"optional_or_optional": _optional_or, "optional_orValue_value": _option
 _SPECIAL: dict[str, Callable[[Compiler, Call, int], Step]] = {
     "_&&_": _logical(decisive=False),
     "_||_": _logical(decisive=True),
-    "_?:_": _conditional,
+    "_?_:_": _conditional,
     "_==_": _equality(expected=True),
     "_!=_": _equality(expected=False),
     "_[_]": attributes.compile_index,

@@ -224,11 +224,12 @@ def _exists_one(compiler: Compiler, expr: Comprehension, values: Run, variables:
                 failure = error
                 continue
             if value:
-                frame[COST] += 2
+                frame[COST] += 2 if failure is None else 1
                 found += 1
-        frame[COST] += 2
+        frame[COST] += 1
         if failure is not None:
             raise failure
+        frame[COST] += 1
         return found == 1
 
     return run
@@ -245,7 +246,7 @@ def _collect(compiler: Compiler, expr: Comprehension, values: Run, variables: _V
     step = expr.loop_step
     condition = None
     assert isinstance(step, Call)
-    if step.function == "_?:_":
+    if step.function == "_?_:_":
         condition = _body(compiler, variables, step.args[0])
         step = step.args[1]
     assert isinstance(step, Call)
@@ -267,13 +268,16 @@ def _collect(compiler: Compiler, expr: Comprehension, values: Run, variables: _V
             except CelError as error:
                 failure = error
                 continue
-            frame[COST] += 2  # the accumulator, and the addition
+            frame[COST] += 1  # the accumulator
+            if failure is not None:
+                continue
+            frame[COST] += 1  # the addition
             try:
                 collected += list_of_one(frame)
             except BudgetExceeded:
                 raise
             except CelError as error:
-                failure = failure or error
+                failure = error
         frame[COST] += 1
         if failure is not None:
             raise failure

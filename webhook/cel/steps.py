@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.carriers import carry, carry_optional
-from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from webhook.cel.access import Node
 
-__all__ = ["COST", "INTERRUPT", "LIMIT", "RESERVED", "UNSET", "Frame", "Run", "Step", "absorb", "over_limit"]
+__all__ = ["COST", "INTERRUPT", "LIMIT", "RESERVED", "UNSET", "Frame", "Run", "Step", "constant", "over_limit"]
 
 Frame = list[Any]
 """Slot 0: cost so far. Slot 1: its limit. Slot 2: the interrupt, or None. Then the variables."""
@@ -59,16 +59,6 @@ class Step:
 
 def constant(value: Any) -> Step:
     return Step(lambda _frame: value, constant=value)
-
-
-def absorb(run: Run, frame: Frame) -> None:
-    """Run for the cost only: cel-go evaluates the second argument even if the first is an error."""
-    try:
-        run(frame)
-    except BudgetExceeded:
-        raise
-    except CelError:
-        pass
 
 
 def over_limit() -> BudgetExceeded:
