@@ -11,6 +11,7 @@ import fcntl
 import os
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,9 +38,9 @@ class Assets:
         return os.pathsep.join([*folders, os.environ["PATH"]])
 
 
-def assets(*kinds: str) -> Assets:
-    """The programs of ``plane`` and ``node`` (both as default); builds what is nowhere. Raises Unavailable."""
-    recipes = [recipe for kind in kinds or RECIPES for recipe in RECIPES[kind]]
+def assets(kind: str) -> Assets:
+    """The programs of a ``plane``, or of a whole ``node``; builds what is nowhere. Raises Unavailable."""
+    recipes = RECIPES[kind]
     absent = [recipe for recipe in recipes if not found(recipe.name)]
     if absent:
         build(absent)
@@ -77,14 +78,14 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def main(*kinds: str) -> None:
-    if unknown := set(kinds) - RECIPES.keys():
-        sys.exit(f"assets: {', '.join(unknown)}: expected {' or '.join(RECIPES)}, or nothing for both")
+def main(arguments: list[str]) -> None:
+    parser = ArgumentParser(prog="assets", description="Find or build the programs of a cluster; print where they are.")
+    parser.add_argument("kind", nargs="?", choices=RECIPES, default="node", help="a control plane only, or a node, too")
     try:
-        print(*assets(*kinds).paths.values(), sep="\n")
+        print(*assets(parser.parse_args(arguments).kind).paths.values(), sep="\n")
     except Unavailable as reason:
         sys.exit(f"assets: {reason}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -90,7 +90,7 @@ def node(pytestconfig: pytest.Config) -> Iterator[Node | GivenCluster]:
         if given := os.environ.get("MODELGATE_E2E_KUBECONFIG"):
             yield GivenCluster(assets("plane"), Path(given))
             return
-        cluster = Node(assets())
+        cluster = Node(assets("node"))
     except Unavailable as reason:
         unavailable(reason)
         raise

@@ -11,7 +11,7 @@ from tests.e2e.machine import Unavailable
 
 
 class GivenCluster:
-    """Has what tests use of a Node. Its pods can run the image named by MODELGATE_E2E_IMAGE: pushed, or loaded before."""
+    """Has what tests use of a Node; its pods can run the image of MODELGATE_E2E_IMAGE, pushed or loaded before."""
 
     def __init__(self, assets: Assets, kubeconfig: Path) -> None:
         self.kubectl = Kubectl(assets("kubectl"), kubeconfig)

@@ -12,12 +12,14 @@ import tempfile
 from pathlib import Path
 
 from tests.e2e.machine import Unavailable, require_debian
+from tests.e2e.processes import Failed
 
-CHECKOUT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).parents[2] / ".ci" / "image"
 DEBIAN = "bookworm"  # its Python is 3.11, the oldest that we support
 BASE = f"localhost/python:{DEBIAN}"
 IMAGE = "localhost/modelgate:e2e"
 PACKAGES = "python3,python3-venv,ca-certificates"
+TRUST = "/etc/ssl/certs:/etc/ssl/certs:ro"  # while building: what this machine trusts, for pip
 
 
 def buildah(*arguments: str | Path) -> str:
@@ -52,27 +54,30 @@ def bootstrap(root: Path) -> None:
 
 
 def build(archive: Path) -> None:
-    """Build our Dockerfile and write the image as a docker-archive. Raises Unavailable."""
-    require_debian("/usr/bin/buildah")
-    if os.geteuid() != 0:
-        raise Unavailable("building an image here needs root: run as root")
-    certificates = "/etc/ssl/certs:/etc/ssl/certs:ro"  # what this machine trusts, for pip
-    buildah(
-        "bud",
-        "--layers",
-        "--isolation=chroot",
-        "--network=host",
-        f"--volume={certificates}",
-        f"--build-arg=PYTHON_IMAGE={base()}",
-        f"--tag={IMAGE}",
-        CHECKOUT,
+    """Build our Dockerfile, as ``make image`` does, into a docker-archive of IMAGE. Raises Unavailable.
+
+    PYTHON_IMAGE in the environment is another base, for a machine that reaches a registry.
+    """
+    settings = {"IMAGE": IMAGE}
+    if "PYTHON_IMAGE" not in os.environ:
+        require_debian("/usr/bin/buildah")
+        if os.geteuid() != 0:
+            raise Unavailable("building a base image needs root: run as root, or set PYTHON_IMAGE")
+        settings |= {"PYTHON_IMAGE": base(), "BUILDER": "buildah", "BUILD_VOLUMES": TRUST}
+    done = subprocess.run(
+        [SCRIPT, archive],
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
-    archive.unlink(missing_ok=True)  # buildah does not write over one
-    buildah("push", IMAGE, f"docker-archive:{archive}:{IMAGE}")
+    if done.returncode:
+        raise Failed(f"{SCRIPT} failed: {done.stdout[-3000:]}")
 
 
 if __name__ == "__main__":
     try:
         build(Path(sys.argv[1]))
-    except Unavailable as reason:
+    except (Unavailable, Failed) as reason:
         sys.exit(f"image: {reason}")

@@ -156,22 +156,22 @@ RUNC_IN_PLACE = partial(
     in_place, module=f"github.com/opencontainers/runc@v{RUNC}", package=".", tags="seccomp", cgo=True
 )
 
-RECIPES = {
-    "plane": (
-        component("kube-apiserver", "NewAPIServerCommand()"),
-        component("kube-controller-manager", "NewControllerManagerCommand()"),
-        Recipe("kubectl", KUBECTL),
-        Recipe("etcd", ETCD_ALONE),
-        Recipe("helm", partial(installed, package="helm.sh/helm/v4/cmd/helm", version=HELM)),
-    ),
-    "node": (
-        component("kube-scheduler", "NewSchedulerCommand()"),
-        component("kube-proxy", "NewProxyCommand()"),
-        component("kubelet", "NewKubeletCommand(context.Background())"),
-        of_containerd("containerd"),
-        of_containerd("containerd-shim-runc-v2"),
-        of_containerd("ctr"),
-        Recipe("runc", RUNC_IN_PLACE),
-        Recipe("pause", PAUSE),
-    ),
-}
+PLANE = (
+    component("kube-apiserver", "NewAPIServerCommand()"),
+    component("kube-controller-manager", "NewControllerManagerCommand()"),
+    Recipe("kubectl", KUBECTL),
+    Recipe("etcd", ETCD_ALONE),
+    Recipe("helm", partial(installed, package="helm.sh/helm/v4/cmd/helm", version=HELM)),
+)
+NODE = (
+    *PLANE,
+    component("kube-scheduler", "NewSchedulerCommand()"),
+    component("kube-proxy", "NewProxyCommand()"),
+    component("kubelet", "NewKubeletCommand(context.Background())"),
+    of_containerd("containerd"),
+    of_containerd("containerd-shim-runc-v2"),
+    of_containerd("ctr"),
+    Recipe("runc", RUNC_IN_PLACE),
+    Recipe("pause", PAUSE),
+)
+RECIPES = {"plane": PLANE, "node": NODE}

@@ -9,6 +9,8 @@ from tests.e2e.gate import CHART, NAME, NAMESPACE, STAMP, in_effect, out_of_effe
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
 
+pytestmark = pytest.mark.usefixtures("release")
+
 RECONCILER = f"{NAME}-reconciler"
 
 
@@ -39,7 +41,7 @@ def scaled_to_zero(node, release):
     """No gate; afterwards as many as before."""
     replicas = release.json("get", "deployment", NAME)["spec"]["replicas"]
     release("scale", "deployment", NAME, "--replicas=0")
-    release("wait", "--for=delete", "pod", f"--selector=app.kubernetes.io/component=gate", "--timeout=60s")
+    release("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/component=gate", "--timeout=60s")
     yield
     release("scale", "deployment", NAME, f"--replicas={replicas}")
     release("rollout", "status", "deployment", NAME, "--timeout=60s")
@@ -53,31 +55,31 @@ def test_every_pod_of_the_chart_is_ready_without_a_manual_step(release):
     assert set(ready) == {"True"}
 
 
-def test_a_model_applied_through_the_service_is_defaulted(release, kubectl):
+def test_a_model_applied_through_the_service_is_defaulted(kubectl):
     applied = kubectl.send("apply", model("applied"))
     assert applied["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
 
 
-def test_a_bad_model_is_refused_with_every_cause(release, kubectl):
+def test_a_bad_model_is_refused_with_every_cause(kubectl):
     printed = kubectl.refusal("apply", bad_model("bad"))
     assert "spec.source: " in printed
     assert "spec.hardware.memoryFraction: " in printed
 
 
-def test_a_server_side_dry_run_leaves_nothing(release, kubectl):
+def test_a_server_side_dry_run_leaves_nothing(kubectl):
     dry = kubectl.send("create", model("dry"), "--dry-run=server")
     assert dry["spec"]["hardware"]["accelerator"] == "vulkan"
     assert kubectl.find("model", "dry") is None
 
 
-def test_the_status_is_written_by_the_reconcilers_pod(release, kubectl):
+def test_the_status_is_written_by_the_reconcilers_pod(kubectl):
     kubectl.send("apply", model("observed"))
     kubectl("wait", "model/observed", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
     writers = kubectl.json("get", "model", "observed", "--show-managed-fields")["metadata"]["managedFields"]
     assert [entry["manager"] for entry in writers if entry.get("subresource") == "status"] == [RECONCILER]
 
 
-def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it(release, kubectl):
+def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it(kubectl):
     kubectl("wait", "model/older", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
     older = kubectl.find("model", "older")
     assert STAMP in older["metadata"]["annotations"]
@@ -86,7 +88,7 @@ def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it
     assert generations == {2}, "1 is what was there before the gate"
 
 
-def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(release, kubectl):
+def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubectl):
     def refusal():
         events = kubectl.json("get", "events", "--field-selector=involvedObject.name=older-and-bad")["items"]
         return [event["message"] for event in events if event["type"] == "Warning"]
@@ -95,7 +97,8 @@ def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(relea
     assert kubectl.find("model", "older-and-bad").get("status", {}).get("phase") != "Ready"
 
 
-def test_without_a_gate_models_are_refused_and_every_other_kind_is_untouched(scaled_to_zero, kubectl):
+@pytest.mark.usefixtures("scaled_to_zero")
+def test_without_a_gate_models_are_refused_and_every_other_kind_is_untouched(kubectl):
     assert "validate.modelgate.dev" in kubectl.refusal("create", model("late"))
     kubectl("create", "configmap", "untouched")
     kubectl("create", "deployment", "untouched", "--image=localhost/none")
