@@ -94,7 +94,11 @@ class _Checker:
         return type_of_value(expr.value)
 
     def _ident(self, expr: Ident) -> Type:
-        found = self.declarations.ident(expr.name, self.local)
+        local = self.local.get(expr.name)
+        if local is not None:
+            self.references[expr] = Reference(expr.name)
+            return local
+        found = self.declarations.variable(expr.name)
         if found is None:
             return self._undeclared(expr, expr.name)
         self.references[expr] = found[1]
@@ -106,7 +110,8 @@ class _Checker:
 
     def _select(self, expr: Select) -> Type:
         name = qualified_name(expr)
-        found = self.declarations.ident(name, self.local) if name else None
+        is_global = name is not None and name.split(".", 1)[0] not in self.local
+        found = self.declarations.variable(name) if name and is_global else None
         if found is not None:
             self.references[expr] = found[1]
             return found[0]
@@ -132,7 +137,10 @@ class _Checker:
         return DYN
 
     def _object_field(self, expr: Expr | MapEntry, target: Type, name: str) -> Type:
-        of = fields_of(target).get(name)
+        fields = fields_of(target)
+        of = fields.get(name)
+        if of is None and self.declarations.keyword_fields:
+            of = fields.get(f"__{name}__")
         if of is None:
             self.report(expr, f"undefined field '{name}'")
             return ERROR
@@ -268,11 +276,13 @@ class _Checker:
         return most_general(previous, current) if self.bindings.assign(previous, current) else DYN
 
     def _struct(self, expr: StructExpr) -> Type:
-        found = self.declarations.ident(expr.name, self.local)
+        found = self.declarations.type_named(expr.name)
         if found is None:
             return self._undeclared(expr, expr.name)
-        self.references[expr] = found[1]
-        of = self._message_type(expr, found[0])
+        of, self.references[expr] = found
+        if of.kind != "object":
+            self.report(expr, f"'{format_type(of)}' is not a message type")
+            of = ERROR
         for entry in expr.entries:
             assert isinstance(entry.key, str)
             value = self._entry_value(entry)
@@ -281,17 +291,6 @@ class _Checker:
                 message = f"but provided type is '{format_type(value)}'"
                 self.report(entry, f"expected type of field '{entry.key}' is '{format_type(expected)}' {message}")
         return of
-
-    def _message_type(self, expr: StructExpr, of: Type) -> Type:
-        if of.kind == "error":
-            return ERROR
-        if of.kind != "type":
-            self.report(expr, f"'{format_type(of)}' is not a type")
-            return ERROR
-        if of.params[0].kind != "object":
-            self.report(expr, f"'{format_type(of.params[0])}' is not a message type")
-            return ERROR
-        return of.params[0]
 
     # Macros
 

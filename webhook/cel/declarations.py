@@ -68,7 +68,8 @@ class Declarations:
 
     ``variables`` and ``constants`` (type denotations) are looked up by qualified name within
     ``container``; ``types`` finds an object type by its name, for ``Object.spec{…}``.
-    ``disabled`` overloads exist at run time but not for the checker.
+    ``disabled`` overloads exist at run time but not for the checker. With ``keyword_fields`` a
+    field named as a keyword may be written as it is (``self.namespace``).
     """
 
     variables: Mapping[str, Type]
@@ -77,17 +78,26 @@ class Declarations:
     types: TypeResolver | None = None
     container: str = ""
     disabled: frozenset[str] = frozenset()
+    keyword_fields: bool = True
 
-    def ident(self, name: str, local: Mapping[str, Type]) -> tuple[Type, Reference] | None:
-        """The type and meaning of an identifier; ``local`` are the variables of macros around it."""
+    def variable(self, name: str) -> tuple[Type, Reference] | None:
+        """The type and meaning of an identifier, which no variable of a macro hides."""
         for candidate in self._candidates(name):
-            variable = local.get(candidate) or self.variables.get(candidate)
-            if variable is not None:
-                return variable, Reference(candidate)
-            denoted = (self.types(candidate) if self.types else None) or self.constants.get(candidate)
-            if denoted is not None:
+            if (of := self.variables.get(candidate)) is not None:
+                return of, Reference(candidate)
+            if (denoted := self._denoted(candidate)) is not None:
                 return type_of(denoted), Reference(candidate, denoted)
         return None
+
+    def type_named(self, name: str) -> tuple[Type, Reference] | None:
+        """What a type name denotes, even where a variable has the same name."""
+        for candidate in self._candidates(name):
+            if (denoted := self._denoted(candidate)) is not None:
+                return denoted, Reference(candidate, denoted)
+        return None
+
+    def _denoted(self, name: str) -> Type | None:
+        return self.constants.get(name) or (self.types(name) if self.types else None)
 
     def function(self, name: str) -> Function | None:
         for candidate in self._candidates(name):

@@ -33,6 +33,7 @@ _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _OPTIONALS: Final = (1, 28)
 _MIXED_NUMBERS: Final = (1, 28)
 _LITERAL_CHECKS: Final = (1, 29)
+_KEYWORD_FIELDS: Final = (1, 31)
 _TWO_VARIABLES: Final = (1, 32)
 _SORT_BY: Final = (1, 34)
 
@@ -147,6 +148,7 @@ class Environment:
             self.types,
             self.container,
             frozenset() if self.at_least(_MIXED_NUMBERS) else _mixed_number_overloads(),
+            self.at_least(_KEYWORD_FIELDS),
         )
 
     def _has_objects(self) -> bool:

@@ -123,8 +123,7 @@ def _object(schema: Mapping[str, Any], name: str) -> Declared:
             continue
         if escaped is not None:
             fields[escaped] = declared
-            is_keyword = escaped == f"__{key}__"  # may be written unescaped after a point
-            types |= dict.fromkeys((escaped, key) if is_keyword else (escaped,), declared.type)
+            types[escaped] = declared.type
         if key in required and child.get("default") is None:
             min_size += len(key.encode()) + declared.min_size + 4
     return Declared(object_of(name, types), min_size, fields=fields)

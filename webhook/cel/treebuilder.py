@@ -27,7 +27,7 @@ _RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
     | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
 )
-_SIZE_LIMIT = 1_000_000  # nodes after macro expansion; ten times what 100,000 characters make without optMap
+_SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30
 _LITERALS: dict[str, Callable[[str], Any]] = {
     "INT": literals.int_value,
     "UINT": literals.uint_value,
@@ -130,10 +130,11 @@ def _macro_or_call(pos: int, function: str, target: Part | None, args: Sequence[
     return expr, 8 + (target.size if target is not None and function in ("optMap", "optFlatMap") else 0)
 
 
-def _sized(part: Part, extra: int, pos: int) -> Part:
+def _sized(part: Part, extra: int, pos: int, function: str) -> Part:
     part.size += extra
-    if part.size > _SIZE_LIMIT:
-        raise SyntaxIssueError(pos, f"expression size after macro expansion exceeds limit: {_SIZE_LIMIT}")
+    if extra and part.size > _SIZE_LIMIT:
+        message = f"expression count exceeds limit of {_SIZE_LIMIT} while expanding macro '{function}'"
+        raise SyntaxIssueError(pos, message)
     return part
 
 
@@ -178,7 +179,7 @@ class TreeBuilder:
     def member_call(self, children: list[Any]) -> Part:
         target, _, name, paren, *args = children
         expr, extra = _macro_or_call(_pos(paren), str(name), target, args)
-        return _sized(chain(expr, MEMBER, target, args, EXPR), extra, _pos(paren))
+        return _sized(chain(expr, MEMBER, target, args, EXPR), extra, _pos(paren), str(name))
 
     def index(self, children: list[Any]) -> Part:
         target, bracket, index = children
@@ -203,7 +204,7 @@ class TreeBuilder:
     def global_call(self, children: list[Any]) -> Part:
         at = next(index for index, child in enumerate(children) if getattr(child, "type", "") == "LPAREN")
         expr, extra = _macro_or_call(_pos(children[at]), _unreserved(children[:at]), None, children[at + 1 :])
-        return _sized(group(expr, children[at + 1 :]), extra, _pos(children[at]))
+        return _sized(group(expr, children[at + 1 :]), extra, _pos(children[at]), str(children[at - 1]))
 
     def nested(self, children: list[Any]) -> Part:
         return group(children[0].expr, children)
