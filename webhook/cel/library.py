@@ -10,8 +10,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from webhook.cel.lists import INCLUDES, LISTS
+from webhook.cel.optionals import OPTIONAL_TYPES, OPTIONALS
 from webhook.cel.regex import REGEX
+from webhook.cel.sets import SETS
 from webhook.cel.standard import STANDARD, TYPE_NAMES
+from webhook.cel.strings import STRINGS_0, STRINGS_2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +44,12 @@ class Library(NamedTuple):
 LIBRARIES: Final[tuple[Library, ...]] = (
     Library("standard", (1, 0), STANDARD, TYPE_NAMES),
     Library("regex", (1, 0), REGEX),
+    Library("lists", (1, 0), LISTS),
+    Library("strings", (1, 0), STRINGS_0),
+    Library("optionals", (1, 28), OPTIONALS, OPTIONAL_TYPES),
+    Library("strings.2", (1, 29), STRINGS_2),
+    Library("sets", (1, 29), SETS),
+    Library("lists.1", (1, 37), INCLUDES),
 )
 
 
