@@ -1,10 +1,9 @@
 """How deep an expression nests, counted as cel-go's parser counts.
 
 cel-go refuses an expression in which one grammar rule is entered more than 250 times without
-being left. Its rules for members, calculations and relations are left-recursive, and ANTLR
-leaves none of a chain's rules before the chain's end: ``a.b.c`` is three members deep and
-``1+1+1`` four calculations (the chain's three and the last operand's own). After that, its
-visitor has a limit of the same size over all operators together.
+being left. In its left-recursive rules (members, calculations, relations) a chain counts once,
+and an operand on the right once more: ``a - (b - c)`` is four calculations deep. After that,
+its visitor has a limit of the same size over all operators, where chains count in full.
 """
 
 from __future__ import annotations
@@ -44,33 +43,27 @@ class NestingError(Exception):
 class Part:
     """A part of an expression that has been read.
 
-    ``level`` is the grammar rule it was read by, ``length`` the number of that rule's contexts
-    its chain has open, ``depths`` the greatest depth of each rule within. ``size`` counts
-    the nodes of the tree (a macro may use its target twice). ``name`` is set for a plain
+    ``level`` is the grammar rule it was read by, ``depths`` the greatest depth of each rule
+    within. ``size`` counts the nodes of the tree (a macro may use its target twice). ``name`` is set for a plain
     dotted name, which may name a message type; ``negated`` for ``!`` and ``-`` chains, the
     operand being ``expr`` itself.
     """
 
     expr: Expr
     level: int = PRIMARY
-    length: int = 1
     depths: tuple[int, int, int, int, int] = _FLAT
     size: int = 1
     name: str = ""
     negated: Expr | None = None
 
 
-def chain(expr: Expr, level: int, left: Part, right: Sequence[Part], right_level: int, *, visited: bool = True) -> Part:
+def chain(expr: Expr, level: int, left: Part, right: Sequence[Part], right_level: int) -> Part:
     """One more link of a left-recursive rule: a postfix, an arithmetic or a relational operator."""
-    length = (left.length if left.level == level else 1) + 1
-    depths = list(_lifted(left, level))
-    depths[level - 1] = max(depths[level - 1], length)
-    for part in right:
-        for index, depth in enumerate(_lifted(part, right_level)):
-            below = depth + length if index == level - 1 else depth
-            depths[index] = max(depths[index], below)
-    depths[4] += visited
-    return _checked(Part(expr, level, length, _tuple(depths), 1 + left.size + sum(part.size for part in right)))
+    depths = _deepest([_lifted(part, right_level) for part in right])
+    depths[level - 1] += 1
+    depths = _deepest([_lifted(left, level), _tuple(depths)])
+    depths[4] += 1
+    return _checked(Part(expr, level, _tuple(depths), 1 + left.size + sum(part.size for part in right)))
 
 
 def conditional(expr: Expr, condition: Part, then: Part, otherwise: Part) -> Part:
@@ -78,13 +71,13 @@ def conditional(expr: Expr, condition: Part, then: Part, otherwise: Part) -> Par
     depths = _deepest([_lifted(condition, RELATION), _lifted(then, RELATION), _lifted(otherwise, EXPR)])
     depths[3] += 1
     depths[4] += 1
-    return _checked(Part(expr, EXPR, 1, _tuple(depths), 1 + condition.size + then.size + otherwise.size))
+    return _checked(Part(expr, EXPR, _tuple(depths), 1 + condition.size + then.size + otherwise.size))
 
 
 def group(expr: Expr, parts: Sequence[Part], *, inner: int = EXPR, level: int = PRIMARY) -> Part:
     """Parts side by side: expressions in parentheses, literals and calls, relations between ``&&`` or ``||``."""
     depths = _deepest([_lifted(part, inner) for part in parts])
-    return _checked(Part(expr, level, 1, _tuple(depths), 1 + sum(part.size for part in parts)))
+    return _checked(Part(expr, level, _tuple(depths), 1 + sum(part.size for part in parts)))
 
 
 def _lifted(part: Part, level: int) -> tuple[int, int, int, int, int]:

@@ -111,9 +111,7 @@ def _negation(children: list[Any], function: str) -> Part:
         expr, inner = operand.negated, None
     else:
         expr, inner = Call(_pos(token), function, None, (operand.expr,)), operand.expr
-    return Part(
-        expr, max(operand.level, MEMBER), operand.length, operand.depths, operand.size + 1, "", inner or operand.expr
-    )
+    return Part(expr, max(operand.level, MEMBER), operand.depths, operand.size + 1, "", inner or operand.expr)
 
 
 def _macro_or_call(pos: int, function: str, target: Part | None, args: Sequence[Part]) -> tuple[Expr, int]:
