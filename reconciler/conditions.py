@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 __all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp"]
@@ -25,7 +25,7 @@ class Condition:
 
 def timestamp(moment: datetime) -> str:
     """metav1.Time: RFC 3339 in UTC, whole seconds."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def find(conditions: Sequence[dict[str, Any]], type_: str) -> dict[str, Any] | None:

@@ -1,0 +1,15 @@
+import pytest
+
+from tests.reconciler.apiserver import ApiServer
+from tests.reconciler.models import Time
+
+
+@pytest.fixture
+def server():
+    with ApiServer() as started:
+        yield started
+
+
+@pytest.fixture
+def time():
+    return Time()

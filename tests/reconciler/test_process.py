@@ -1,0 +1,177 @@
+"""The whole process: with its threads in this one, and as the command that the chart starts."""
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+import yaml
+
+from reconciler.health import Health
+from reconciler.lease import Lease
+from reconciler.llmkube import controller
+from reconciler.process import Process
+from reconciler.resource import MODELS
+from tests.reconciler.apiserver import PATIENCE
+from tests.reconciler.models import model, stamp
+
+
+@pytest.fixture(autouse=True)
+def with_a_gate(server):
+    server.admission = stamp
+
+
+def lease(server, identity, duration=15.0):
+    return Lease(server.api(), "ns", "l", identity, duration=duration, period=0.01)
+
+
+@contextmanager
+def running(process):
+    stop = threading.Event()
+    results = []
+    thread = threading.Thread(target=lambda: results.append(process.run(stop)))
+    thread.start()
+    try:
+        yield results, thread
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def phase(server, name="m"):
+    return server.get("models", name).get("status", {}).get("phase")
+
+
+def test_models_that_are_there_and_models_that_come_get_their_status(server):
+    server.put("models", model("old"))
+    process = Process(server.api(), [controller()], lease(server, "a"))
+    with running(process) as (results, _):
+        server.wait(lambda: phase(server, "old") == "Ready")
+        server.put("models", stamp(model("new")))
+        server.wait(lambda: phase(server, "new") == "Ready")
+        assert process.alive() == (True, "ok")
+        assert process.ready()[0]
+    assert results == [True]
+
+
+def test_many_models_are_each_written_once(server):
+    for number in range(40):
+        server.put("models", stamp(model(f"m{number:02}")))
+    with running(Process(server.api(), [controller()], None, workers=4)):
+        server.wait(lambda: all(phase(server, f"m{number:02}") == "Ready" for number in range(40)))
+    assert len(server.writes()) == 40
+
+
+def test_a_leader_that_ends_releases_the_lease_and_the_next_takes_over(server):
+    second = Process(server.api(), [controller()], lease(server, "b"))
+    with running(Process(server.api(), [controller()], lease(server, "a"))) as (_, thread):
+        server.wait(lambda: any(obj["spec"]["holderIdentity"] == "a" for obj in server.all("leases")))
+        with running(second):
+            assert second.ready() == (True, "waiting to lead")
+            server.put("models", stamp(model()))
+            server.wait(lambda: phase(server) == "Ready")
+    assert not thread.is_alive()
+    assert server.get("leases", "l", "ns")["spec"]["holderIdentity"] == ""
+
+
+def test_a_leader_whose_lease_is_taken_ends_and_says_so(server):
+    process = Process(server.api(), [controller()], lease(server, "a"))
+    process._lease.deadline = 0.0
+    with running(process) as (results, thread):
+        server.wait(lambda: server.all("leases"))
+        taken = server.get("leases", "l", "ns")
+        server.put("leases", {**taken, "spec": {**taken["spec"], "holderIdentity": "b"}})
+        thread.join(PATIENCE)
+    assert results == [False]
+    assert server.get("leases", "l", "ns")["spec"]["holderIdentity"] == "b"
+
+
+def test_a_process_that_waits_to_lead_does_nothing(server):
+    server.put("models", stamp(model()))
+    lease(server, "other").attempt()
+    with running(Process(server.api(), [controller()], lease(server, "a"))) as (results, _):
+        server.wait(lambda: server.requests.count(("GET", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l")) > 3)
+    assert results == [True]
+    assert phase(server) is None
+
+
+def get(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    try:
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def test_health_answers_with_a_code_and_a_line():
+    health = Health(0, {"/healthz": lambda: (True, "ok"), "/readyz": lambda: (False, "not listed yet")})
+    health.start()
+    try:
+        assert get(health.port, "/healthz") == (200, "ok\n")
+        assert get(health.port, "/readyz?verbose") == (503, "not listed yet\n")
+        assert get(health.port, "/") == (404, "not found\n")
+    finally:
+        health.stop()
+
+
+@pytest.fixture
+def kubeconfig(server, tmp_path):
+    path = tmp_path / "kubeconfig"
+    named = {
+        "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "x", **named}))
+    return path
+
+
+def command(*flags):
+    """What the console script runs."""
+    code = "import sys; from webhook.cli import main; sys.exit(main())"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MODELGATE_", "KUBE"))}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "reconcile", *map(str, flags)], env=clean, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_the_command_works_until_it_is_told_to_end(server, kubeconfig):
+    server.put("models", stamp(model()))
+    with command("--kubeconfig", kubeconfig, "--namespace", "ns") as process:
+        server.wait(lambda: phase(server) == "Ready")
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "SIGTERM: stopping" in log
+    assert "Traceback" not in log
+    assert server.get("leases", "modelgate-reconciler", "ns")["spec"]["holderIdentity"] == ""
+
+
+def test_the_command_allows_host_paths_by_flag(server, kubeconfig):
+    server.put("models", stamp(model(source="/models/m.gguf")))
+    with command("--kubeconfig", kubeconfig, "--no-lease", "--allowed-host-path-root", "/models") as process:
+        server.wait(lambda: phase(server) == "Ready")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert server.get("models", "m")["status"]["path"] == "/models/m.gguf"
+
+
+def test_without_a_cluster_the_command_says_so(tmp_path):
+    with command("--kubeconfig", tmp_path / "none") as process:
+        _, log = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert log.startswith("modelgate reconcile: ")
+    assert "Traceback" not in log
+
+
+def test_a_watched_namespace_is_the_only_one_that_is_asked_for(server):
+    with running(Process(server.api(), [controller()], None, namespace="default")):
+        server.wait(lambda: server.requests.count(("GET", MODELS.path("default"))) == 2)
+    assert ("GET", MODELS.path()) not in server.requests
