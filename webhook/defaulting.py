@@ -95,14 +95,15 @@ def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
 
 
 def _value(rule: DefaultRule, scope: Scope) -> Any:
-    for expression in (rule.when, rule.value):
-        try:
-            value = scope.value(expression)
-        except CelError as error:
-            raise PolicyFault(rule.code, expression.source, error) from error
-        if value is False and expression is rule.when:
+    """The value of the leaf, or MISSING where the rule does not apply."""
+    expression = rule.when or rule.value
+    try:
+        if rule.when is not None and scope.value(rule.when) is False:
             return MISSING
-    return value
+        expression = rule.value
+        return scope.value(expression)
+    except CelError as error:
+        raise PolicyFault(rule.code, expression.source, error) from error
 
 
 def _explain(

@@ -154,6 +154,7 @@ def parse(text: str, source: str) -> list[Document]:
     try:
         while loader.check_node():
             node = loader.get_node()
+            assert node is not None  # check_node has seen it
             _check_size(node, source)
             value = loader.construct_document(node)
             if value is not None:

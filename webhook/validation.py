@@ -34,8 +34,7 @@ def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] |
     rule_errors, rule_warnings = known.schema.validate_rules(obj, old, budget)
     for error in (*errors, *rule_errors):
         found.causes.append(Cause(error.field, error.type, error.body()))
-    for error in rule_warnings:
-        found.notices.append(Warn(error.field, error.body()))
+    found.notices += [Warn("", text) for text in rule_warnings]
     return found
 
 
@@ -72,7 +71,9 @@ def validate_rules(
 
 def _holds(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> bool:
     local = {"self": node} if before is MISSING else {"self": node, "oldSelf": before}
-    return scope.value(rule.when, **local) is False or scope.value(rule.rule, **local) is not False
+    if rule.when is not None and scope.value(rule.when, **local) is False:
+        return True
+    return scope.value(rule.rule, **local) is not False
 
 
 def _message(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> str:

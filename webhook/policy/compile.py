@@ -96,9 +96,9 @@ class _Compiler:
             leaf = self._schema_at(path, (*at, "path"))
             if leaf is None:
                 continue
-            when = self.expression(self.root, default.when, BOOL, (*at, "when"))
+            when = self.expression(self.root, default.when, BOOL, (*at, "when")) if default.when else None
             value = self.expression(self.root, default.value, type_of_schema(leaf, name="value"), (*at, "value"))
-            if when and value:
+            if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
                 yield DefaultRule(default.code, path, when, value, default.because, over, default.docs)
 
@@ -110,11 +110,11 @@ class _Compiler:
             if node is None:
                 continue
             env = self.root.with_schema("self", node, type_name="self").with_schema("oldSelf", node, type_name="self")
-            when = self.expression(env, rule.when, BOOL, (*at, "when"))
+            when = self.expression(env, rule.when, BOOL, (*at, "when")) if rule.when else None
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"))
             text = rule.messageExpression
             message = self.expression(env, text, STRING, (*at, "messageExpression")) if text else None
-            if when is None or test is None or (text and message is None):
+            if test is None or (rule.when and when is None) or (text and message is None):
                 continue
             yield ValidationRule(
                 rule.code,

@@ -67,7 +67,7 @@ class Default(_Model):
 
     code: Code
     path: PathText
-    when: CEL = "true"
+    when: CEL | None = None
     value: CEL
     because: Sentence
     overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
@@ -85,7 +85,7 @@ class Validation(_Model):
 
     code: Code
     at: PathText = ""
-    when: CEL = "true"
+    when: CEL | None = None
     rule: CEL
     message: Sentence | None = None
     messageExpression: CEL | None = None  # noqa: N815

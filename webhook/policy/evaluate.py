@@ -41,7 +41,7 @@ class Scope:
         self._fact = fact
         self._budget = budget
 
-    def value(self, expression: Expression, **local: Any) -> Any:
+    def value(self, expression: Expression, /, **local: Any) -> Any:
         """The value of an expression; ``local`` are ``self`` and ``oldSelf`` of a rule.
 
         Raises:

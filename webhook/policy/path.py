@@ -69,7 +69,10 @@ class Path:
 
     def nodes(self, root: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         """Every value the path leads to, with its concrete path. Absent and null nodes are left out."""
-        yield from _walk(root, self.keys, ())
+        if not self.single:
+            yield from _walk(root, self.keys, ())
+        elif (value := self.get(root)) is not MISSING and value is not None:
+            yield self.keys, value
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; the parents on the way are copied, and created where absent."""

@@ -40,7 +40,7 @@ class DefaultRule:
 
     code: str
     path: Path
-    when: Expression
+    when: Expression | None
     value: Expression
     because: str
     over: Any
@@ -53,7 +53,7 @@ class ValidationRule:
 
     code: str
     at: Path
-    when: Expression
+    when: Expression | None
     rule: Expression
     message: str
     message_expression: Expression | None
@@ -66,7 +66,7 @@ class ValidationRule:
     @property
     def local(self) -> bool:
         """Whether the outcome depends on the node alone, so that an unchanged node cannot newly fail."""
-        return self.when.local and self.rule.local
+        return self.rule.local and (self.when is None or self.when.local)
 
     @property
     def transition(self) -> bool:
