@@ -97,10 +97,11 @@ def parse_cases(document: Document) -> CasesDocument:
     try:
         return CasesDocument.model_validate(document.value)
     except ValidationError as error:
-        raise DocumentError(
-            Problem(f"{document.source}:{document.line_of(*item['loc'])}", ".".join(map(str, item["loc"])), item["msg"])
-            for item in error.errors()
-        ) from None
+        raise DocumentError([_problem(document, item["loc"], item["msg"]) for item in error.errors()]) from None
+
+
+def _problem(document: Document, path: tuple[str | int, ...], message: str) -> Problem:
+    return Problem(f"{document.source}:{document.line_of(*path)}", ".".join(map(str, path)), message)
 
 
 def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:

@@ -122,10 +122,10 @@ def _explain(
             continue
         for path, value in _leaves(keys, operation["value"]):
             rule = by_path.get(path)
-            ours = rule is not None and rule in filled
-            found.append(
-                Default(path, value, rule.because, rule.code) if ours else Default(path, value, SCHEMA_DEFAULT)
-            )
+            if rule is None or rule not in filled:
+                found.append(Default(path, value, SCHEMA_DEFAULT))
+            else:
+                found.append(Default(path, value, rule.because, rule.code))
     return found
 
 

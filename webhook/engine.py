@@ -151,5 +151,6 @@ def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
 
 def _audit(catalog: Catalog, causes: list[Cause], warnings: list[Warn]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    codes = dict.fromkeys(item.code or "schema" for item in (*causes, *warnings))
+    found: list[Cause | Warn] = [*causes, *warnings]
+    codes = dict.fromkeys(item.code or "schema" for item in found)
     return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}

@@ -180,10 +180,11 @@ class _Demo:
         return {"apiVersion": api_version, "kind": kind["kind"], "metadata": metadata, "spec": spec}
 
     def _merged(self, scenario: dict[str, Any], part: str) -> dict[str, Any]:
-        spec: dict[str, Any] = scenario[part]
-        if part == "spec" and "from" in scenario:
-            return _overlay(self._stored[scenario["from"]]["spec"], spec)
-        return spec
+        written: dict[str, Any] = scenario[part]
+        if part != "spec" or "from" not in scenario:
+            return written
+        merged: dict[str, Any] = _overlay(self._stored[scenario["from"]]["spec"], written)
+        return merged
 
     def _changed(self, obj: dict[str, Any] | None, response: dict[str, Any]) -> Any:
         """Apply the patch, and print what it does and why."""

@@ -171,12 +171,14 @@ class _Compiler:
 
     def _unique(self, document: PolicyDocument) -> None:
         seen: set[str] = set()
-        rules = [("defaults", document.spec.defaults), ("validations", document.spec.validations)]
-        for part, entries in rules:
-            for index, entry in enumerate(entries):
-                if entry.code in seen:
-                    self._problem(("spec", part, index, "code"), f"code {entry.code} is given twice")
-                seen.add(entry.code)
+        spec = document.spec
+        codes = [("defaults", [rule.code for rule in spec.defaults])]
+        codes.append(("validations", [rule.code for rule in spec.validations]))
+        for part, entries in codes:
+            for index, code in enumerate(entries):
+                if code in seen:
+                    self._problem(("spec", part, index, "code"), f"code {code} is given twice")
+                seen.add(code)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
         text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in at).lstrip(".")
