@@ -126,13 +126,23 @@ def test_strategies_are_split_modes(strategy: str, mode: str) -> None:
     assert split_mode(strategy) == mode
 
 
-@pytest.mark.parametrize(
-    "hardware",
-    [None, {}, {"gpu": {}}, {"gpu": {"sharding": {}}}, {"gpu": {"sharding": {"layerSplit": ["0-1"]}}}],
-)
-def test_the_fact_is_total(hardware: dict | None) -> None:
-    spec = {"source": "org/repo"} | ({"hardware": hardware} if hardware is not None else {})
-    fact = FACTS["Model"]["layerSplit"]
-    value = fact.compute({"spec": spec}, MemoryView())
-    assert value == {"error": "", "overlaps": [], "gaps": []}
-    assert set(fact.schema["properties"]) == set(value)
+ODD = [
+    {},
+    {"spec": None},
+    {"spec": []},
+    {"spec": {"source": 5, "hardware": 5}},
+    {"spec": {"source": None, "hardware": {"gpu": {"sharding": {"layerSplit": "0-1"}}}}},
+    {"spec": {"source": ["x"], "hardware": {"gpu": {"sharding": {"layerSplit": [None, 5, "0-1", {}]}}}}},
+]
+
+
+@pytest.mark.parametrize("model", ODD)
+def test_facts_are_total(model: dict) -> None:
+    for fact in FACTS["Model"].values():
+        assert set(fact.schema["properties"]) == set(fact.compute(model, MemoryView()))
+
+
+def test_the_fact_is_what_a_reader_should_know_of_the_split() -> None:
+    sharding = {"layerSplit": ["1-9", "9-10"]}
+    value = FACTS["Model"]["layerSplit"].compute({"spec": {"hardware": {"gpu": {"sharding": sharding}}}}, MemoryView())
+    assert value == {"overlaps": ["1-9 and 9-10"], "gaps": ["0-0"]}

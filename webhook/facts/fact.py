@@ -15,9 +15,10 @@ __all__ = ["Fact"]
 class Fact:
     """Something a rule reads as ``facts.<name>``.
 
-    ``compute`` takes the object and the view, changes neither, never raises on an object that
-    its CRD accepts, and returns JSON that fits ``schema``, an OpenAPI schema (structural, as in
-    a CRD) from which the rules that read the fact are type-checked.
+    ``compute`` takes the object and the view, changes neither and never raises, not even on an
+    object that its CRD refuses (rules run beside the schema, so that all that is wrong is said
+    at once). It returns JSON that fits ``schema``, an OpenAPI schema (structural, as in a CRD)
+    from which the rules that read the fact are type-checked.
     """
 
     compute: Callable[[dict[str, Any], ClusterView], Any]

@@ -53,15 +53,26 @@ _STRINGS: Final = {"type": "array", "items": _STRING}
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    source = parse_source(model["spec"]["source"])
+    text = _at(model, "spec", "source")
+    source = parse_source(text if isinstance(text, str) else "")
     return {**asdict(source), "kind": source.kind.value}
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    hardware = model["spec"].get("hardware") or {}
-    sharding = (hardware.get("gpu") or {}).get("sharding") or {}
-    split = parse_layer_split(sharding.get("layerSplit") or ())
-    return {"error": split.error, "overlaps": list(split.overlaps), "gaps": list(split.gaps)}
+    ranges = _at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
+    split = parse_layer_split(list(filter(_is_text, ranges)) if isinstance(ranges, list) else ())
+    return {"overlaps": list(split.overlaps), "gaps": list(split.gaps)}
+
+
+def _at(node: Any, *keys: str) -> Any:
+    """The value at a path, None where there is none: facts are asked of objects that their CRD refuses, too."""
+    for key in keys:
+        node = node.get(key) if isinstance(node, dict) else None
+    return node
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -75,7 +86,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         ),
         "layerSplit": Fact(
             _layer_split,
-            {"type": "object", "properties": {"error": _STRING, "overlaps": _STRINGS, "gaps": _STRINGS}},
+            {"type": "object", "properties": {"overlaps": _STRINGS, "gaps": _STRINGS}},
         ),
     }
 }
