@@ -2,8 +2,8 @@
 #
 #   make image                       with docker, podman or buildah, whichever is there
 #   --build-arg PYTHON_IMAGE=…       another base: any glibc image with python3 ≥ 3.11 and its venv module. For a
-#                                    release, the same with its digest: docker.io/library/python:3.11-slim-bookworm@sha256:…
-ARG PYTHON_IMAGE=docker.io/library/python:3.11-slim-bookworm
+#                                    release, the same with its digest: python:3.11-slim-bookworm@sha256:…
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
