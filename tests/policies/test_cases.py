@@ -39,7 +39,7 @@ def every_case() -> Iterator[object]:
                 yield pytest.param(document, case, id=f"{file.parent.parent.name}: {case.name}")
 
 
-@pytest.mark.parametrize(("document", "case"), every_case())
+@pytest.mark.parametrize(("document", "case"), list(every_case()))
 def test_case(document: CasesDocument, case: Case, loaded: Catalog) -> None:
     result = run(case, target(document, loaded), loaded)
     assert not result.failures, "\n".join(result.failures)

@@ -1,0 +1,88 @@
+"""`check` and `normalise`: exit codes, lines, and errors that name every file."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook.cli import main
+
+GOOD = (
+    "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
+)
+BAD = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata:
+  name: bad
+spec:
+  source: s3://bucket/model
+  hardware:
+    gpu:
+      count: 9
+  prefetch: true
+"""
+OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+
+
+def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(f"{GOOD}---\n{BAD}---\n{OTHER}")
+    assert main(["check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert f"{file}:1: Model good: accepted" in out
+    assert f"{file}:6: Model bad: REFUSED" in out
+    assert f"{file}:11: error: spec.source: Invalid value:" in out
+    assert f"{file}:14: error: spec.hardware.gpu.count: Invalid value: 9:" in out
+    assert f"{file}:15: error: spec.prefetch: unknown field" in out
+    assert f"{file}:17: ConfigMap other: not a kind of ours" in out
+    assert out.endswith("2 checked, 1 refused, 0 with warnings, 1 of other kinds\n")
+
+
+def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "good.yaml").write_text(GOOD)
+    (tmp_path / "readme.txt").write_text("not a manifest")
+    assert main(["check", str(tmp_path)]) == 0
+    assert "1 checked, 0 refused" in capsys.readouterr().out
+
+
+def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.yaml").write_text("a: [")
+    (tmp_path / "headless.yaml").write_text("spec: {}\n")
+    assert main(["check", str(tmp_path), str(tmp_path / "none.yaml")]) == 2
+    err = capsys.readouterr().err
+    for text in ("broken.yaml:2: ", "headless.yaml:1: apiVersion: Required value", "none.yaml: cannot be read"):
+        assert text in err
+
+
+def test_normalise_prints_what_would_be_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("{source", "{hardware: {gpu: {count: 1, vendor: amd}}, source"))
+    assert main(["normalise", str(file)]) == 0
+    (obj,) = yaml.safe_load_all(capsys.readouterr().out)
+    assert obj["spec"]["hardware"]["gpu"]["resourceName"] == "amd.com/gpu"
+    assert obj["spec"]["format"] == "gguf"
+    assert "modelgate.dev/normalised" in obj["metadata"]["annotations"]
+
+
+def test_strict_refuses_what_standard_warns_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("pvc://c/m.gguf", "pvc://c"))
+    assert main(["check", str(file)]) == 0
+    assert main(["check", "--profile", "strict", str(file)]) == 1
+    assert "(LK205)" in capsys.readouterr().out
+
+
+def test_the_demo_gets_the_answers_it_expects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert "14 of 14 answers as expected" in out
+    assert '+ spec.hardware.gpu.resourceName: "devic.es/dri-render" # derived from vendor and runtime (LK102)' in out
+
+
+def test_a_command_that_does_not_exist_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["frobnicate"])
+    assert stop.value.code == 2
+    assert "invalid choice" in capsys.readouterr().err
