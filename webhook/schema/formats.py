@@ -13,7 +13,7 @@ from typing import Any
 
 from webhook.schema.mailaddress import is_address
 from webhook.schema.netformats import is_cidr, is_ipv4, is_ipv6, is_mac
-from webhook.schema.regex import regex
+from webhook.schema.regex import matcher
 from webhook.schema.uri import is_request_uri
 
 __all__ = ["FORMATS", "known", "recognised"]
@@ -36,11 +36,6 @@ def known(name: str, version: tuple[int, int]) -> bool:
     return plain in FORMATS and (version >= (1, 34) or plain not in _SINCE_1_34)
 
 
-def _matches(pattern: str) -> Callable[[str], bool]:
-    search = regex(pattern).search
-    return lambda text: search(text) is not None
-
-
 _UUID = r"(?i)^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}-?{variant}-?[0-9a-f]{{12}}$"
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
 _CHANNEL = r"\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
@@ -54,16 +49,16 @@ _CREDIT_CARD = (
 )
 _BASE64 = r"^(?:[A-Za-z0-9+\/]{4})*(?:[A-Za-z0-9+\/]{2}==|[A-Za-z0-9+\/]{3}=|[A-Za-z0-9+\/]{4})$"
 
-_is_lone_host = _matches(rf"^{_RUNE}-?{_RUNE}*$")
-_is_host_label = _matches(rf"^{_RUNE}([-a-zA-Z0-9\p{{S}}\p{{L}}]*{_RUNE})?$")
-_is_top_domain = _matches(r"^[a-zA-Z\p{L}]{2}[a-zA-Z\p{L}]*$")
-_is_credit_card = _matches(_CREDIT_CARD)
-_is_isbn10 = _matches("^(?:[0-9]{9}X|[0-9]{10})$")
-_is_isbn13 = _matches("^(?:[0-9]{13})$")
-_is_ssn = _matches(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$")
-_is_short_name = _matches(f"^{_SHORT_NAME}$")
-_is_long_name = _matches(rf"^{_SHORT_NAME}(\.{_SHORT_NAME})*$")
-_is_clock = regex(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$").search
+_is_lone_host = matcher(rf"^{_RUNE}-?{_RUNE}*$")
+_is_host_label = matcher(rf"^{_RUNE}([-a-zA-Z0-9\p{{S}}\p{{L}}]*{_RUNE})?$")
+_is_top_domain = matcher(r"^[a-zA-Z\p{L}]{2}[a-zA-Z\p{L}]*$")
+_is_credit_card = matcher(_CREDIT_CARD)
+_is_isbn10 = matcher("^(?:[0-9]{9}X|[0-9]{10})$")
+_is_isbn13 = matcher("^(?:[0-9]{13})$")
+_is_ssn = matcher(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$")
+_is_short_name = matcher(f"^{_SHORT_NAME}$")
+_is_long_name = matcher(rf"^{_SHORT_NAME}(\.{_SHORT_NAME})*$")
+_is_clock = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))", re.ASCII).fullmatch
 _GO_SPACES = re.compile(r"[ \t\n\f\r]+|-+")
 
 
@@ -125,7 +120,7 @@ def _datetime(text: str) -> bool:
 
 
 _GO_DURATION = re.compile(r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
-_SCALA_PART = regex(r"((\d+)\s*([A-Za-zµ]+))")
+_SCALA_PART = re.compile(r"(([0-9]+)[ \t\n\f\r]*([A-Za-zµ]+))")
 _EXACT_UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _NANOSECONDS = {"ns": 1, "us": 10**3, "\u00b5s": 10**3, "\u03bcs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
@@ -166,18 +161,18 @@ FORMATS: Mapping[str, Callable[[str], Any]] = {
     "ipv6": is_ipv6,
     "cidr": is_cidr,
     "mac": is_mac,
-    "uuid": _matches(_UUID.format(version=_HEX4, variant=_HEX4)),
-    "uuid3": _matches(_UUID.format(version="3[0-9a-f]{3}", variant=_HEX4)),
-    "uuid4": _matches(_UUID.format(version="4[0-9a-f]{3}", variant=_VARIANT)),
-    "uuid5": _matches(_UUID.format(version="5[0-9a-f]{3}", variant=_VARIANT)),
+    "uuid": matcher(_UUID.format(version=_HEX4, variant=_HEX4)),
+    "uuid3": matcher(_UUID.format(version="3[0-9a-f]{3}", variant=_HEX4)),
+    "uuid4": matcher(_UUID.format(version="4[0-9a-f]{3}", variant=_VARIANT)),
+    "uuid5": matcher(_UUID.format(version="5[0-9a-f]{3}", variant=_VARIANT)),
     "isbn": lambda text: _isbn10(text) or _isbn13(text),
     "isbn10": _isbn10,
     "isbn13": _isbn13,
     "creditcard": _credit_card,
     "ssn": _ssn,
-    "hexcolor": _matches("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
-    "rgbcolor": _matches(rf"^rgb\({_CHANNEL},{_CHANNEL},{_CHANNEL}\)$"),
-    "byte": _matches(_BASE64),
+    "hexcolor": matcher("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
+    "rgbcolor": matcher(rf"^rgb\({_CHANNEL},{_CHANNEL},{_CHANNEL}\)$"),
+    "byte": matcher(_BASE64),
     "password": lambda _: True,
     "date": _date,
     "duration": _duration,

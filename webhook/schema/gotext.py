@@ -7,10 +7,14 @@ import math
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["float_text", "go_json", "quote", "value_text"]
+__all__ = ["GoStruct", "float_text", "go_json", "quote", "value_text"]
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _JSON_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+class GoStruct(dict[str, Any]):
+    """A Go struct as ``encoding/json`` prints it without tags: its keys keep the order of its fields."""
 
 
 def quote(text: str) -> str:
@@ -61,7 +65,8 @@ def go_json(value: Any) -> str:
         case list():
             return "[" + ",".join(map(go_json, value)) + "]"
         case dict():
-            return "{" + ",".join(f"{go_json(k)}:{go_json(value[k])}" for k in sorted(value)) + "}"
+            keys = value if isinstance(value, GoStruct) else sorted(value)
+            return "{" + ",".join(f"{go_json(key)}:{go_json(value[key])}" for key in keys) + "}"
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 

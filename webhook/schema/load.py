@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.schema.crd import validate_crd
+from webhook.schema.crdshape import shape_errors
 from webhook.schema.fielderror import FieldError
 from webhook.schema.structural import Structural
 
@@ -47,6 +49,9 @@ class CRD:
 
 def load_crd(document: dict[str, Any]) -> CRD:
     """Compile a CRD. Raises :class:`SchemaError` where the API server would refuse to create it."""
+    errors = shape_errors(document) or validate_crd(document)
+    if errors:
+        raise SchemaError(tuple(errors))
     spec = document["spec"]
     names = spec["names"]
     kind = names["kind"]

@@ -68,12 +68,17 @@ class Node:
         return self.properties.get(key, self.additional)
 
 
-def build(raw: Mapping[str, Any] | None, *, version: tuple[int, int] = (1, 36)) -> Node:
-    """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored."""
+def build(raw: Mapping[str, Any] | None, *, version: tuple[int, int] | None = (1, 36)) -> Node:
+    """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
+
+    Without a version it is read as the API server reads it to check default values: formats
+    stay as written, and int-or-string values may be of any type.
+    """
     raw = raw or {}
     int_or_string = bool(raw.get("x-kubernetes-int-or-string"))
     kind = raw.get("type") or ""
-    types = ("integer", "string") if int_or_string else (kind,) if kind else ()
+    types = ("integer", "string") if int_or_string and version else (kind,) if kind else ()
+    form = raw.get("format") or ""
     additional = raw.get("additionalProperties", MISSING)
     default = raw.get("default")
 
@@ -84,7 +89,7 @@ def build(raw: Mapping[str, Any] | None, *, version: tuple[int, int] = (1, 36)) 
         raw=raw,
         type=kind,
         types=types,
-        format=recognised(raw.get("format") or "", types, version),
+        format=form if version is None else recognised(form, types, version),
         nullable=bool(raw.get("nullable")),
         default=MISSING if default is None else default,
         properties={name: build(schema, version=version) for name, schema in (raw.get("properties") or {}).items()},

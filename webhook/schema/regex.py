@@ -1,19 +1,16 @@
-"""Go's regular expressions: RE2 syntax, linear time, search unanchored."""
+"""Go's regular expressions as schemas use them: search unanchored, answer yes or no."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-import re2
+from webhook.cel.errors import CelError as RegexError
+from webhook.cel.regex import compiled
 
-__all__ = ["RegexError", "regex"]
-
-RegexError = re2.error
-
-_OPTIONS = re2.Options()
-_OPTIONS.log_errors = False  # RE2 writes to stderr otherwise, also when a DFA outgrows its memory
+__all__ = ["RegexError", "matcher"]
 
 
-def regex(pattern: str) -> Any:
-    """The compiled pattern; RE2 keeps the last few hundred. Raises :data:`RegexError`."""
-    return re2.compile(pattern, options=_OPTIONS)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text has a match. Raises :class:`RegexError` with Go's message for what is no pattern."""
+    search = compiled(pattern)
+    return lambda text: search(text.encode(errors="replace"), 0) is not None

@@ -26,12 +26,16 @@ class _Stop(Exception):
 
 
 class RuleRun:
-    """One validation of one object: errors and warnings are collected, the budget is shared by all rules."""
+    """One validation of one object: errors and warnings are collected, the budget is shared by all rules.
+
+    ``stopped`` tells that the budget ended the run, so that later rules have not been run.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
+        self.stopped = False
 
     def validate(
         self, rules: RuleNode, value: Any, old: Any = None, *, path: str = "", correlated: Correlated | None = None
@@ -40,7 +44,7 @@ class RuleRun:
         try:
             self._validate(rules, value, old, path, _Ratchet(correlated))
         except _Stop:
-            return
+            self.stopped = True
 
     def _validate(self, rules: RuleNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
         if value is None:

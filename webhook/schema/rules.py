@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from webhook.cel.types import BOOL, STRING
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import Node
 
-__all__ = ["Rule", "RuleNode", "compile_rules"]
+__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules"]
 
 Version = tuple[int, int]
 
@@ -131,30 +131,47 @@ def _may_have_rules(node: Node) -> bool:
 
 
 def compile_own(
-    rules: tuple[Mapping[str, Any], ...], node: Node, *, is_root: bool, version: Version, stored: bool = True
+    rules: tuple[Mapping[str, Any], ...],
+    node: Node,
+    *,
+    is_root: bool,
+    version: Version = (1, 36),
+    new: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Rule, ...]:
-    """The rules of one node, each by itself."""
+    """The rules of one node, each by itself.
+
+    Expressions are stored ones, which may use what any version has, unless they are ``new``.
+    """
     if not rules:
         return ()
-    base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
-    return tuple(_compile_rule(rule, node, base, is_root=is_root) for rule in rules)
+
+    def environment(source: str) -> Environment:
+        base = Environment(version=version, stored=not new(source))
+        return base.with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
+
+    return tuple(_compile_rule(rule, node, environment, is_root=is_root) for rule in rules)
 
 
 _TYPE = "selfType#"  # no expression can write it
 
 
-def _compile_rule(raw: Mapping[str, Any], node: Node, base: Environment, *, is_root: bool) -> Rule:
+def _compile_rule(raw: Mapping[str, Any], node: Node, base: Callable[[str], Environment], *, is_root: bool) -> Rule:
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
-    environment = base.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
+
+    def environment(expression: str) -> Environment:
+        known = base(expression)
+        return known.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
+
     try:
-        program = environment.compile(source, expect=BOOL)
+        program = environment(source).compile(source, expect=BOOL)
     except ResultFailure:
         return Rule(raw, problem="cel expression must evaluate to a bool")
     except CompileFailure as failure:
         return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
-    message, message_problem = _compile_message(raw.get("messageExpression") or "", environment)
+    text = raw.get("messageExpression") or ""
+    message, message_problem = _compile_message(text, environment(text)) if text else (None, "")
     return Rule(
         raw,
         program,
@@ -167,8 +184,6 @@ def _compile_rule(raw: Mapping[str, Any], node: Node, base: Environment, *, is_r
 
 
 def _compile_message(source: str, environment: Environment) -> tuple[Program | None, str]:
-    if not source:
-        return None, ""
     try:
         return environment.compile(source, expect=STRING), ""
     except ResultFailure:

@@ -12,9 +12,9 @@ from typing import Any
 
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required
 from webhook.schema.node import MISSING, Node
-from webhook.schema.regex import RegexError, regex
+from webhook.schema.regex import RegexError, matcher
 
-__all__ = ["StructureOptions", "go_regex_error", "is_zero", "validate_completeness", "validate_structure"]
+__all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_structure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +163,10 @@ def _value_validation(
 
 def _pattern_errors(pattern: str, path: str) -> list[FieldError]:
     try:
-        regex(pattern)
+        matcher(pattern)
     except RegexError as error:
-        return [invalid(path, pattern, f"must be a valid regular expression, but isn't: {go_regex_error(error)}")]
+        return [invalid(path, pattern, f"must be a valid regular expression, but isn't: {error.message}")]
     return []
-
-
-def go_regex_error(error: Exception) -> str:
-    """RE2's complaint in the words of Go's ``regexp/syntax``."""
-    text = error.args[0] if error.args else ""
-    text = text.decode() if isinstance(text, bytes) else str(text)
-    code, colon, argument = text.partition(": ")
-    code = code.replace("no argument for repetition operator", "missing argument to repetition operator")
-    return f"error parsing regexp: {code}: `{argument}`" if colon else f"error parsing regexp: {code}"
 
 
 def _nested(

@@ -22,7 +22,7 @@ from webhook.schema.formats import FORMATS
 from webhook.schema.gotext import go_json, quote
 from webhook.schema.node import MISSING, Node
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
-from webhook.schema.regex import RegexError, regex
+from webhook.schema.regex import RegexError, matcher
 from webhook.schema.result import Result, Violation
 
 __all__ = ["check", "field_errors", "validate"]
@@ -130,11 +130,11 @@ def _string_violation(node: Node, value: str, path: str) -> Violation | None:
 
 def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
     try:
-        if regex(pattern).search(value) is not None:
+        if matcher(pattern)(value):
             return None
         text = pattern
     except RegexError as error:
-        text = f"{pattern}, but pattern is invalid: {error}"
+        text = f"{pattern}, but pattern is invalid: {error.message}"
     return Violation("", path, f"{path} in body should match '{text}'", value)
 
 
