@@ -10,7 +10,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.netip import parse_address
 from webhook.cel.stringformat import quoted
 
-__all__ = ["ParsedURL", "parse", "parse_request_uri", "query_values"]
+__all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
 
 _PLAIN: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
@@ -24,11 +24,18 @@ _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
 _PORT: Final = re.compile(rb"(:[0-9]*)?")
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _MAX_QUERY: Final = 10_000  # parameters; Go reads none of more
 
 
 def _text(value: bytes) -> str:
-    return value.decode(errors="surrogateescape")
+    return value.decode(errors="surrogateescape")  # quoted() shows a byte that is no UTF-8 as Go does
+
+
+def decoded(value: bytes) -> str:
+    """Text for CEL, where Go has bytes: each byte that is no UTF-8 becomes U+FFFD, as in its JSON."""
+    text = _text(value)
+    return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ class ParsedURL:
         body = self.opaque or self._hierarchy(scheme)
         query = b"?" + self.query if self.query or self.force_query else b""
         fragment = b"#" + _escaped(self.fragment, self.raw_fragment, _FRAGMENT) if self.fragment else b""
-        return (scheme + body + query + fragment).decode(errors="replace")
+        return decoded(scheme + body + query + fragment)
 
     def _hierarchy(self, scheme: bytes) -> bytes:
         path = self.escaped_path()
@@ -257,8 +264,8 @@ def query_values(url: ParsedURL) -> dict[str, list[str]]:
             continue
         name, _, value = parameter.replace(b"+", b" ").partition(b"=")
         try:
-            key, decoded = _unescape(name), _unescape(value)
+            key, item = _unescape(name), _unescape(value)
         except CelError:
             continue
-        values.setdefault(key.decode(errors="replace"), []).append(decoded.decode(errors="replace"))
+        values.setdefault(decoded(key), []).append(decoded(item))
     return values

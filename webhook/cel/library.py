@@ -10,12 +10,21 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from webhook.cel.authorizer import AUTHORIZER, SELECTORS
+from webhook.cel.formats import FORMATS
+from webhook.cel.ip import CIDR_TYPES, CIDRS, IP_TYPES, IPS
+from webhook.cel.jsonpatch import JSON_PATCH
+from webhook.cel.listext import LIST_EXTENSION
 from webhook.cel.lists import INCLUDES, LISTS
 from webhook.cel.optionals import OPTIONAL_TYPES, OPTIONALS
+from webhook.cel.quantity import QUANTITY
 from webhook.cel.regex import REGEX
+from webhook.cel.semver import SEMVER
 from webhook.cel.sets import SETS
 from webhook.cel.standard import STANDARD, TYPE_NAMES
 from webhook.cel.strings import STRINGS_0, STRINGS_2
+from webhook.cel.twovariables import TWO_VARIABLES
+from webhook.cel.urls import URLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from webhook.cel.overload import Overload
     from webhook.cel.types import Type
 
-__all__ = ["LATEST", "Library", "constants", "features", "overloads"]
+__all__ = ["LATEST", "MUTATION", "Library", "constants", "features", "overloads"]
 
 Version = tuple[int, int]
 
@@ -43,14 +52,27 @@ class Library(NamedTuple):
 
 LIBRARIES: Final[tuple[Library, ...]] = (
     Library("standard", (1, 0), STANDARD, TYPE_NAMES),
+    Library("urls", (1, 0), URLS),
     Library("regex", (1, 0), REGEX),
     Library("lists", (1, 0), LISTS),
-    Library("strings", (1, 0), STRINGS_0),
+    Library("authorizer", (1, 27), AUTHORIZER),
     Library("optionals", (1, 28), OPTIONALS, OPTIONAL_TYPES),
+    Library("quantity", (1, 28), QUANTITY),
+    Library("strings", (1, 0), STRINGS_0, until=(1, 29)),
     Library("strings.2", (1, 29), STRINGS_2),
     Library("sets", (1, 29), SETS),
+    Library("ip", (1, 30), IPS, IP_TYPES),
+    Library("cidr", (1, 30), CIDRS, CIDR_TYPES),
+    Library("format", (1, 31), FORMATS),
+    Library("authorizer.selectors", (1, 31), SELECTORS),
+    Library("two-variable comprehensions", (1, 32), TWO_VARIABLES),
+    Library("semver", (1, 33), SEMVER),
+    Library("lists.extension", (1, 34), LIST_EXTENSION),
     Library("lists.1", (1, 37), INCLUDES),
 )
+
+MUTATION: Final = Library("jsonpatch", (1, 32), JSON_PATCH)
+"""What the environment of mutating policies has beside these."""
 
 
 @lru_cache

@@ -208,6 +208,8 @@ def _quoted_rune(rune: str) -> str:
     code = ord(rune)
     if code < 0x80:
         return f"\\x{code:02x}"
+    if 0xDC80 <= code < 0xDD00:
+        return f"\\x{code - 0xDC00:02x}"  # a byte that is no UTF-8, as surrogateescape decodes it
     if 0xD800 <= code < 0xE000:
         return "\\ufffd"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

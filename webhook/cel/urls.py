@@ -45,28 +45,24 @@ def is_url(text: str) -> bool:
     return True
 
 
-def _decoded(value: bytes) -> str:
-    return value.decode(errors="replace")
-
-
 def scheme(url: URL) -> str:
-    return _decoded(url.parts.scheme)
+    return gourl.decoded(url.parts.scheme)
 
 
 def host(url: URL) -> str:
-    return _decoded(url.parts.host)
+    return gourl.decoded(url.parts.host)
 
 
 def hostname(url: URL) -> str:
-    return _decoded(url.parts.host_and_port()[0])
+    return gourl.decoded(url.parts.host_and_port()[0])
 
 
 def port(url: URL) -> str:
-    return _decoded(url.parts.host_and_port()[1])
+    return gourl.decoded(url.parts.host_and_port()[1])
 
 
 def escaped_path(url: URL) -> str:
-    return _decoded(url.parts.escaped_path())
+    return gourl.decoded(url.parts.escaped_path())
 
 
 def query(url: URL) -> dict[str, list[str]]:
