@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from tests.e2e.machine import Unavailable, require_debian
@@ -22,9 +23,16 @@ PACKAGES = "python3,python3-venv,ca-certificates"
 TRUST = "/etc/ssl/certs:/etc/ssl/certs:ro"  # while building: what this machine trusts, for pip
 
 
+@cache
+def storage_driver() -> str:
+    """``overlay`` where buildah can mount it, else ``vfs``, which copies the whole image at every step."""
+    probe = subprocess.run(["buildah", "--storage-driver=overlay", "info"], capture_output=True, check=False)
+    return "vfs" if probe.returncode else "overlay"
+
+
 def buildah(*arguments: str | Path) -> str:
-    """Run buildah as it works in a container, too: no overlay mounts. Raises Unavailable with what it said."""
-    command = ["buildah", "--storage-driver=vfs", *map(str, arguments)]
+    """Run buildah; returns what it prints. Raises Unavailable with what it said."""
+    command = ["buildah", f"--storage-driver={storage_driver()}", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Unavailable(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[-3000:]}")
@@ -64,6 +72,7 @@ def build(archive: Path) -> None:
         if os.geteuid() != 0:
             raise Unavailable("building a base image needs root: run as root, or set PYTHON_IMAGE")
         settings |= {"PYTHON_IMAGE": base(), "BUILDER": "buildah", "BUILD_VOLUMES": TRUST}
+        settings |= {"STORAGE_DRIVER": storage_driver()}
     done = subprocess.run(
         [SCRIPT, archive],
         env=os.environ | settings,
