@@ -12,7 +12,7 @@ from typing import Any
 from webhook import catalog, documents, engine
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.decision import Decision
+from webhook.decision import Cause, Decision
 from webhook.documents import Document
 from webhook.engine import Options
 from webhook.errors import DocumentError, Problem
@@ -34,8 +34,10 @@ class Outcome:
     @property
     def title(self) -> str:
         value = self.document.value
-        metadata = value["metadata"]
-        name = metadata.get("name") or f"{metadata.get('generateName', '')}…"
+        metadata = value.get("metadata")
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or metadata.get("generateName"), str):
+            return f"{value['kind']} without a name"
+        name = metadata.get("name") or f"{metadata['generateName']}…"
         namespace = metadata.get("namespace")
         return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
 
@@ -53,7 +55,7 @@ def outcomes(options: argparse.Namespace) -> list[Outcome]:
     """
     known = catalog.load()
     found = read_all(options.files)
-    view = MemoryView(item.value for item in found)
+    view = MemoryView(item.value for item in found if not any(_nameless(item.value.get("metadata"))))
     settings = Options(profile=Profile(options.profile), strict_fields=True)
     return [review(item, known, view, settings) for item in found]
 
@@ -62,6 +64,9 @@ def review(document: Document, known: Catalog, view: ClusterView, options: Optio
     """One document through the engine, as an object that is being created."""
     value = document.value
     gvk = GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
+    nameless = tuple(_nameless(value.get("metadata")))
+    if nameless:
+        return Outcome(document, known.find(gvk) is not None, Decision(value), Decision(value, nameless))
     metadata = value["metadata"]
     request = Request(
         kind=gvk,
@@ -106,14 +111,23 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 def _headless(document: Document) -> Iterator[Problem]:
     """What keeps a document from being a Kubernetes object at all."""
-    where = f"{document.source}:{document.line}"
     for field in ("apiVersion", "kind"):
         if not isinstance(document.value.get(field), str):
+            where = f"{document.source}:{document.line}"
             yield Problem(where, field, "Required value: every object says what it is")
-    metadata: Any = document.value.get("metadata")
+
+
+def _nameless(metadata: Any) -> Iterator[Cause]:
+    """What is wrong with the names, in the words of the API server."""
+    fields = ("name", "generateName", "namespace")
+    if metadata is None:
+        metadata = {}
     if not isinstance(metadata, dict):
-        yield Problem(where, "metadata", "Required value: an object with a name")
-    elif not all(isinstance(metadata.get(field, ""), str) for field in ("name", "namespace", "generateName")):
-        yield Problem(where, "metadata", "name, generateName and namespace must be strings")
-    elif not (metadata.get("name") or metadata.get("generateName")):
-        yield Problem(where, "metadata.name", "Required value: name or generateName is required")
+        yield Cause("metadata", "FieldValueTypeInvalid", "Invalid value: must be an object")
+        return
+    wrong = [field for field in fields if not isinstance(metadata.get(field, ""), str)]
+    yield from (
+        Cause(f"metadata.{field}", "FieldValueTypeInvalid", "Invalid value: must be a string") for field in wrong
+    )
+    if not wrong and not (metadata.get("name") or metadata.get("generateName")):
+        yield Cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
