@@ -6,7 +6,6 @@ checked as part of a whole object, any other by itself.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from webhook.cel.program import Budget
@@ -35,7 +34,7 @@ def validate_defaults(
     ``resource`` tells that it is the schema of a whole object; ``pruned`` that defaults must not
     have unknown fields. All rules share one budget.
     """
-    root = dataclasses.replace(node, embedded=True) if resource else node
+    root = node.replace(embedded=True) if resource else node
     check = _Check(root, pruned, Budget() if budget is None else budget)
     check.visit(root, path, (), inside_meta=False)
     return check.errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from webhook.schema.default import copy_json
@@ -57,7 +56,7 @@ def _prune_below(node: Node, root: Node, steps: Steps) -> Node:
     properties = {key: _prune_below(child, root, (*steps, key)) for key, child in node.properties.items()}
     if any(properties[key] is not child for key, child in node.properties.items()):
         changes["properties"] = properties
-    return dataclasses.replace(node, **changes) if changes else node
+    return node.replace(**changes) if changes else node
 
 
 def _pruned(default: Any, root: Node, steps: Steps) -> Any:

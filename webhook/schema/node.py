@@ -2,129 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
 
 from webhook.schema.formats import recognised
 
-__all__ = ["MISSING", "Node", "build"]
+__all__ = ["MISSING", "Node", "Version", "build"]
+
+Version = tuple[int, int]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__slots__": ()})()
 """What stands where a key is absent, so that null keeps its own meaning."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One node of a structural schema, with the names of apiextensions' ``Structural``.
+    """One node of a structural schema, with the names of apiextensions' ``Structural``. Immutable.
 
     ``types`` is what the OpenAPI validator checks (two names for int-or-string, none where
-    the schema says nothing), ``type`` what was written. ``default`` is :data:`MISSING` where
-    there is none. ``additional`` is the schema of additionalProperties, None where it is a
-    boolean; ``additional_known`` says that the keyword is there. ``path`` is the place in the
-    schema, for errors.
+    the schema says nothing), ``type`` what was written. ``format`` is "" for one that is not
+    checked. ``default`` is :data:`MISSING` where there is none. ``additional`` is the schema of
+    additionalProperties, None where it is a boolean; ``additional_known`` says that the keyword
+    is there.
+
+    A schema of a pod has ten thousand nodes that say little, so a node holds what its schema
+    says and the class holds the rest: that is a quarter of a dataclass's time to make one.
     """
 
     raw: Mapping[str, Any]
-    type: str
-    types: tuple[str, ...]
-    format: str
-    nullable: bool
-    default: Any
-    properties: Mapping[str, Node]
-    additional: Node | None
-    additional_known: bool
-    additional_allowed: bool
-    items: Node | None
-    required: tuple[str, ...]
-    enum: tuple[Any, ...]
-    minimum: float | None
-    maximum: float | None
-    exclusive_minimum: bool
-    exclusive_maximum: bool
-    multiple_of: float | None
-    min_length: int | None
-    max_length: int | None
-    pattern: str
-    min_items: int | None
-    max_items: int | None
-    unique_items: bool
-    min_properties: int | None
-    max_properties: int | None
-    all_of: tuple[Node, ...]
-    any_of: tuple[Node, ...]
-    one_of: tuple[Node, ...]
-    not_: Node | None
-    preserve: bool
-    embedded: bool
-    int_or_string: bool
-    list_type: str
-    list_keys: tuple[str, ...]
-    map_type: str
-    rules: tuple[Mapping[str, Any], ...]
+    type: str = ""
+    types: tuple[str, ...] = ()
+    format: str = ""
+    nullable: bool = False
+    default: Any = MISSING
+    properties: Mapping[str, Node] = MappingProxyType({})
+    additional: Node | None = None
+    additional_known: bool = False
+    additional_allowed: bool = True
+    items: Node | None = None
+    required: tuple[str, ...] = ()
+    enum: tuple[Any, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool = False
+    min_properties: int | None = None
+    max_properties: int | None = None
+    all_of: tuple[Node, ...] = ()
+    any_of: tuple[Node, ...] = ()
+    one_of: tuple[Node, ...] = ()
+    not_: Node | None = None
+    preserve: bool = False
+    embedded: bool = False
+    int_or_string: bool = False
+    list_type: str = ""
+    list_keys: tuple[str, ...] = ()
+    map_type: str = ""
+    rules: tuple[Mapping[str, Any], ...] = ()
+
+    def __init__(self, said: Mapping[str, Any]) -> None:
+        self.__dict__.update(said)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a schema node is immutable: cannot set {name}")
+
+    def replace(self, **changes: Any) -> Node:
+        """A copy with other values."""
+        return Node(self.__dict__ | changes)
 
     def child(self, key: str) -> Node | None:
         """The schema of one field: the property's, else that of additionalProperties, else None."""
         return self.properties.get(key, self.additional)
 
 
-def build(raw: Mapping[str, Any] | None, *, version: tuple[int, int] | None = (1, 36)) -> Node:
+_NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multipleOf": "multiple_of"}
+_SCALARS: Final = {
+    "nullable": "nullable",
+    "default": "default",
+    "exclusiveMinimum": "exclusive_minimum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "pattern": "pattern",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+    "uniqueItems": "unique_items",
+    "minProperties": "min_properties",
+    "maxProperties": "max_properties",
+    "x-kubernetes-preserve-unknown-fields": "preserve",
+    "x-kubernetes-embedded-resource": "embedded",
+    "x-kubernetes-list-type": "list_type",
+    "x-kubernetes-map-type": "map_type",
+}
+_TUPLES: Final = {
+    "required": "required",
+    "enum": "enum",
+    "x-kubernetes-list-map-keys": "list_keys",
+    "x-kubernetes-validations": "rules",
+}
+_BRANCHES: Final = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of"}
+_CHILDREN: Final = {"items": "items", "not": "not_"}
+
+Build = Callable[[Mapping[str, Any]], Node]
+Reader = Callable[[dict[str, Any], Any, Build], None]
+
+
+def _store(name: str, convert: Callable[[Any], Any] | None = None) -> Reader:
+    def read(said: dict[str, Any], value: Any, _: Build) -> None:
+        said[name] = value if convert is None else convert(value)
+
+    return read
+
+
+def _child(name: str) -> Reader:
+    def read(said: dict[str, Any], value: Any, make: Build) -> None:
+        said[name] = make(value)
+
+    return read
+
+
+def _branches(name: str) -> Reader:
+    def read(said: dict[str, Any], value: Any, make: Build) -> None:
+        said[name] = tuple(map(make, value))
+
+    return read
+
+
+def _properties(said: dict[str, Any], value: Any, make: Build) -> None:
+    said["properties"] = {name: make(schema) for name, schema in value.items()}
+
+
+def _additional(said: dict[str, Any], value: Any, make: Build) -> None:
+    said["additional_known"] = True
+    if isinstance(value, Mapping):
+        said["additional"] = make(value)
+    else:
+        said["additional_allowed"] = value
+
+
+_READERS: Final[Mapping[str, Reader]] = {
+    **{key: _store(name) for key, name in _SCALARS.items()},
+    **{key: _store(name, float) for key, name in _NUMBERS.items()},
+    **{key: _store(name, tuple) for key, name in _TUPLES.items()},
+    **{key: _child(name) for key, name in _CHILDREN.items()},
+    **{key: _branches(name) for key, name in _BRANCHES.items()},
+    "properties": _properties,
+    "additionalProperties": _additional,
+}
+
+
+def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> Node:
     """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
 
     Without a version it is read as the API server reads it to check default values: formats
     stay as written, and int-or-string values may be of any type.
     """
-    raw = raw or {}
-    int_or_string = bool(raw.get("x-kubernetes-int-or-string"))
-    kind = raw.get("type") or ""
-    types = ("integer", "string") if int_or_string and version else (kind,) if kind else ()
-    form = raw.get("format") or ""
-    additional = raw.get("additionalProperties", MISSING)
-    default = raw.get("default")
 
-    def nested(name: str) -> tuple[Node, ...]:
-        return tuple(build(schema, version=version) for schema in raw.get(name) or ())
+    def make(schema: Mapping[str, Any]) -> Node:
+        kind = schema.get("type") or ""
+        types: tuple[str, ...] = (kind,) if kind else ()
+        said: dict[str, Any] = {"raw": schema, "type": kind}
+        if schema.get("x-kubernetes-int-or-string"):
+            said["int_or_string"] = True
+            types = ("integer", "string") if version else types
+        said["types"] = types
+        form = schema.get("format")
+        if form:
+            said["format"] = form if version is None else recognised(form, types, version)
+        for key, value in schema.items():
+            reader = _READERS.get(key)
+            if reader is not None and value is not None:
+                reader(said, value, make)
+        return Node(said)
 
-    return Node(
-        raw=raw,
-        type=kind,
-        types=types,
-        format=form if version is None else recognised(form, types, version),
-        nullable=bool(raw.get("nullable")),
-        default=MISSING if default is None else default,
-        properties={name: build(schema, version=version) for name, schema in (raw.get("properties") or {}).items()},
-        additional=build(additional, version=version) if isinstance(additional, Mapping) else None,
-        additional_known=additional is not MISSING and additional is not None,
-        additional_allowed=additional is not False,
-        items=build(raw["items"], version=version) if raw.get("items") is not None else None,
-        required=tuple(raw.get("required") or ()),
-        enum=tuple(raw.get("enum") or ()),
-        minimum=_float(raw.get("minimum")),
-        maximum=_float(raw.get("maximum")),
-        exclusive_minimum=bool(raw.get("exclusiveMinimum")),
-        exclusive_maximum=bool(raw.get("exclusiveMaximum")),
-        multiple_of=_float(raw.get("multipleOf")),
-        min_length=raw.get("minLength"),
-        max_length=raw.get("maxLength"),
-        pattern=raw.get("pattern") or "",
-        min_items=raw.get("minItems"),
-        max_items=raw.get("maxItems"),
-        unique_items=bool(raw.get("uniqueItems")),
-        min_properties=raw.get("minProperties"),
-        max_properties=raw.get("maxProperties"),
-        all_of=nested("allOf"),
-        any_of=nested("anyOf"),
-        one_of=nested("oneOf"),
-        not_=build(raw["not"], version=version) if raw.get("not") is not None else None,
-        preserve=bool(raw.get("x-kubernetes-preserve-unknown-fields")),
-        embedded=bool(raw.get("x-kubernetes-embedded-resource")),
-        int_or_string=int_or_string,
-        list_type=raw.get("x-kubernetes-list-type") or "",
-        list_keys=tuple(raw.get("x-kubernetes-list-map-keys") or ()),
-        map_type=raw.get("x-kubernetes-map-type") or "",
-        rules=tuple(raw.get("x-kubernetes-validations") or ()),
-    )
-
-
-def _float(number: float | None) -> float | None:
-    return None if number is None else float(number)
+    return make(raw or {})

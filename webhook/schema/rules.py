@@ -13,11 +13,9 @@ from webhook.cel.program import Program
 from webhook.cel.schematypes import declare
 from webhook.cel.types import BOOL, STRING
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node
+from webhook.schema.node import Node, Version
 
 __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules"]
-
-Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
