@@ -36,7 +36,7 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     assert f"{file}:14: error: spec.hardware.gpu.count: Invalid value: 9:" in out
     assert f"{file}:15: error: spec.prefetch: unknown field" in out
     assert f"{file}:17: ConfigMap other: not a kind of ours" in out
-    assert out.endswith("2 checked, 1 refused, 0 with warnings, 1 of other kinds\n")
+    assert out.endswith("2 checked, 1 refused, 1 with warnings, 1 of other kinds\n")
 
 
 def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from certs.issue import issue
+from certs.files import replace
 from certs.names import LOCAL
 from tests.serve.conftest import Served, until
 
@@ -56,7 +56,7 @@ def test_a_new_certificate_is_served_without_losing_open_connections(serve: Serv
         kept.getresponse().read()
         (served.folder / "tls.key").unlink()  # a folder caught between two writes must not hurt
         (served.folder / "tls.crt").unlink()
-        issue(served.folder, served.authority, LOCAL, datetime.now(UTC))
+        replace(served.folder, served.authority.issue(LOCAL, datetime.now(UTC)).files())
         until(lambda: served_serial(served) != before, "the new certificate is served")
         kept.request("GET", "/healthz")
         assert kept.getresponse().read() == b"ok\n"

@@ -76,8 +76,11 @@ class _Caller:
             response = self._connection.getresponse()
             response.read()
             return response.status == 200
-        self._connection.close()
+        self.close()
         return False
+
+    def close(self) -> None:
+        self._connection.close()
 
     def call(self, path: str, review: dict[str, Any]) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json"}
@@ -101,8 +104,8 @@ def _gate(folder: Path) -> Iterator[_Caller]:
             [*command, "--drain-seconds", "0"], stdout=log, stderr=log, env=environment
         ) as process,
     ):
+        caller = _Caller(port, folder / "ca.crt")
         try:
-            caller = _Caller(port, folder / "ca.crt")
             until = time.monotonic() + START_SECONDS
             while not caller.ready():
                 if process.poll() is not None or time.monotonic() > until:
@@ -110,6 +113,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
                 time.sleep(0.05)
             yield caller
         finally:
+            caller.close()
             process.terminate()
 
 
@@ -194,13 +198,13 @@ class _Demo:
         operations = json.loads(base64.b64decode(response["patch"]))
         annotation = response.get("auditAnnotations", {}).get("defaults", "")
         codes = dict(item.rsplit("=", 1) for item in annotation.split(",") if item)
-        for operation in operations:
+        for operation in sorted(operations, key=_is_stamp):
             self._line(operation, codes)
         return patch.apply(obj, operations)
 
     def _line(self, operation: dict[str, Any], codes: dict[str, str]) -> None:
         keys = patch.keys(operation["path"])
-        if ANNOTATION in (*keys, *operation.get("value", ())) or "annotations" in keys[-1:]:
+        if _is_stamp(operation):
             print(self._paint("2", f"   + {ANNOTATION}: the stamp of what was let through"))
             return
         path = field_path(keys)
@@ -223,6 +227,10 @@ class _Demo:
 
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._colour else text
+
+
+def _is_stamp(operation: dict[str, Any]) -> bool:
+    return operation["path"].startswith("/metadata/annotations")
 
 
 def _overlay(stored: Any, written: Any) -> Any:
