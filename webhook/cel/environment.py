@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel import library, macros, schematypes, validators
 from webhook.cel.access import Node, node_of
+from webhook.cel.bounds import Bounds
 from webhook.cel.checker import Checked, check
 from webhook.cel.declarations import Declarations, Function, ObjectMaker, TypeResolver
 from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
+from webhook.cel.estimate import estimate
 from webhook.cel.parser import Dialect, parse
 from webhook.cel.types import DYN, Type, optional_of
 
@@ -137,6 +139,13 @@ class Environment:
         if issues:
             raise CompileFailure(source, issues)
         return checked
+
+    def estimate(self, source: str) -> Bounds:
+        """The least and the greatest cost of an expression, its sizes bounded by the schema of ``self``.
+
+        Raises as :meth:`check`.
+        """
+        return estimate(self.check(source), self._declared.get("self"))
 
     def declarations(self) -> Declarations:
         """The names of the environment, as the checker looks them up."""

@@ -33,6 +33,8 @@ __all__ = ["MAX_REQUEST", "SCALARS", "Declared", "declare", "type_of_schema"]
 MAX_REQUEST: Final = 3 * 1024 * 1024  # bytes of the largest request an API server reads; bounds every size
 _RFC3339: Final = 32  # "9999-12-31T23:59:59.999999999Z" with its quotation marks; also taken for durations
 _DATE: Final = 12  # "2006-01-02" with quotation marks
+_NAME_LENGTH: Final = 253  # of a DNS subdomain
+_TEXT: Final = {"type": "string"}
 _UNBOUNDED: Final = MAX_REQUEST - 2  # without the two brackets or quotation marks
 
 # type names that an environment with a schema knows in addition to the standard ones
@@ -54,6 +56,11 @@ class Declared:
     max_elements: int = 0
     element: Declared | None = None
     fields: Mapping[str, Declared] = field(default_factory=dict)
+
+    @property
+    def occurrences(self) -> int:
+        """How often such a value may occur in a request at all: each takes its least size and a comma."""
+        return MAX_REQUEST // (self.min_size + 1)
 
 
 def type_of_schema(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Type:
@@ -156,14 +163,22 @@ def _bound(schema: Mapping[str, Any], keyword: str, default: int) -> int:
 
 def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema with what every resource has; nothing else of its metadata can be seen."""
-    text = {"type": "string"}
-    known = {
-        "apiVersion": text,
-        "kind": text,
-        "metadata": {"type": "object", "properties": {"name": text, "generateName": text}},
-    }
     properties = dict(schema.get("properties") or {})
-    return schema if _has_metadata(properties) else {**schema, "properties": properties | known}
+    if _has_metadata(properties):
+        return schema
+    known = (properties.get("metadata") or {}).get("properties") or {}
+    names = {
+        "name": _name(known.get("name"), _NAME_LENGTH),
+        "generateName": _name(known.get("generateName"), _NAME_LENGTH - 1),  # the suffix has at least one byte
+    }
+    metadata = {"type": "object", "properties": names}
+    return {**schema, "properties": {**properties, "apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata}}
+
+
+def _name(declared: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
+    """A name's schema: no longer than a DNS subdomain, whatever the CRD says (as Kubernetes since 1.37)."""
+    length = (declared or {}).get("maxLength")
+    return {**_TEXT, "maxLength": limit if length is None else min(limit, length)}
 
 
 def _has_metadata(properties: Mapping[str, Any]) -> bool:
