@@ -10,6 +10,7 @@ are left alone: objects stay the dictionaries that projections work on.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,9 @@ WATCH_SECONDS = 290
 
 # Lists and watches need names and resource versions only; the object itself is read when its turn comes.
 METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+_WARNING = re.compile(r'299 \S+ "(.*)"', re.DOTALL)
 
 
 class ApiError(Exception):
@@ -126,9 +130,13 @@ class Api:
         accept = METADATA_ONLY.format("")
         return Stream(self._request("GET", resource.path(namespace), query, accept=accept, timeout=timeout))
 
-    def merge_patch(self, resource: Resource, namespace: str, name: str, patch: dict[str, Any]) -> dict[str, Any]:
+    def merge_patch(
+        self, resource: Resource, namespace: str, name: str, patch: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The patched object, and the warnings that admission had about it."""
         path = resource.path(namespace, name)
-        return self._call("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
+        response = self._request("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
+        return _content(response), _warnings(response)
 
     def apply(self, resource: Resource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         """Server-side apply: what the object says is ours, what it no longer says is given up."""
@@ -157,12 +165,7 @@ class Api:
         accept: str = JSON,
         content_type: str = JSON,
     ) -> dict[str, Any]:
-        response = self._request(method, path, query, body, accept=accept, content_type=content_type)
-        try:
-            content: dict[str, Any] = orjson.loads(response.data)
-        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise Unreachable(f"{method} {path}: the answer broke off: {error}") from error
-        return content
+        return _content(self._request(method, path, query, body, accept=accept, content_type=content_type))
 
     def _request(
         self,
@@ -199,6 +202,21 @@ class Api:
         """The credentials of this moment: tokens are renewed by the library while we run."""
         settings = self._configuration.auth_settings().values()
         return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
+
+
+def _content(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = orjson.loads(response.data)
+    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        raise Unreachable(f"the answer broke off: {error}") from error
+    return content
+
+
+def _warnings(response: urllib3.BaseHTTPResponse) -> list[str]:
+    """The texts of ``Warning: 299 - "text"`` headers: a quoted string of UTF-8 (apimachinery, util/net)."""
+    headers: list[str] = response.headers.getlist("warning")
+    found = (_WARNING.match(header.encode("latin-1").decode(errors="replace")) for header in headers)
+    return [re.sub(r"\\(.)", r"\1", match[1]) for match in found if match]
 
 
 def _error(response: urllib3.BaseHTTPResponse) -> ApiError:

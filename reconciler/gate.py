@@ -1,7 +1,9 @@
 """The stamp rule: an object that the gate has not stamped is not acted upon; the gate is asked first.
 
 Asking is a patch that changes nothing: it passes admission like every other, so the gate
-fills in, stamps or refuses, and what comes back is what the API server has stored.
+fills in, stamps or refuses, and what comes back is what the API server has stored. An update
+that makes nothing worse is never refused; where the object was wrong before, the gate lets it
+pass without a stamp and says in warnings what is wrong, which is a refusal to us.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 from reconciler.api import Api, ApiError
 from reconciler.conditions import Condition
 from reconciler.resource import Key, Resource
-from webhook.stamp import Stamp
+from webhook.stamp import UNSTAMPED, Stamp
 
 __all__ = ["ABSENT", "NORMALISED", "REFUSED", "Answer", "ask", "stamped"]
 
@@ -48,16 +50,22 @@ def ask(api: Api, resource: Resource, obj: dict[str, Any]) -> Answer:
         return _passed(obj)
     key = Key.of(obj)
     try:
-        returned = api.merge_patch(resource, key.namespace, key.name, {})
+        returned, warnings = api.merge_patch(resource, key.namespace, key.name, {})
     except ApiError as error:
         return Answer(obj, _refusal(error))
     if stamped(returned):
         return _passed(returned)
-    return Answer(returned, _absent("the mutating webhook of the gate did not answer, or does not match this object"))
+    return Answer(returned, _tolerated(warnings) or _absent("the gate's mutating webhook has not answered"))
 
 
 def _passed(obj: dict[str, Any]) -> Answer:
     return Answer(obj, Condition(NORMALISED, True, "Stamped", "the specification is what the gate let through"))
+
+
+def _tolerated(warnings: list[str]) -> Condition | None:
+    """What the gate says of an object that may stay as it was, wrong, and is therefore not stamped."""
+    reasons = [text.removeprefix(UNSTAMPED) for text in warnings if text.startswith(UNSTAMPED)]
+    return Condition(NORMALISED, False, REFUSED, "\n".join(reasons)) if reasons else None
 
 
 def _refusal(error: ApiError) -> Condition:

@@ -8,7 +8,7 @@ in as arguments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from webhook.catalog import Catalog, KnownKind
@@ -19,7 +19,7 @@ from webhook.defaulting import normalise
 from webhook.errors import Malformed
 from webhook.policy import Profile, Scope
 from webhook.request import Request
-from webhook.stamp import ANNOTATION, Stamp
+from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.validation import validate_rules, validate_schema
 
 __all__ = ["DEFAULT_OPTIONS", "Options", "mutate", "scope_of", "validate"]
@@ -72,9 +72,12 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         lambda current: scope_of(known, request, current, request.old_object, view),
     )
     options.checkpoint("stamp")
-    final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
     filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in result.defaults)
     audit = {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
+    if causes := _tolerated(replace(request, object=result.object), catalog, view, options):
+        warnings = tuple(Warn("", f"{UNSTAMPED}{cause}") for cause in causes)
+        return Decision(_unstamped(result.object), warnings=warnings, defaults=result.defaults, audit=audit)
+    final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
     return Decision(final, defaults=result.defaults, audit=audit)
 
 
@@ -105,6 +108,21 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         warnings = [*(Warn(c.field, f"would be refused: {c.message}", c.code) for c in causes), *warnings]
         causes = []
     return Decision(request.object, tuple(causes), tuple(warnings), audit=_audit(catalog, causes, warnings))
+
+
+def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[Cause, ...]:
+    """What is wrong with an object that may stay as it is only because it was so before (ratcheting).
+
+    It is let through and not stamped: who acts on stamped objects never meets it. An object
+    that has been stamped once was right as a whole, and ``validate`` sees to what has changed since.
+    """
+    old = request.old_object
+    if request.operation != "UPDATE" or old is None:
+        return ()
+    stamp = Stamp.read(old)
+    if stamp is not None and stamp.matches(old):
+        return ()
+    return validate(replace(request, operation="CREATE", old_object=None), catalog, view, options).causes
 
 
 def _reviewed(request: Request, catalog: Catalog) -> KnownKind | None:
@@ -147,6 +165,15 @@ def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
     if annotations and annotations.get(ANNOTATION) == text:
         return obj
     return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
+
+
+def _unstamped(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or ANNOTATION not in annotations:
+        return obj
+    others = {name: text for name, text in annotations.items() if name != ANNOTATION}
+    return {**obj, "metadata": {**metadata, "annotations": others}}
 
 
 def _audit(catalog: Catalog, causes: list[Cause], warnings: list[Warn]) -> dict[str, str]:

@@ -18,9 +18,12 @@ from typing import Any
 
 import orjson
 
-__all__ = ["ANNOTATION", "Stamp"]
+__all__ = ["ANNOTATION", "UNSTAMPED", "Stamp"]
 
 ANNOTATION = "modelgate.dev/normalised"
+
+# Begins each warning about an object that the gate lets pass as it was, and does not stamp.
+UNSTAMPED = "not normalised: "
 
 # The API server keeps these for itself: the stamp lies in one of them, and status is written after admission.
 ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})

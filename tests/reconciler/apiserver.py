@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -41,6 +41,7 @@ class ApiServer:
 
     def __init__(self, admission: Callable[[Object], Object] = lambda obj: obj) -> None:
         self.admission = admission
+        self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.changed = threading.Condition()
         self._objects: dict[Place, Object] = {}
@@ -207,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.command == "GET":
             self._send(200, state._objects[place])
         elif self.command == "PATCH":
-            self._send(200, state._admitted(place, merge(state._objects[place], self.body)))
+            self._send(200, state._admitted(place, merge(state._objects[place], self.body)), state.warnings)
         else:
             self._replace(state, place)
 
@@ -289,11 +290,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _status(self, code: int, message: str) -> None:
         self._send(code, {"kind": "Status", "status": "Failure", "code": code, "reason": "Test", "message": message})
 
-    def _send(self, code: int, content: Object) -> None:
+    def _send(self, code: int, content: Object, warnings: Sequence[str] = ()) -> None:
         body = json.dumps(content).encode()
         self.send_response(code)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
+        for text in warnings:
+            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+            self.send_header("warning", f'299 - "{quoted}"'.encode().decode("latin-1"))
         self.end_headers()
         self.wfile.write(body)
 

@@ -12,7 +12,7 @@ from reconciler.projection import Controller, Happening, Projection
 from reconciler.resource import MODELS, Key, Resource
 from tests.reconciler.apiserver import ApiServer
 from tests.reconciler.models import NOW, Time, model, node, stamp, volume_claim
-from webhook.stamp import ANNOTATION, Stamp
+from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
 
 KEY = Key("default", "m")
 MODEL = MODELS.path("default", "m")
@@ -186,6 +186,20 @@ def test_a_ready_model_whose_edit_is_refused_keeps_its_status_beside_the_conditi
     assert world.condition("Normalised")["observedGeneration"] == 2
     assert world.condition("Available") == find(before["conditions"], "Available")
     assert world.status()["phase"] == "Ready"
+
+
+def test_a_model_that_the_gate_only_tolerates_is_refused_to_us_with_all_the_reasons(world):
+    """An update that changes nothing is never refused; the gate does not stamp what was wrong before, and says so."""
+    world.server.admission = lambda obj: obj
+    first, second = 'spec.source: Invalid value: "C:\\m": no (LK201)', "spec.files: … (LK202)"
+    world.server.warnings = [UNSTAMPED + first, "spec.sha256: never verified (LK301)", UNSTAMPED + second]
+    world.server.put("models", model())
+    world.reconcile()
+    condition = world.condition("Normalised")
+    assert (condition["status"], condition["reason"]) == ("False", "Refused")
+    assert condition["message"] == f"{first}\n{second}"
+    assert world.wait_of(59) == 0
+    assert world.wait_of(1) == 1
 
 
 def test_without_a_gate_nothing_is_done_and_it_is_said(world):
