@@ -1,0 +1,73 @@
+"""The chart as helm renders it, with a few ways to look at it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.assets import found
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "chart"
+NAMESPACE = "modelgate-system"
+
+Object = dict[str, Any]
+
+
+def program() -> str:
+    """Helm of the PATH, or the one that the tests on a cluster have built; skips where there is none."""
+    helm = shutil.which("helm") or found("helm")
+    if helm is None:
+        pytest.skip("needs helm: install it, or build it by `make assets`")
+    return str(helm)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """One call of helm without a cluster; standard error holds its complaints."""
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}  # no plugins, no kubeconfig
+    return subprocess.run([program(), *arguments], capture_output=True, text=True, env=environment, check=False)
+
+
+@cache
+def rendered(*sets: str, release: str = "modelgate") -> tuple[Object, ...]:
+    """All objects; ``sets`` are arguments of --set-json."""
+    done = run("template", release, str(CHART), "--namespace", NAMESPACE, *(f"--set-json={each}" for each in sets))
+    assert done.returncode == 0, done.stderr
+    return tuple(each for each in yaml.safe_load_all(done.stdout) if each)
+
+
+def of_kind(kind: str, *sets: str, release: str = "modelgate") -> list[Object]:
+    return [each for each in rendered(*sets, release=release) if each["kind"] == kind]
+
+
+def configurations(*sets: str, release: str = "modelgate") -> list[Object]:
+    """The mutating one, then the validating one."""
+    kinds = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
+    return [each for kind in kinds for each in of_kind(kind, *sets, release=release)]
+
+
+def webhooks(*sets: str) -> list[Object]:
+    return [webhook for each in configurations(*sets) for webhook in each["webhooks"]]
+
+
+def pods(*sets: str) -> dict[str, Object]:
+    """The specification of each Deployment's pods, by component."""
+    label = "app.kubernetes.io/component"
+    return {
+        each["metadata"]["labels"][label]: each["spec"]["template"]["spec"] for each in of_kind("Deployment", *sets)
+    }
+
+
+def containers(pod: Object) -> Iterator[Object]:
+    yield from pod.get("initContainers", [])
+    yield from pod["containers"]
+
+
+def values() -> Object:
+    return yaml.safe_load((CHART / "values.yaml").read_text())

@@ -1,0 +1,151 @@
+"""The pods: locked down, wired to each other, and started with arguments that our own command takes."""
+
+import argparse
+
+import pytest
+
+import reconciler.cli
+import webhook.cli.certs
+import webhook.cli.serve
+from tests.chart.helm import NAMESPACE, configurations, containers, of_kind, pods
+
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": reconciler.cli}
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    COMMANDS[arguments[0]].add_parser(parser.add_subparsers())
+    return parser.parse_args(arguments)
+
+
+def container(component, name):
+    return next(each for each in containers(pods()[component]) if each["name"] == name)
+
+
+def volumes_of(each):
+    return {mount["name"]: mount for mount in each.get("volumeMounts", [])}
+
+
+@pytest.mark.parametrize("component", ["gate", "reconciler"])
+def test_a_pod_passes_the_restricted_standard(component):
+    pod = pods()[component]
+    security = pod["securityContext"]
+    assert (security["runAsNonRoot"], security["runAsUser"]) == (True, 65532)
+    assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    assert all({"emptyDir", "projected"} & volume.keys() for volume in pod.get("volumes", []))
+    for each in containers(pod):
+        assert each["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+@pytest.mark.parametrize("component", ["gate", "reconciler"])
+def test_no_pod_inherits_variables_that_look_like_settings(component):
+    assert pods()[component]["enableServiceLinks"] is False
+
+
+@pytest.mark.parametrize("component", ["gate", "reconciler"])
+def test_every_container_has_a_memory_limit_and_no_cpu_limit(component):
+    for each in containers(pods()[component]):
+        assert list(each["resources"]["limits"]) == ["memory"]
+        assert each["resources"]["requests"].keys() == {"cpu", "memory"}
+        assert each["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_the_server_has_no_token_and_cannot_write_its_key():
+    assert pods()["gate"]["automountServiceAccountToken"] is False
+    server = volumes_of(container("gate", "gate"))
+    assert server.keys() == {"tls"}
+    assert server["tls"]["readOnly"] is True
+    for name in ("issue", "certs"):
+        assert volumes_of(container("gate", name))["api-access"]["mountPath"] == TOKEN
+
+
+def test_the_key_is_never_on_a_disk():
+    tls = next(volume for volume in pods()["gate"]["volumes"] if volume["name"] == "tls")
+    assert tls["emptyDir"]["medium"] == "Memory"
+
+
+def test_the_certificate_is_there_before_the_server_and_is_renewed_beside_it():
+    pod = pods()["gate"]
+    assert [each["name"] for each in pod["initContainers"]] == ["issue"]
+    assert [each["name"] for each in pod["containers"]] == ["gate", "certs"]
+    issue, certs = container("gate", "issue"), container("gate", "certs")
+    assert certs["args"] == [*issue["args"], "--watch"]
+    assert parsed(certs["args"]).watch
+
+
+def test_the_arguments_of_the_certificates_speak_of_what_the_chart_installs():
+    options = parsed(container("gate", "issue")["args"])
+    (service,) = of_kind("Service")
+    assert options.service == f"{NAMESPACE}/{service['metadata']['name']}"
+    kinds = {
+        f"{each['kind'].removesuffix('WebhookConfiguration').lower()}/{each['metadata']['name']}"
+        for each in configurations()
+    }
+    assert set(options.publish) == kinds
+    assert volumes_of(container("gate", "issue"))["tls"]["mountPath"] == str(options.tls_dir)
+
+
+def test_the_server_listens_where_the_service_and_the_probes_look():
+    server, (service,) = container("gate", "gate"), of_kind("Service")
+    options = parsed(server["args"])
+    (port,) = server["ports"]
+    assert (options.host, options.listen_port, str(options.tls_dir)) == ("0.0.0.0", port["containerPort"], "/tls")
+    assert service["spec"]["ports"] == [{"name": "https", "port": 443, "targetPort": port["name"]}]
+    probes = {kind: server[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
+    assert {probe["port"] for probe in probes.values()} == {port["name"]}
+    assert {probe["scheme"] for probe in probes.values()} == {"HTTPS"}
+    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/readyz", "/healthz"]
+
+
+def test_the_reconciler_is_started_with_what_it_takes():
+    options = parsed(container("reconciler", "reconciler")["args"])
+    assert (options.health_port, options.namespace, options.lease) == (8080, NAMESPACE, "modelgate-reconciler")
+    assert options.allowed_host_path_root is None
+    arguments = pods('reconciler.allowedHostPathRoots=["/models","/data"]')["reconciler"]["containers"][0]["args"]
+    assert parsed(arguments).allowed_host_path_root == ["/models", "/data"]
+
+
+def test_the_service_selects_the_gate_and_not_the_reconciler():
+    (service,) = of_kind("Service")
+    selected = [
+        each["metadata"]["name"]
+        for each in of_kind("Deployment")
+        if service["spec"]["selector"].items() <= each["spec"]["template"]["metadata"]["labels"].items()
+    ]
+    assert selected == ["modelgate"]
+
+
+def test_a_deployment_selects_its_own_pods():
+    for each in of_kind("Deployment"):
+        labels = each["spec"]["template"]["metadata"]["labels"]
+        assert each["spec"]["selector"]["matchLabels"].items() <= labels.items()
+        assert not any("version" in key or "chart" in key for key in each["spec"]["selector"]["matchLabels"])
+
+
+def test_an_upgrade_never_has_fewer_gates_than_before():
+    gate = next(each for each in of_kind("Deployment") if each["metadata"]["name"] == "modelgate")
+    assert gate["spec"]["replicas"] == 2
+    assert gate["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+@pytest.mark.parametrize(
+    ("sets", "image"),
+    [
+        ((), "localhost/modelgate:0.1.0"),
+        (('image.tag="x"',), "localhost/modelgate:x"),
+        (('image.repository="r.example/a/b"', f'image.digest="sha256:{"0" * 64}"'), f"r.example/a/b@sha256:{'0' * 64}"),
+    ],
+)
+def test_every_container_runs_the_one_image(sets, image):
+    assert {each["image"] for pod in pods(*sets).values() for each in containers(pod)} == {image}
+
+
+def test_pull_secrets_reach_both_deployments():
+    for pod in pods('image.pullSecrets=["a","b"]').values():
+        assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]

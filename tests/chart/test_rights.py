@@ -1,0 +1,83 @@
+"""Who may do what: nothing by wildcard, no Secret but the CA's, no webhook configuration but ours."""
+
+from tests.chart.helm import NAMESPACE, of_kind, pods, rendered
+
+KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
+
+
+def rights(account, *sets):
+    """What a ServiceAccount may do: (scope, group, resource, names) → verbs."""
+    found = {}
+    for binding in of_kind("RoleBinding", *sets) + of_kind("ClusterRoleBinding", *sets):
+        if not any(subject["name"] == account for subject in binding["subjects"]):
+            continue
+        ref = binding["roleRef"]
+        role = next(each for each in of_kind(ref["kind"], *sets) if each["metadata"]["name"] == ref["name"])
+        for rule in role["rules"]:
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    key = (ref["kind"], group, resource, tuple(rule.get("resourceNames", ())))
+                    found[key] = sorted(rule["verbs"])
+    return found
+
+
+def test_the_gate_may_make_one_ca_read_it_and_publish_it():
+    assert rights("modelgate") == {
+        ("Role", "", "secrets", ()): ["create"],
+        ("Role", "", "secrets", ("modelgate-ca",)): ["get"],
+        ("ClusterRole", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", ("modelgate",)): [
+            "get",
+            "patch",
+        ],
+        ("ClusterRole", "admissionregistration.k8s.io", "validatingwebhookconfigurations", ("modelgate",)): [
+            "get",
+            "patch",
+        ],
+    }
+
+
+def test_another_name_of_the_ca_reaches_rights_and_arguments():
+    sets = ('certs.secretName="theirs"',)
+    assert rights("modelgate", *sets)["Role", "", "secrets", ("theirs",)] == ["get"]
+    assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
+
+
+def test_the_reconciler_may_act_on_the_kinds_of_the_values_and_write_their_status():
+    granted = rights("modelgate-reconciler", KINDS)
+    assert {key: verbs for key, verbs in granted.items() if key[1] == "a.example"} == {
+        ("ClusterRole", "a.example", "xs", ()): ["get", "list", "patch", "watch"],
+        ("ClusterRole", "a.example", "ys", ()): ["get", "list", "patch", "watch"],
+        ("ClusterRole", "a.example", "xs/status", ()): ["patch"],
+        ("ClusterRole", "a.example", "ys/status", ()): ["patch"],
+    }
+
+
+def test_the_reconciler_holds_one_lease_and_reads_what_a_model_refers_to():
+    granted = rights("modelgate-reconciler")
+    assert {key: verbs for key, verbs in granted.items() if key[1] != "inference.llmkube.dev"} == {
+        ("Role", "coordination.k8s.io", "leases", ()): ["create"],
+        ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
+        ("ClusterRole", "", "persistentvolumeclaims", ()): ["get"],
+        ("ClusterRole", "resource.k8s.io", "resourceclaims", ()): ["get"],
+        ("ClusterRole", "resource.k8s.io", "resourceclaimtemplates", ()): ["get"],
+        ("ClusterRole", "", "nodes", ()): ["list"],
+        ("ClusterRole", "", "events", ()): ["create"],
+    }
+
+
+def test_there_is_no_wildcard_and_no_verb_that_deletes_or_escalates():
+    for kind in ("Role", "ClusterRole"):
+        for role in of_kind(kind):
+            for rule in role["rules"]:
+                assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
+                assert not {"delete", "deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
+
+
+def test_everything_with_a_namespace_is_in_that_of_the_release():
+    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"}
+    for each in rendered():
+        assert each["metadata"].get("namespace") == (NAMESPACE if each["kind"] in scoped else None)
+
+
+def test_without_the_reconciler_nothing_of_it_is_left():
+    assert "reconciler" not in repr(rendered("reconciler.enabled=false"))

@@ -1,0 +1,111 @@
+"""The values: a typo is an error, and every name can be another."""
+
+import pytest
+import yaml
+
+from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, of_kind, rendered, run
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("imag.tag=x", "imag"),
+        ("image.tagg=x", "tagg"),
+        ("image.pullPolicy=Sometimes", "pullPolicy"),
+        ("image.digest=sha256:0", "digest"),
+        ("gate.replica=3", "replica"),
+        ("gate.replicas=two", "replicas"),
+        ("gate.replicas=-1", "replicas"),
+        ("gate.profile=lax", "profile"),
+        ("gate.resources.limits.memroy=1Gi", "memroy"),
+        ("gate.resources.limits.memory=1GiB", "memory"),
+        ("webhooks.timeoutSeconds=31", "timeoutSeconds"),
+        ("webhooks.timeoutSeconds=0", "timeoutSeconds"),
+        ("webhooks.validating.failurePolicy=fail", "failurePolicy"),
+        ("webhooks.validating.caBundle=Cg==", "caBundle"),
+        ("certs.secret=x", "secret"),
+        ("reconciler.enable=false", "enable"),
+        ("reconciler.allowedHostPathRoots={models}", "allowedHostPathRoots"),
+        ("crds.keep=true", "keep"),
+        ("fullnameOverride=Upper", "fullnameOverride"),
+        ("kinds[0].group=*", "group"),
+        ("kinds[0].group=apps", "group"),
+        ("kinds[0].group=coordination.k8s.io", "group"),
+        ("kinds[0].resources={*}", "resources"),
+        ("kinds[0].resources={models/status}", "resources"),
+        ("kinds[0].versions={*}", "versions"),
+        ("kinds=null", "kinds"),
+    ],
+)
+def test_the_schema_refuses(value, complaint):
+    done = run("template", "modelgate", str(CHART), f"--set={value}")
+    assert done.returncode != 0
+    assert complaint in done.stderr
+    assert "schema" in done.stderr
+
+
+def test_the_chart_passes_its_own_lint():
+    done = run("lint", "--strict", str(CHART))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("release", "sets", "name"),
+    [
+        ("modelgate", (), "modelgate"),
+        ("prod", (), "prod-modelgate"),
+        ("modelgate-two", (), "modelgate-two"),
+        ("prod", ('fullnameOverride="gate"',), "gate"),
+    ],
+)
+def test_everything_is_named_after_the_release(release, sets, name):
+    assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name}
+    for each in rendered(*sets, release=release):
+        if each["kind"] != "CustomResourceDefinition":
+            assert each["metadata"]["name"] in {name, f"{name}-reconciler"}
+
+
+def test_every_object_says_whose_it_is():
+    for each in rendered():
+        if each["kind"] != "CustomResourceDefinition":
+            labels = each["metadata"]["labels"]
+            assert labels["app.kubernetes.io/instance"] == "modelgate"
+            assert labels["app.kubernetes.io/managed-by"] == "Helm"
+
+
+def test_the_definitions_are_those_of_the_gate_and_stay():
+    sources = {}
+    for path in ROOT.glob("policies/*/crds/*.yaml"):
+        document = yaml.safe_load(path.read_text())
+        sources[document["metadata"]["name"]] = document
+    installed = {each["metadata"]["name"]: each for each in of_kind("CustomResourceDefinition")}
+    assert installed.keys() == sources.keys()
+    for name, source in sources.items():
+        kept = {"metadata": {**source["metadata"], "annotations": {"helm.sh/resource-policy": "keep"}}}
+        assert installed[name] == source | kept
+
+
+def test_every_api_with_definitions_is_linked_into_the_chart():
+    for folder in ROOT.glob("policies/*/crds"):
+        if any(folder.glob("*.yaml")):
+            link = CHART / "files" / "crds" / folder.parent.name
+            assert link.is_symlink()
+            assert link.resolve() == folder.resolve()
+
+
+def test_the_definitions_can_be_left_out():
+    assert of_kind("CustomResourceDefinition", "crds.install=false") == []
+
+
+def test_the_notes_say_what_is_guarded_and_what_stays():
+    done = run("install", "modelgate", str(CHART), "--namespace", NAMESPACE, "--dry-run=client")
+    assert done.returncode == 0, done.stderr
+    assert "guards models (inference.llmkube.dev)" in done.stdout
+    assert "delete secret modelgate-ca" in done.stdout
+
+
+def test_the_version_of_the_chart_is_that_of_the_package():
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = (ROOT / "pyproject.toml").read_text()
+    assert f'\nversion = "{chart["version"]}"\n' in project
+    assert chart["appVersion"] == chart["version"]
