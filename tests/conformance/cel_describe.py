@@ -18,7 +18,7 @@ def describe(value: Any) -> dict[str, Any]:
     if value.__class__ is Opt:
         return {"type": "optional", "value": describe(value.value) if value.present else None}
     if isinstance(value, Type):
-        return {"type": "type", "value": type_name(value)}
+        return {"type": "type", "value": "optional_type(dyn)" if value.kind == "optional" else type_name(value)}
     if isinstance(value, list):
         return {"type": "list", "value": [describe(item) for item in value]}
     if isinstance(value, dict):

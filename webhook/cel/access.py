@@ -23,7 +23,29 @@ Leaf = Callable[[Any], Any]
 COMPOSITE: Final = frozenset({"object", "map", "list", "set", "maplist"})
 
 _RESERVED: Final = frozenset(
-    ["true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"]
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
 )
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _UNESCAPES: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}

@@ -57,8 +57,6 @@ def variable(name: str, slot: int, base: int) -> Run:
         value = frame[slot]
         if value is UNSET:
             raise CelError(f"no such attribute(s): {name}")
-        if isinstance(value, CelError):
-            raise value
         return value
 
     return read

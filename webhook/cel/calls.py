@@ -18,10 +18,10 @@ from webhook.cel.values import Opt
 if TYPE_CHECKING:
     from webhook.cel.closures import Compiler
 
-__all__ = ["chain", "compile_call"]
+__all__ = ["CONVERSIONS", "chain", "compile_call", "is_open"]
 
 _NO_OVERLOAD = "no such overload"
-_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 """The functions that cel-go's planner evaluates when their argument is a constant."""
 _REGEX = {"matches": 1, "find": 1, "findAll": 1}
 """Functions whose pattern, if constant, is compiled with the program, by the position of the pattern."""
@@ -50,7 +50,7 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
         return Step(_counted(steps[0].run, len))
     if function in _REGEX and steps[1].is_constant:
         compiled(steps[1].constant)  # a pattern that is none is found now, as cel-go does
-    if len(steps) == 1 and function in _CONVERSIONS and steps[0].is_constant:
+    if len(steps) == 1 and function in CONVERSIONS and steps[0].is_constant:
         return constant(impl(steps[0].constant))
     runs = [step.value() for step in steps]
     if len(runs) == 1:
@@ -66,7 +66,7 @@ def _implementation(
     if len(overloads) == 1:
         chosen = overloads[0]
         types = [compiler.checked.types[arg] for arg in args]
-        if chosen.raw is not None and not any(map(_is_open, types)):
+        if chosen.raw is not None and not any(map(is_open, types)):
             return chosen.raw, chosen.cost
         return chosen.impl, chosen.cost
     declared = compiler.functions[function]
@@ -83,9 +83,9 @@ def _among(impl: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return member
 
 
-def _is_open(of: Any) -> bool:
+def is_open(of: Any) -> bool:
     """Whether a value of the type may be of another type at run time."""
-    return of.kind in ("dyn", "any", "param") or any(map(_is_open, of.params))
+    return of.kind in ("dyn", "any", "param") or any(map(is_open, of.params))
 
 
 def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:

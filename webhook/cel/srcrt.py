@@ -1,0 +1,105 @@
+"""What generated functions call: each helper is exact, or raises so that the closures decide."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.cel import carriers, members, operators
+from webhook.cel.access import Node
+from webhook.cel.carriers import carry
+from webhook.cel.members import ABSENT
+from webhook.cel.values import NONE, Opt
+
+__all__ = ["GLOBALS", "Escape"]
+
+
+class Escape(Exception):
+    """The generated function met something it has no exact form for."""
+
+
+def _boolean(value: Any) -> bool:
+    if value.__class__ is bool:
+        return bool(value)
+    raise Escape
+
+
+def _carried(raw: Any, node: Node) -> Any:
+    if raw is None:
+        raise Escape
+    return carry(node.enter(raw), node)
+
+
+def _strings(items: list[Any]) -> bool:
+    """False for a list of strings: what ``x in items`` is once no element was equal."""
+    for item in items:
+        if item.__class__ is not str:
+            raise Escape
+    return False
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a.__class__ is b.__class__ and a.__class__ in _SCALARS:
+        return bool(a == b)
+    return carriers.equal(a, b)
+
+
+_SCALARS: Final = frozenset({str, int, bool, bytes})
+
+
+def _contains(element: Any, container: Any) -> bool:
+    if container.__class__ is list or container.__class__ is dict:
+        return operators.contains(element, container)
+    return carriers.contains(container, element)
+
+
+def _fail(*_values: Any) -> Any:
+    raise Escape
+
+
+def _length(value: Any) -> int:
+    """At least the size that the cost of a comparison depends on."""
+    return len(value) if value.__class__ in _SIZED else getattr(value, "cel_size", 1)
+
+
+_SIZED: Final = frozenset({str, bytes, list, dict})
+
+
+def _find(value: Any, key: Any) -> Any:
+    """``value.?key`` without the optional around it; ABSENT for what is not there."""
+    if value is ABSENT:
+        return value
+    if value.__class__ is dict:
+        return value.get(key, ABSENT)
+    if value.__class__ is list or value.__class__ is Opt:
+        raise Escape
+    return members.find(value, key)
+
+
+def _optional(found: Any) -> Opt:
+    return NONE if found is ABSENT else Opt(True, found)
+
+
+GLOBALS: Final[dict[str, Any]] = {
+    "__builtins__": {
+        "len": len,
+        "str": str,
+        "int": int,
+        "bool": bool,
+        "dict": dict,
+        "list": list,
+        "float": float,
+        "enumerate": enumerate,
+    },
+    "E": Escape,
+    "A": ABSENT,
+    "boolean": _boolean,
+    "carried": _carried,
+    "strings": _strings,
+    "equal": _equal,
+    "contains": _contains,
+    "fail": _fail,
+    "length": _length,
+    "find": _find,
+    "optional": _optional,
+}
+"""The global names of every generated function; shared, never written to."""
