@@ -1,0 +1,102 @@
+"""Real manifests of the upstream repositories get the right verdict, each denial for the reason it deserves."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tests.shared import shared
+from webhook import catalog, documents, engine
+from webhook.catalog import Catalog
+from webhook.cluster import MemoryView
+from webhook.decision import Decision
+from webhook.documents import Document
+from webhook.engine import Options
+from webhook.request import GroupVersionKind, Request, group_version
+
+STRICT_FIELDS = Options(strict_fields=True)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Of one file: how many documents, which are refused (line → field of each cause), how often each rule warns."""
+
+    documents: int
+    denied: dict[int, list[str]] = field(default_factory=dict)
+    warned: dict[str, int] = field(default_factory=dict)
+
+
+FILES = {
+    "llmkube/0.9.19/Model.yaml": Expected(
+        documents=18,
+        denied={
+            119: ["spec.prefetch"],  # a field of 0.9.11
+            137: ["spec.source", "spec.sourceSecretRef"],  # a scheme and a field of 0.9.6
+        },
+        warned={
+            "LK201": 1,  # the s3 source, which the schema refuses
+            "LK305": 1,  # an AMD GPU, the accelerator left out
+            "LK322": 1,
+            "LK326": 1,  # hf://org/repo/file
+            "LK327": 1,
+            "LK334": 10,  # resources, which no controller reads
+            "LK335": 1,
+        },
+    ),
+    "llmkube/0.9.19-docs/Model.yaml": Expected(
+        documents=12,
+        denied={
+            16: ["spec.prefetch"],
+            58: ["spec.sha256"],  # a placeholder
+            90: ["spec.source"],  # a fragment that shows memoryBudget
+        },
+        warned={
+            "LK304": 1,  # accelerator: cuda with no gpu block, which requests no GPU
+            "LK305": 1,
+            "LK321": 1,
+            "LK322": 1,
+            "LK326": 1,
+            "LK327": 2,
+            "LK334": 2,
+            "LK336": 1,
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Catalog:
+    return catalog.load()
+
+
+def decide(document: Document, loaded: Catalog) -> Decision:
+    """As the API server would: mutate, then validate what came out."""
+    gvk = GroupVersionKind(*group_version(document.value["apiVersion"]), document.value["kind"])
+    known = loaded.find(gvk)
+    assert known is not None, gvk
+    request = Request(gvk, known.plural, "CREATE", document.value)
+    mutated = engine.mutate(request, loaded, MemoryView(), STRICT_FIELDS)
+    return engine.validate(replace(request, object=mutated.object), loaded, MemoryView(), STRICT_FIELDS)
+
+
+def decisions(path: str, loaded: Catalog) -> Iterator[tuple[int, Decision]]:
+    for document in documents.read(shared("samples", *path.split("/"))):
+        yield document.line, decide(document, loaded)
+
+
+@pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
+def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
+    found = dict(decisions(path, loaded))
+    denied = {line: sorted(cause.field for cause in it.causes) for line, it in found.items() if not it.allowed}
+    warned = Counter(warning.code for it in found.values() for warning in it.warnings)
+    assert len(found) == expected.documents
+    assert denied == expected.denied
+    assert warned == expected.warned
+
+
+def test_every_sample_of_a_kind_that_is_known_is_expected(loaded: Catalog) -> None:
+    apis = {known.api for known in loaded.kinds.values()}
+    root = shared("samples")
+    files = {str(file.relative_to(root)) for api in apis for file in root.glob(f"{api}/*/*.yaml")}
+    assert files == set(FILES)
