@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webhook.cel.schematypes import declare
+from webhook.cel.schematypes import MAX_REQUEST, declare
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.internal import rule_struct
-from webhook.schema.node import build
-from webhook.schema.rules import Rule, compile_own
+from webhook.schema.node import Node, build
+from webhook.schema.rules import Rule, compile_own, rule_environment
 
 if TYPE_CHECKING:
     from webhook.schema.crdschema import SchemaOptions
@@ -152,16 +152,37 @@ def rule_errors(
 ) -> list[FieldError]:
     """Compile the rules of one node as new expressions, except those the old CRD had."""
     own = f"{path}.x-kubernetes-validations"
-    if declare(raw, is_root=context.is_root, name="selfType") is None:
+    declared = declare(raw, is_root=context.is_root, name="selfType")
+    if declared is None:
         why = "internal error: failed to construct type information for x-kubernetes-validations rules: "
         why += "unable to convert structural schema to CEL declarations"
         return [FieldError("InternalError", own, why)]
     node = build(raw)
     known = options.known_rules | options.known_messages
     rules = compile_own(node.rules, node, is_root=context.is_root, new=lambda text: text not in known)
+    times = MAX_REQUEST // (declared.min_size + 1) if context.cardinality is None else context.cardinality
     errors: list[FieldError] = []
     for i, rule in enumerate(rules):
+        costs = _cost_errors(rule, node, f"{own}[{i}]", context, times)
+        errors += costs if options.rule_costs else []
         errors += _compiled_errors(rule, f"{own}[{i}]", uncorrelatable)
+    return errors
+
+
+def _cost_errors(rule: Rule, node: Node, path: str, context: RuleContext, times: int) -> list[FieldError]:
+    """Estimate what a rule and its message may cost; a rule runs for every value its schema allows."""
+    environment = rule_environment(node, is_root=context.is_root, optional=rule.optional)
+    errors = []
+    parts = (
+        ("rule", rule.program, times, "estimated rule cost"),
+        ("messageExpression", rule.message, 1, "estimated messageExpression cost"),
+    )
+    for key, program, runs, what in parts:
+        if program is not None:
+            cost = min(environment.estimate(program.source).max * runs, _UINT64)
+            context.costs.add(f"{path}.{key}", cost)
+            if cost > COST_LIMIT:
+                errors.append(forbidden(f"{path}.{key}", cost_text(what, cost, COST_LIMIT)))
     return errors
 
 

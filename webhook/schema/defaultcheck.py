@@ -45,6 +45,7 @@ class _Check:
         self.root = root
         self.pruned = pruned
         self.budget = budget
+        self.remaining = budget.remaining
         self.errors: list[FieldError] = []
 
     def visit(self, node: Node, path: str, steps: Steps, *, inside_meta: bool) -> None:
@@ -55,7 +56,7 @@ class _Check:
         if node.default is not MISSING:
             check = self._in_metadata if inside_meta else self._alone
             self.errors += check(node, f"{path}.default", steps)
-        if self.budget.remaining >= 0:
+        if self.remaining >= 0:
             self._below(node, path, steps, inside_meta=inside_meta)
         self.root = outer
 
@@ -63,7 +64,7 @@ class _Check:
         if node.items is not None:
             self.visit(node.items, f"{path}.items", (*steps, None), inside_meta=inside_meta)
         for key, child in node.properties.items():
-            if self.budget.remaining < 0:
+            if self.remaining < 0:
                 return
             meta = inside_meta or (node.embedded and key in _META_FIELDS)
             self.visit(child, f"{path}.properties[{key}]", (*steps, key), inside_meta=meta)
@@ -100,16 +101,16 @@ class _Check:
         rules = compile_rules(node, is_root=node is self.root)
         if rules is None:
             return []
-        spent = []
+        remaining = []
         errors: list[FieldError] = []
         for old in (default, None):
-            run = RuleRun(Budget(self.budget.remaining, self.budget.per_call, self.budget.interrupt))
+            run = RuleRun(Budget(self.remaining, self.budget.per_call, self.budget.interrupt))
             run.validate(rules, default, old, path=path)
-            spent.append(-1 if run.stopped else run.budget.remaining)
+            remaining.append(-1 if run.stopped else self.remaining - run.budget.spent)
             errors += run.errors
             if errors:
                 break
-        self.budget.remaining = min(spent)
+        self.remaining = min(remaining)
         return errors
 
 

@@ -15,7 +15,7 @@ from webhook.cel.types import BOOL, STRING
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import Node, Version
 
-__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules"]
+__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,36 +140,36 @@ def compile_own(
 
     Expressions are stored ones, which may use what any version has, unless they are ``new``.
     """
-    if not rules:
-        return ()
 
-    def environment(source: str) -> Environment:
-        base = Environment(version=version, stored=not new(source))
-        return base.with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
+    def environment(source: str, *, optional: bool) -> Environment:
+        return rule_environment(node, is_root=is_root, optional=optional, version=version, stored=not new(source))
 
-    return tuple(_compile_rule(rule, node, environment, is_root=is_root) for rule in rules)
+    return tuple(_compile_rule(rule, node, environment) for rule in rules)
+
+
+def rule_environment(
+    node: Node, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
+) -> Environment:
+    """What the rules of a node may say: self, and oldSelf (an optional with optionalOldSelf)."""
+    base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
+    return base.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
 
 
 _TYPE = "selfType#"  # no expression can write it
 
 
-def _compile_rule(raw: Mapping[str, Any], node: Node, base: Callable[[str], Environment], *, is_root: bool) -> Rule:
+def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[..., Environment]) -> Rule:
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
-
-    def environment(expression: str) -> Environment:
-        known = base(expression)
-        return known.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
-
     try:
-        program = environment(source).compile(source, expect=BOOL)
+        program = environment(source, optional=optional).compile(source, expect=BOOL)
     except ResultFailure:
         return Rule(raw, problem="cel expression must evaluate to a bool")
     except CompileFailure as failure:
         return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
     text = raw.get("messageExpression") or ""
-    message, message_problem = _compile_message(text, environment(text)) if text else (None, "")
+    message, problem = _compile_message(text, environment(text, optional=optional)) if text else (None, "")
     return Rule(
         raw,
         program,
@@ -177,7 +177,7 @@ def _compile_rule(raw: Mapping[str, Any], node: Node, base: Callable[[str], Envi
         optional=optional,
         field=_field(raw.get("fieldPath") or "", node),
         message=message,
-        message_problem=message_problem,
+        message_problem=problem,
     )
 
 

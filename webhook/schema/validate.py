@@ -25,7 +25,7 @@ from webhook.schema.numbers import check_number, convertible, is_float_integer, 
 from webhook.schema.regex import RegexError, matcher
 from webhook.schema.result import Result, Violation
 
-__all__ = ["check", "field_errors", "validate"]
+__all__ = ["check", "field_errors", "junctor_errors", "validate"]
 
 
 def validate(node: Node, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
@@ -210,6 +210,11 @@ def _junctors(node: Node, value: Any, path: str) -> Result:
     if node.not_ is not None and not check(node.not_, value, path).errors:
         result.add(_plain(f"{quote(path)} must not validate the schema (not)"))
     return result
+
+
+def junctor_errors(node: Node, value: Any) -> bool:
+    """Whether anyOf, oneOf, allOf or not of this node refuse a value."""
+    return bool(_junctors(node, value, "").errors)
 
 
 def _plain(message: str) -> Violation:
