@@ -20,6 +20,7 @@ from webhook.cel.declarations import Declarations, Function, ObjectMaker, TypeRe
 from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
 from webhook.cel.estimate import estimate
 from webhook.cel.parser import Dialect, parse
+from webhook.cel.sizes import SizeHint, schema_hint
 from webhook.cel.types import DYN, Type, optional_of
 
 if TYPE_CHECKING:
@@ -140,12 +141,12 @@ class Environment:
             raise CompileFailure(source, issues)
         return checked
 
-    def estimate(self, source: str) -> Bounds:
-        """The least and the greatest cost of an expression, its sizes bounded by the schema of ``self``.
+    def estimate(self, source: str, hint: SizeHint | None = None) -> Bounds:
+        """The least and the greatest cost of an expression, its sizes bounded by the schema of ``self`` or a hint.
 
         Raises as :meth:`check`.
         """
-        return estimate(self.check(source), self._declared.get("self"))
+        return estimate(self.check(source), hint or schema_hint(self._declared.get("self")))
 
     def declarations(self) -> Declarations:
         """The names of the environment, as the checker looks them up."""

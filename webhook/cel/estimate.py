@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from webhook.cel.checker import Checked
-    from webhook.cel.schematypes import Declared
+    from webhook.cel.sizes import SizeHint
 
 __all__ = ["estimate"]
 
@@ -31,19 +31,18 @@ _ONE = fixed(1)
 _OPTIONAL_SELECT = "select_optional_field"
 
 
-def estimate(checked: Checked, root: Declared | None = None) -> Bounds:
+def estimate(checked: Checked, hint: SizeHint) -> Bounds:
     """The least and the greatest cost of evaluating the expression.
 
-    ``root`` is what the variables' schema says about sizes: that of ``self``, which is also
-    that of ``oldSelf``. Without it sizes are unbounded.
+    ``hint`` says what the variables' schema says about sizes; what is not known is unbounded.
     """
-    return _Estimator(checked, root).cost(checked.expr)
+    return _Estimator(checked, hint).cost(checked.expr)
 
 
 class _Estimator:
-    def __init__(self, checked: Checked, root: Declared | None) -> None:
+    def __init__(self, checked: Checked, hint: SizeHint) -> None:
         self.checked = checked
-        self.sizes = Sizes(checked, root)
+        self.sizes = Sizes(checked, hint)
         self.costs: dict[Expr, Bounds] = {}
 
     def cost(self, expr: Expr) -> Bounds:
@@ -155,7 +154,7 @@ class _Estimator:
         of = self.checked.types[expr]
         path = self.sizes.path(expr)
         path = () if path and path[0] in (ACCUMULATOR, "__result__") else path
-        items = self.sizes.declared((*path, "@items")) if of.params else None
+        items = self.sizes.hint((*path, "@items") if path else (), of.params[0]) if of.params else None
         return Operand(expr, of, self.sizes.size(expr), items)
 
     # Literals

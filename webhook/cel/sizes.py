@@ -5,7 +5,7 @@ The half of cel-go's ``checker/cost.go`` that does not count costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from webhook.cel.schematypes import Declared
     from webhook.cel.types import Type
 
-__all__ = ["Entries", "Local", "Path", "Sizes"]
+__all__ = ["Entries", "Local", "Path", "SizeHint", "Sizes", "schema_hint"]
 
 _SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
 Path = tuple[str, ...]
+SizeHint = Callable[[Path, "Type"], Bounds | None]
+"""What is known of the size of a value from its path (a variable and names; empty if computed) and its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ class Local:
 class Sizes:
     """What is known so far of the expression's parts; the estimator adds to it on its walk."""
 
-    def __init__(self, checked: Checked, root: Declared | None) -> None:
+    def __init__(self, checked: Checked, hint: SizeHint) -> None:
         self.checked = checked
-        self.root = root
+        self.hint = hint
         self.paths: dict[Expr, Path] = {}
         self.sizes: dict[Expr, Bounds] = {}
         self.entry_sizes: dict[Expr, Entries] = {}
@@ -81,11 +83,12 @@ class Sizes:
         literal = _literal_size(expr)
         if literal is not None:
             return literal
-        declared = self.declared(self.path(expr))
-        if declared is not None:
-            self.sizes[expr] = declared
-            return declared
-        if _is_scalar(self.checked.types[expr]):
+        of = self.checked.types[expr]
+        hinted = self.hint(self.path(expr), of)
+        if hinted is not None:
+            self.sizes[expr] = hinted
+            return hinted
+        if _is_scalar(of):
             return fixed(1)
         local = self.local(expr.name) if isinstance(expr, Ident) else None
         return None if local is None else local.size
@@ -107,17 +110,6 @@ class Sizes:
         if entries is not None:
             self.entry_sizes[expr] = entries
 
-    def declared(self, path: Path) -> Bounds | None:
-        """The bound a schema sets to the value at a path, whose first name is that of a variable."""
-        declared = self.root if path else None
-        for name in path[1:]:
-            if declared is None:
-                return None
-            if name == "@keys":
-                return ZERO if declared.type.kind == "map" else None
-            declared = declared.element if name in ("@items", "@values") else declared.fields.get(name)
-        return None if declared is None else Bounds(0, declared.max_elements)
-
 
 def _literal_size(expr: Expr) -> Bounds | None:
     if isinstance(expr, Const):
@@ -129,3 +121,19 @@ def _literal_size(expr: Expr) -> Bounds | None:
 
 def _is_scalar(of: Type) -> bool:
     return of.kind in _SCALARS or (of.kind == "optional" and _is_scalar(of.params[0]))
+
+
+def schema_hint(root: Declared | None) -> SizeHint:
+    """The bounds that a schema sets, whatever the variable is called; None knows nothing."""
+
+    def hint(path: Path, _of: Type) -> Bounds | None:
+        declared = root if path else None
+        for name in path[1:]:
+            if declared is None:
+                return None
+            if name == "@keys":
+                return ZERO if declared.type.kind == "map" else None
+            declared = declared.element if name in ("@items", "@values") else declared.fields.get(name)
+        return None if declared is None else Bounds(0, declared.max_elements)
+
+    return hint
