@@ -65,13 +65,13 @@ class Gate:
     def start(self) -> None:
         """Serve until ``stop``; returns when the gate says that it is ready."""
         self._certificate()
-        serve = modelgate("serve", f"--port={self._port}", f"--tls-dir={self._tls}", f"--profile={PROFILE}")
-        self._process = Process("modelgate", serve, self._log, self._environment())
+        flags = [f"--port={self._port}", f"--tls-dir={self._tls}", f"--profile={PROFILE}", "--drain-seconds=0"]
+        self._process = Process("modelgate", modelgate("serve", *flags), self._log, self._environment())
         wait_until(self._ready, "the gate to be ready", watching=[self._process])
 
     def stop(self) -> None:
         if self._process:
-            self._process.stop(grace=15)  # it drains for 10
+            self._process.stop()
 
     def by_service(self) -> list[Object]:
         """The chart's configurations, called by Service."""

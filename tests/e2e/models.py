@@ -19,7 +19,7 @@ def model(name: str, *, gpu: Object | None = None, spec: Object | None = None, *
         "apiVersion": "inference.llmkube.dev/v1alpha1",
         "kind": "Model",
         "metadata": {"name": name, **metadata},
-        "spec": {**written, "resources": {"cpu": "4", "memory": "8Gi"}, **(spec or {})},
+        "spec": {**written, **(spec or {})},
     }
 
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.assets import assets
+from tests.e2e.assets import Assets, assets
 from tests.e2e.crds import install_crds
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.machine import Unavailable
 from tests.e2e.models import FINALIZER, model, with_vendor
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
-from tests.e2e.recorder import CONFIGURATION, Recorder
+from tests.e2e.recorder import Recorder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "reviews"
 NAMESPACE = "models"
@@ -62,20 +62,20 @@ STEPS: dict[str, Step] = {
 }
 
 
-def record(plane: Plane, recorder: Recorder) -> Iterator[tuple[str, Object]]:
-    """Do every step; yields its name and ``{"mutate": review, "validate": review}``, made stable."""
-    kubectl = plane.kubectl.within(NAMESPACE)
-    plane.kubectl("create", "namespace", NAMESPACE)
-    plane.kubectl.send_all("create", recorder.configurations())
-    try:
+def recordings(assets: Assets) -> Iterator[tuple[str, Object]]:
+    """Do every step; yields its name and ``{"mutate": review, "validate": review}``, made stable.
+
+    On a plane of its own, where nobody else changes what is sent.
+    """
+    with tempfile.TemporaryDirectory() as folder, Plane(assets) as plane, Recorder(Path(folder)) as recorder:
+        install_crds(plane.kubectl)
+        plane.kubectl("create", "namespace", NAMESPACE)
+        plane.kubectl.send_all("create", recorder.configurations())
+        kubectl = plane.kubectl.within(NAMESPACE)
         wait_until(lambda: is_recording(kubectl, recorder), "the API server to call the recorder")
         for name, step in STEPS.items():
             step(kubectl)
             yield name, pair(recorder.take())
-    finally:
-        for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
-            plane.kubectl("delete", kind, CONFIGURATION)
-        plane.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 
 def is_recording(kubectl: Kubectl, recorder: Recorder) -> bool:
@@ -124,13 +124,11 @@ def written(reviews: Object) -> str:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, Plane(assets("plane")) as plane, Recorder(Path(folder)) as recorder:
-        install_crds(plane.kubectl)
-        for old in FIXTURES.glob("*.json"):
-            old.unlink()
-        for name, reviews in record(plane, recorder):
-            (FIXTURES / f"{name}.json").write_text(written(reviews))
-            print(name)
+    for old in FIXTURES.glob("*.json"):
+        old.unlink()
+    for name, reviews in recordings(assets("plane")):
+        (FIXTURES / f"{name}.json").write_text(written(reviews))
+        print(name)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.e2e.kubectl import Object
 
-CONFIGURATION = "recorder"
 # Every request for a Model, its status included, in the order of the fixtures.
 RULES = [
     {
@@ -72,7 +71,7 @@ class Recorder:
         return {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": f"{kind}WebhookConfiguration",
-            "metadata": {"name": CONFIGURATION},
+            "metadata": {"name": "recorder"},
             "webhooks": [webhook],
         }
 

@@ -77,6 +77,13 @@ def test_a_refused_dry_run_says_what_the_refused_request_says(kubectl):
     assert dry == kubectl.refusal("create", bad_model("refused"))
 
 
+def test_kubectl_prints_the_warnings_about_a_model_that_works_otherwise_than_it_reads(kubectl):
+    ignored = model("warned", gpu={"sharding": {"strategy": "layer"}})
+    answer = kubectl.run("create", "-f", "-", stdin=json.dumps(ignored))
+    assert answer.code == 0
+    assert answer.err.startswith("Warning: spec.hardware.gpu.sharding: ")
+
+
 def test_what_the_schema_refuses_is_refused_by_the_api_server_as_ever(kubectl):
     unknown = model("unknown", gpu={"vendor": "acme"})
     assert 'Unsupported value: "acme": supported values: "nvidia", "amd", "intel"' in kubectl.refusal("create", unknown)

@@ -7,18 +7,16 @@ import json
 import pytest
 
 from tests.e2e.recipes import KUBERNETES
-from tests.e2e.record import FIXTURES, STEPS, record
-from tests.e2e.recorder import Recorder
+from tests.e2e.record import FIXTURES, STEPS, recordings
 
 RECORDED_WITH = "1.36.3"
 
 
 @pytest.fixture(scope="module")
-def recorded(plane, tmp_path_factory):
+def recorded(plane_assets):
     if RECORDED_WITH != KUBERNETES:
         pytest.skip(f"the fixtures are those of Kubernetes {RECORDED_WITH}; this is {KUBERNETES}")
-    with Recorder(tmp_path_factory.mktemp("recorder")) as recorder:
-        return dict(record(plane, recorder))
+    return dict(recordings(plane_assets))
 
 
 @pytest.mark.parametrize("step", STEPS)
