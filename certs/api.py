@@ -28,7 +28,8 @@ class Api:
             if "KUBERNETES_SERVICE_HOST" in os.environ:
                 config.load_incluster_config()  # type: ignore[no-untyped-call]
             else:
-                config.load_kube_config()  # type: ignore[no-untyped-call]
+                # Named, because the client looks at the variable once, when it is imported.
+                config.load_kube_config(os.environ.get("KUBECONFIG"))  # type: ignore[no-untyped-call]
         except config.ConfigException as error:
             raise ApiError(0, f"no way to reach a cluster: {error}") from error
         self._client = client.ApiClient()

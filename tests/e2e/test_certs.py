@@ -1,0 +1,254 @@
+"""Certificates on a real API server: one CA for all replicas, a bundle that is ours, the rest still Helm's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from certs.api import Api
+from certs.authority import CA_LIFETIME, Authority
+from certs.errors import ApiError, PublishError, StoreError
+from certs.names import LOCAL
+from certs.publish import FIELD_MANAGER, Configuration, publish
+from certs.store import SecretStore, authority
+from tests.e2e.gate import modelgate
+from tests.e2e.widgets import CHART, GUARDED
+
+NOW = datetime.now(UTC)
+RELEASE = "certs"
+NAME = f"{RELEASE}-modelgate"
+BOTH = [Configuration("mutating", NAME), Configuration("validating", NAME)]
+
+
+@pytest.fixture(autouse=True)
+def cluster(plane, monkeypatch):
+    """What we connect to is the plane."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))
+    return plane
+
+
+@pytest.fixture
+def namespace(kubectl):
+    return kubectl.flags[-1]
+
+
+@pytest.fixture
+def chart(plane, namespace):
+    """Our chart's objects but for its Deployments, applied as Helm 4 applies them; gone after the test."""
+    flags = [f"--namespace={namespace}", GUARDED, "--set=crds.install=false"]
+    text = plane.helm("template", RELEASE, CHART, *flags)
+    objects = [each for each in yaml.safe_load_all(text) if each and each["kind"] != "Deployment"]
+    plane.kubectl("apply", "--server-side", "--field-manager=helm", "-f", "-", stdin=yaml.safe_dump_all(objects))
+    yield objects
+    plane.kubectl("delete", "--wait=false", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+
+def live(plane, configuration):
+    found = plane.kubectl.json("get", configuration.kind, configuration.name, "--show-managed-fields")
+    return found["webhooks"], {entry["manager"]: entry for entry in found["metadata"]["managedFields"]}
+
+
+def bundles(plane):
+    return [webhook["clientConfig"].get("caBundle") for each in BOTH for webhook in live(plane, each)[0]]
+
+
+def store(namespace):
+    return SecretStore(namespace, "modelgate-ca", Api())
+
+
+def test_replicas_that_start_together_agree_on_one_ca(namespace, kubectl):
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(lambda _: authority(store(namespace), NOW).bundle, range(6)))
+    assert len(set(made)) == 1
+    secret = kubectl.json("get", "secret", "modelgate-ca")
+    assert secret["type"] == "kubernetes.io/tls"
+    assert base64.b64decode(secret["data"]["ca.crt"]) == made[0]
+
+
+def test_a_ca_that_lives_in_the_cluster_is_read_again(namespace):
+    made = authority(store(namespace), NOW)
+    assert authority(store(namespace), NOW).credentials() == made.credentials()
+
+
+def secret_of(files, kind="kubernetes.io/tls"):
+    data = {name: base64.b64encode(content).decode() for name, content in files.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": {"name": "modelgate-ca"}, "data": data}
+
+
+def a_leaf():
+    return Authority.create(NOW).issue(LOCAL, NOW).files()
+
+
+@pytest.mark.parametrize(
+    ("files", "kind", "complaint"),
+    [
+        (dict, "Opaque", "tls.crt is missing or empty"),
+        (lambda: {"tls.crt": b"", "tls.key": b""}, "kubernetes.io/tls", "tls.crt is missing or empty"),
+        (lambda: {"password": b"x"}, "Opaque", "tls.crt is missing or empty"),
+        (a_leaf, "kubernetes.io/tls", r"tls.crt \(CN=modelgate\) is not a CA certificate"),
+        (
+            lambda: Authority.create(NOW - 2 * CA_LIFETIME).credentials().files(),
+            "kubernetes.io/tls",
+            "is valid from .* to",
+        ),
+    ],
+)
+def test_a_foreign_or_spoiled_secret_is_refused_and_left_as_it_is(namespace, kubectl, files, kind, complaint):
+    before = kubectl.send("create", secret_of(files(), kind))
+    with pytest.raises(StoreError, match=rf"Secret {namespace}/modelgate-ca: .*{complaint}"):
+        authority(store(namespace), NOW)
+    assert (
+        kubectl.json("get", "secret", "modelgate-ca")["metadata"]["resourceVersion"]
+        == before["metadata"]["resourceVersion"]
+    )
+
+
+def test_a_namespace_that_is_not_there_is_the_api_servers_word(namespace):
+    with pytest.raises(ApiError, match=r'HTTP 404: namespaces "absent-.*" not found'):
+        authority(store(f"absent-{namespace}"), NOW)
+
+
+def test_no_api_server_is_reported_in_a_sentence(tmp_path, monkeypatch, plane):
+    config = json.loads(plane.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    with pytest.raises(ApiError, match="the API server cannot be reached"):
+        authority(store("default"), NOW)
+
+
+@pytest.mark.usefixtures("chart")
+def test_a_bundle_is_published_once_and_read_back(plane):
+    bundle = Authority.create(NOW).bundle
+    for each in BOTH:
+        assert publish(bundle, each, Api()) is True
+        version = plane.kubectl.json("get", each.kind, each.name)["metadata"]["resourceVersion"]
+        assert publish(bundle, each, Api()) is False
+        assert plane.kubectl.json("get", each.kind, each.name)["metadata"]["resourceVersion"] == version
+    assert [base64.b64decode(each) for each in bundles(plane)] == [bundle] * 2
+
+
+@pytest.mark.usefixtures("chart")
+@pytest.mark.parametrize("configuration", BOTH, ids=str)
+def test_we_own_the_bundle_and_nothing_else(plane, configuration):
+    (before,), managers = live(plane, configuration)
+    publish(Authority.create(NOW).bundle, configuration, Api())
+    (after,), owned = live(plane, configuration)
+    ours = owned[FIELD_MANAGER]
+    assert ours["operation"] == "Apply"
+    assert ours["fieldsV1"] == {
+        "f:webhooks": {
+            f'k:{{"name":"{before["name"]}"}}': {".": {}, "f:clientConfig": {"f:caBundle": {}}, "f:name": {}}
+        }
+    }
+    assert owned["helm"]["fieldsV1"] == managers["helm"]["fieldsV1"]
+    assert after["clientConfig"].pop("caBundle")
+    assert after == before
+
+
+def test_the_charts_next_version_keeps_the_bundle(plane, chart):
+    bundle = Authority.create(NOW).bundle
+    for each in BOTH:
+        publish(bundle, each, Api())
+    changed = [each for each in chart if each["kind"].endswith("WebhookConfiguration")]
+    for each in changed:
+        each["webhooks"][0]["timeoutSeconds"] = 7
+    plane.kubectl("apply", "--server-side", "--field-manager=helm", "-f", "-", stdin=yaml.safe_dump_all(changed))
+    assert [base64.b64decode(each) for each in bundles(plane)] == [bundle] * 2
+    assert [live(plane, each)[0][0]["timeoutSeconds"] for each in BOTH] == [7, 7]
+
+
+@pytest.mark.usefixtures("chart")
+@pytest.mark.parametrize("theirs", ["", "Cg==", base64.b64encode(Authority.create(NOW).bundle).decode()])
+def test_what_others_write_over_it_is_put_right(plane, theirs):
+    bundle = Authority.create(NOW).bundle
+    publish(bundle, BOTH[1], Api())
+    patch = [{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": theirs}]
+    plane.kubectl("patch", BOTH[1].kind, NAME, "--type=json", "-p", json.dumps(patch))
+    assert publish(bundle, BOTH[1], Api()) is True
+    assert base64.b64decode(bundles(plane)[1]) == bundle
+
+
+def test_a_configuration_that_never_comes_is_named():
+    with pytest.raises(PublishError, match="mutating/absent: there is no MutatingWebhookConfiguration of that name"):
+        publish(b"x", Configuration("mutating", "absent"), Api(), patience=0)
+
+
+def test_a_configuration_without_webhooks_is_named(plane):
+    empty = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": BOTH[0].kind, "metadata": {"name": "empty"}}
+    plane.kubectl.send("create", empty)
+    try:
+        with pytest.raises(PublishError, match=r"mutating/empty: there is no .* with a webhook in it"):
+            publish(b"x", Configuration("mutating", "empty"), Api(), patience=0)
+    finally:
+        plane.kubectl("delete", BOTH[0].kind, "empty")
+
+
+@contextmanager
+def as_the_gate(plane, namespace, folder):
+    """A kubeconfig with the token of the chart's ServiceAccount, and nothing of the administrator's."""
+    config = json.loads(plane.kubeconfig.read_text())
+    token = plane.kubectl("create", "token", NAME, "--namespace", namespace).strip()
+    config["users"] = [{"name": "admin", "user": {"token": token}}]
+    path = folder / "gate.kubeconfig"
+    path.write_text(json.dumps(config))
+    yield path
+
+
+def issued(kubeconfig, namespace, folder):
+    """What an init container of the chart runs, in a process of its own."""
+    publications = [f"--publish={each}" for each in BOTH]
+    command = modelgate("certs", "issue", f"--tls-dir={folder}", f"--store=secret:{namespace}/{NAME}-ca", *publications)
+    command += [f"--service={namespace}/{NAME}"]
+    environment = {"KUBECONFIG": str(kubeconfig), "PYTHONPATH": str(CHART.parent)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.usefixtures("chart")
+def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path):
+    with as_the_gate(plane, namespace, tmp_path) as kubeconfig:
+        first, second = (issued(kubeconfig, namespace, tmp_path / each) for each in "ab")
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert f"issued for {NAME}.{namespace}.svc, " in first.stdout
+    assert first.stdout.count("and read back") == 2
+    assert "published" not in second.stdout
+    assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
+    assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
+
+
+# Each right of the gate, and what the command says without it.
+RIGHTS = [
+    ("Role", 0, "create", 'cannot create resource "secrets"'),
+    ("Role", 1, "get", 'cannot get resource "secrets"'),
+    ("ClusterRole", 0, "get", 'cannot get resource "mutatingwebhookconfigurations"'),
+    ("ClusterRole", 0, "patch", 'cannot patch resource "mutatingwebhookconfigurations"'),
+]
+
+
+@pytest.mark.parametrize(("kind", "rule", "verb", "complaint"), RIGHTS)
+def test_each_right_of_the_chart_is_needed(plane, namespace, tmp_path, chart, kind, rule, verb, complaint):
+    role = next(each for each in chart if each["kind"] == kind and each["metadata"]["name"] == NAME)
+    assert verb in role["rules"][rule]["verbs"]
+    role["rules"][rule]["verbs"].remove(verb)
+    role["rules"] = [each for each in role["rules"] if each["verbs"]]
+    plane.kubectl("replace", "-f", "-", stdin=yaml.safe_dump(role))
+    with as_the_gate(plane, namespace, tmp_path) as kubeconfig:
+        done = issued(kubeconfig, namespace, tmp_path / "tls")
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_right_is_missing_from_this_table(chart):
+    roles = [each for each in chart if each["kind"] in {"Role", "ClusterRole"} and each["metadata"]["name"] == NAME]
+    rules = [(role["kind"], index, rule) for role in roles for index, rule in enumerate(role["rules"])]
+    rights = [(kind, index, verb) for kind, index, rule in rules for verb in rule["verbs"]]
+    assert sorted(rights) == sorted(each[:3] for each in RIGHTS)
