@@ -13,7 +13,7 @@ from webhook.schema.gotext import quote
 from webhook.schema.node import Node
 from webhook.schema.rules import Rule, RuleNode
 
-__all__ = ["RuleRun"]
+__all__ = ["OldItems", "RuleRun"]
 
 _SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
 _MESSAGE_LIMIT = 5 * 1024  # bytes of an evaluated messageExpression (apis/cel MaxEvaluatedMessageExpressionSizeBytes)
@@ -60,7 +60,7 @@ class RuleRun:
     def _items(self, rules: RuleNode, value: list[Any], old: Any, path: str, ratchet: _Ratchet) -> None:
         if rules.items is None:
             return
-        old_items = _OldItems(rules.node, old)
+        old_items = OldItems(rules.node, old)
         for i, item in enumerate(value):
             self._validate(rules.items, item, old_items.get(item), f"{path}[{i}]", ratchet.index(i))
 
@@ -206,7 +206,7 @@ class _Ratchet:
         return self if self.current is None else _Ratchet(self.current.index(position), self.current)
 
 
-class _OldItems:
+class OldItems:
     """The old items of a map list by their keys; other lists have no comparable old items."""
 
     def __init__(self, node: Node, old: Any) -> None:

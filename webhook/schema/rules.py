@@ -63,14 +63,17 @@ class RuleNode:
     problem: str = ""
 
 
-def compile_rules(root: Node, *, is_root: bool = True, version: Version = (1, 36)) -> RuleNode | None:
+def compile_rules(
+    root: Node, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
+) -> RuleNode | None:
     """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
 
     ``is_root`` tells that the schema is a resource's: rules see its apiVersion, kind,
     metadata.name and metadata.generateName. Nothing raises: a rule that does not compile
     refuses objects, as the API server does with a rule that an older version accepted.
+    ``nested`` finds rules too that stand under allOf alone, which no CRD may have.
     """
-    if not _has_rules(root):
+    if not (_may_have_rules(root) if nested else _has_rules(root)):
         return None
     declared = declare(root.raw, is_root=is_root, name="selfType") is not None
     return _compile(root, root, is_root, declared, version)
@@ -125,7 +128,9 @@ def _properties(rules: Node, node: Node, declared: bool, version: Version) -> di
 
 
 def _may_have_rules(node: Node) -> bool:
-    return _has_rules(node) or any(map(_may_have_rules, node.all_of))
+    """Whether there are rules at or below a node, under allOf too."""
+    below = (node.items, node.additional, *node.properties.values(), *node.all_of)
+    return bool(node.rules) or any(child is not None and _may_have_rules(child) for child in below)
 
 
 def compile_own(
