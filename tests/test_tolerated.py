@@ -28,7 +28,7 @@ def request(obj, old=None):
     return Request(MODEL, "models", "UPDATE" if old else "CREATE", obj, old, name="m", namespace="default")
 
 
-def mutated(obj, old=None, profile=Profile.STANDARD):
+def mutated(obj, old=None, profile=Profile.STRICT):
     return engine.mutate(request(obj, old), LOADED, VIEW, Options(profile=profile))
 
 
@@ -42,7 +42,7 @@ def test_a_bad_object_older_than_the_gate_passes_without_a_stamp_and_is_told_why
     assert decision.object["spec"]["format"] == "gguf"  # the API's own defaults come all the same
     (warning,) = decision.warnings
     assert str(warning).startswith(f"{UNSTAMPED}spec.source: ")
-    assert engine.validate(request(decision.object, old), LOADED, VIEW).allowed
+    assert engine.validate(request(decision.object, old), LOADED, VIEW, Options(profile=Profile.STRICT)).allowed
 
 
 def test_a_good_object_older_than_the_gate_is_stamped():
@@ -73,7 +73,7 @@ def test_an_object_that_was_stamped_once_stays_so_when_rules_become_stricter():
 def test_a_bad_object_that_comes_anew_is_stamped_and_refused():
     decision = mutated(model(BAD))
     assert Stamp.read(decision.object).matches(decision.object)
-    assert not engine.validate(request(decision.object), LOADED, VIEW).allowed
+    assert not engine.validate(request(decision.object), LOADED, VIEW, Options(profile=Profile.STRICT)).allowed
 
 
 def test_where_nothing_is_refused_everything_is_stamped():

@@ -1,0 +1,209 @@
+"""The reconciler as a process of this machine, with the rights of the chart and no more, behind the gate."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, STAMP, modelgate, rendered
+from tests.e2e.models import bad_model, model
+from tests.e2e.processes import Process, wait_until
+from webhook.stamp import Stamp
+
+ACCOUNT = f"{NAME}-reconciler"
+pytestmark = pytest.mark.usefixtures("reconciler")
+
+RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+
+
+class Reconciler:
+    """``modelgate reconcile`` with a token of its service account."""
+
+    def __init__(self, plane):
+        self._log = plane.folder / "reconciler.log"
+        self._config = plane.folder / "reconciler.kubeconfig"
+        self._plane = plane
+        self._process = None
+
+    def __enter__(self):
+        rights = [
+            each for each in rendered(self._plane) if each["kind"] in RIGHTS and each["metadata"]["name"] == ACCOUNT
+        ]
+        self._plane.kubectl.send_all("apply", rights, "--server-side", "--force-conflicts")
+        config = json.loads(self._plane.kubeconfig.read_text())
+        token = self._plane.kubectl("create", "token", ACCOUNT, f"--namespace={NAMESPACE}").strip()
+        config["users"][0]["user"] = {"token": token}
+        self._config.write_text(json.dumps(config))
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        command = modelgate("reconcile", f"--kubeconfig={self._config}", f"--namespace={NAMESPACE}")
+        self._process = Process("reconciler", command, self._log, os.environ | {"PYTHONPATH": str(CHECKOUT)})
+
+    def stop(self):
+        self._process.stop()
+
+    def log(self):
+        return self._log.read_text()
+
+
+@pytest.fixture(scope="module")
+def reconciler(plane, gate):  # noqa: ARG001  (behind the gate, which makes its namespace)
+    with Reconciler(plane) as started:
+        yield started
+
+
+def condition(obj, kind):
+    conditions = (obj or {}).get("status", {}).get("conditions", [])
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+def wait_for(kubectl, name, kind, status, reason):
+    """The Model, once it has the condition."""
+
+    def there():
+        obj = kubectl.find("model", name)
+        found = condition(obj, kind)
+        return obj if (found.get("status"), found.get("reason")) == (status, reason) else None
+
+    return wait_until(there, f"{kind}={status}, {reason} on {name}")
+
+
+def events(kubectl, name):
+    found = kubectl.json("get", "events", f"--field-selector=involvedObject.name={name}")["items"]
+    return [(each["type"], each["reason"], each["message"]) for each in found]
+
+
+def test_an_applied_model_gets_its_status(kubectl):
+    kubectl.send("apply", model("fresh"))
+    status = wait_for(kubectl, "fresh", "Available", "True", "WorkloadResolved")["status"]
+    assert status["phase"] == "Ready"
+    assert len(status["cacheKey"]) == 16
+    assert condition({"status": status}, "Normalised")["status"] == "True"
+    assert status["acceleratorReady"] is False  # this cluster has no nodes
+
+
+def test_the_status_is_ours_by_server_side_apply(kubectl):
+    kubectl.send("apply", model("owned"))
+    wait_for(kubectl, "owned", "Available", "True", "WorkloadResolved")
+    writers = kubectl.json("get", "model", "owned", "--show-managed-fields")["metadata"]["managedFields"]
+    of_status = [each for each in writers if each.get("subresource") == "status"]
+    assert [(each["manager"], each["operation"]) for each in of_status] == [("modelgate", "Apply")]
+
+
+def test_a_status_that_has_been_written_is_left_alone(kubectl):
+    kubectl.send("apply", model("quiet"))
+    done = wait_for(kubectl, "quiet", "Available", "True", "WorkloadResolved")
+    kubectl.send("apply", model("marker"))
+    wait_for(kubectl, "marker", "Available", "True", "WorkloadResolved")
+    assert kubectl.find("model", "quiet")["metadata"]["resourceVersion"] == done["metadata"]["resourceVersion"]
+
+
+def test_a_changed_source_changes_the_status_and_what_no_longer_holds_goes(kubectl):
+    staged = {"source": "hf://org/repo", "files": ["a.gguf"]}
+    kubectl.send("apply", model("moving", spec=staged))
+    first = wait_for(kubectl, "moving", "Available", "True", "RuntimeResolved")
+    assert first["status"]["stagedFiles"] == ["a.gguf"]
+    kubectl.send("apply", model("moving"))
+    second = wait_for(kubectl, "moving", "Available", "True", "WorkloadResolved")
+    assert "stagedFiles" not in second["status"]
+    assert condition(second, "Available")["observedGeneration"] == second["metadata"]["generation"]
+    assert condition(second, "Available")["lastTransitionTime"] == condition(first, "Available")["lastTransitionTime"]
+
+
+def test_a_model_waits_for_its_volume_claim(kubectl):
+    kubectl.send("apply", model("stored", spec={"source": "pvc://weights/m.gguf"}))
+    missing = wait_for(kubectl, "stored", "Degraded", "True", "PVCNotFound")
+    assert missing["status"]["phase"] == "Failed"
+    (event,) = wait_until(lambda: events(kubectl, "stored"), "an Event")
+    assert event[:2] == ("Warning", "PVCNotFound")
+
+
+def test_a_model_older_than_the_gate_is_normalised_through_it_before_anything_is_made_of_it(kubectl, gate, reconciler):
+    reconciler.stop()
+    with gate.absent():
+        kubectl.send("create", model("older"))
+    reconciler.start()
+    older = wait_for(kubectl, "older", "Available", "True", "WorkloadResolved")
+    assert Stamp.read(older).matches(older)
+    assert older["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+    assert {each["observedGeneration"] for each in older["status"]["conditions"]} == {2}
+
+
+def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubectl, gate, reconciler):
+    reconciler.stop()
+    with gate.absent():
+        kubectl.send("create", bad_model("older-and-bad"))
+    reconciler.start()
+    refused = wait_for(kubectl, "older-and-bad", "Normalised", "False", "Refused")
+    message = condition(refused, "Normalised")["message"]
+    assert "spec.source: " in message
+    assert "spec.hardware.memoryFraction: " in message
+    assert "phase" not in refused["status"]
+    assert STAMP not in refused["metadata"].get("annotations", {})
+    assert wait_until(lambda: events(kubectl, "older-and-bad"), "an Event") == [("Warning", "Refused", message)]
+
+
+def test_a_bad_old_model_that_is_touched_by_others_is_still_not_acted_upon_and_one_that_is_mended_is(kubectl, gate):
+    with gate.absent():
+        kubectl.send("create", bad_model("mended"))
+    kubectl.patch("model", "mended", {"metadata": {"labels": {"team": "blue"}}})
+    wait_for(kubectl, "mended", "Normalised", "False", "Refused")
+    good = {"spec": {"source": "hf://org/repo", "hardware": {"memoryFraction": None}}}
+    kubectl.patch("model", "mended", good)
+    wait_for(kubectl, "mended", "Available", "True", "RuntimeResolved")
+    assert condition(kubectl.find("model", "mended"), "Normalised")["status"] == "True"
+
+
+def test_without_the_gate_nothing_is_done_with_an_unstamped_model_until_it_is_back(kubectl, gate):
+    with gate.absent():
+        kubectl.send("create", model("waiting"))
+        waiting = wait_for(kubectl, "waiting", "Normalised", "False", "GateAbsent")
+        assert "phase" not in waiting["status"]
+    wait_for(kubectl, "waiting", "Available", "True", "WorkloadResolved")
+
+
+def test_a_gate_that_does_not_answer_is_named(kubectl, gate, reconciler):
+    with gate.absent():
+        reconciler.stop()
+        kubectl.send("create", model("closed"))
+    gate.stop()
+    try:
+        reconciler.start()
+        closed = wait_for(kubectl, "closed", "Normalised", "False", "GateAbsent")
+        assert "validate.modelgate.dev" in condition(closed, "Normalised")["message"]
+    finally:
+        gate.start()
+    wait_for(kubectl, "closed", "Available", "True", "WorkloadResolved")
+
+
+def test_a_second_reconciler_waits_and_takes_over(kubectl, plane, reconciler):
+    lease = plane.kubectl.within(NAMESPACE).find("lease", ACCOUNT)
+    with Reconciler(plane):
+        reconciler.stop()
+        kubectl.send("apply", model("handed-over"))
+        wait_for(kubectl, "handed-over", "Available", "True", "WorkloadResolved")
+    after = plane.kubectl.within(NAMESPACE).find("lease", ACCOUNT)
+    assert after["spec"]["leaseTransitions"] > lease["spec"]["leaseTransitions"]
+    assert after["spec"]["holderIdentity"] == ""  # released
+    reconciler.start()
+
+
+def test_a_model_that_is_deleted_is_gone_at_once(kubectl):
+    kubectl.send("apply", model("leaving"))
+    wait_for(kubectl, "leaving", "Available", "True", "WorkloadResolved")
+    kubectl("delete", "model", "leaving", "--timeout=20s")
+
+
+def test_the_chart_gave_every_right_that_was_needed_and_nothing_went_wrong(reconciler):
+    """Last of all: what the process has logged so far."""
+    assert "forbidden" not in reconciler.log()
+    assert "Traceback" not in reconciler.log()
+    assert datetime.now(UTC).strftime("%Y-") in reconciler.log()  # it has logged at all
