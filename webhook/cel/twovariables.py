@@ -25,17 +25,23 @@ def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
     target[found] = value
 
 
+class _Growing(dict[Any, Any]):
+    """A map that a macro is still building: nothing else has it yet, so it may grow in place."""
+
+    __slots__ = ()
+
+
 def insert(target: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
-    result = dict(target)
-    insert_into(result, key, value)
-    return result
+    growing = target if target.__class__ is _Growing else _Growing(target)
+    insert_into(growing, key, value)
+    return growing
 
 
 def insert_all(target: dict[Any, Any], entries: dict[Any, Any]) -> dict[Any, Any]:
-    result = dict(target)
+    growing = target if target.__class__ is _Growing else _Growing(target)
     for key, value in entries.items():
-        insert_into(result, from_map_key(key), value)
-    return result
+        insert_into(growing, from_map_key(key), value)
+    return growing
 
 
 _K, _V = param("K"), param("V")

@@ -1,0 +1,116 @@
+"""Operations on the function libraries alone: values, compile errors, and costs without constant folding."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from tests.conformance.cel_describe import describe
+from tests.conformance.compare import differs, first
+from webhook.cel.ast import Call, Comprehension, Const, Expr
+from webhook.cel.authorizer import Authorizer, Decision
+from webhook.cel.bounds import Bounds
+from webhook.cel.checker import check
+from webhook.cel.closures import Compiler
+from webhook.cel.costs import LIST_CREATE, MAP_CREATE, call_cost
+from webhook.cel.declarations import Function
+from webhook.cel.environment import Environment
+from webhook.cel.errors import CelError, CompileFailure
+from webhook.cel.estimate import estimate
+from webhook.cel.library import MUTATION
+from webhook.cel.parser import parse
+from webhook.cel.program import PER_CALL_LIMIT
+from webhook.cel.steps import COST, UNSET, Frame, Run, Step
+from webhook.cel.types import Type
+
+Case = dict[str, Any]
+LATEST = (1, 37)
+AUTHORIZER = Authorizer(lambda _question: Decision(allowed=True))
+
+
+def cel_eval(case: Case) -> str | None:
+    """A library's function: its value, its error, or why the call does not compile."""
+    expect = case["expect"]
+    try:
+        value = Environment(LATEST).compile(case["in"]["expr"]).evaluate({})
+    except CompileFailure as failure:
+        messages = [issue.message for issue in failure.issues]
+        patterns = expect.get("compileErrorPatterns", ["(?!)"])
+        missed = [p for p in patterns if not any(re.search(p, message) for message in messages)]
+        return f"no message like {missed}: {messages}" if missed else None
+    except CelError as failure:
+        wanted = expect.get("error", "(?!)")
+        found = re.search(wanted, failure.message) if expect["errorMatch"] == "pattern" else wanted in failure.message
+        return None if found else f"error {failure.message!r}, wanted {expect}"
+    return differs("value", expect.get("value"), describe(value))
+
+
+def cel_eval_cost(case: Case) -> str | None:
+    """The cost of a call whose arguments are not folded away, and what it is estimated to be before."""
+    expect = case["expect"]
+    env = Environment(LATEST).extend({"authorizer": Authorizer.cel_type}, functions=MUTATION.overloads)
+    source = case["in"]["expr"]
+    declarations = env.declarations()
+    patch = {each.function: Function.of(each.function, (each,)) for each in MUTATION.overloads}
+    declarations = replace(declarations, functions={**declarations.functions, **patch})
+    checked = check(parse(source), declarations, source)  # lists of mixed types allowed
+    compiler = _Unfolded(checked, declarations.functions, {})
+    run = compiler.value(checked.expr)
+    slots = {"authorizer": AUTHORIZER}
+    frame = [0, PER_CALL_LIMIT, None, *[slots[name] for name in compiler.globals], *[UNSET] * compiler.local_slots]
+    value = run(frame)
+    bounds = estimate(checked, _text_is_short)
+    opaque = case["actual"]["value"]["type"].startswith("kubernetes.authorization.")
+    return first(
+        None if opaque else differs("value", case["actual"]["value"], describe(value)),
+        differs("cost", expect.get("cost", case["actual"]["cost"]), frame[COST]),
+        differs("estimate", [expect["estimatedMin"], expect["estimatedMax"]], [bounds.min, bounds.max]),
+    )
+
+
+def _text_is_short(_path: tuple[str, ...], of: Type) -> Bounds | None:
+    """What the upstream test assumes of every string and bytes."""
+    return Bounds(0, 12) if of.kind in ("string", "bytes") else None
+
+
+class _Unfolded(Compiler):
+    """The tables of costs were made without constant folding: here a literal list is made each time."""
+
+    def compile(self, expr: Expr, base: int = 1) -> Step:
+        step = super().compile(expr, base)
+        if isinstance(expr, Comprehension) and expr.macro in _COLLECTING:
+            return Step(_making_first(step.value()))
+        if not step.is_constant or isinstance(expr, Const):
+            return step
+        value = step.constant
+        if not isinstance(expr, Call):
+            return Step(_charging(LIST_CREATE if isinstance(value, list) else MAP_CREATE, value))
+        overloads = self.checked.references[expr].overloads
+        cost = call_cost(expr.function, overloads[0].id if len(overloads) == 1 else "")
+        args = tuple(self.value(arg)([0, 0, None]) for arg in expr.args)
+        return Step(_charging(1 if cost is None else cost(args, value), value))
+
+
+_COLLECTING = {"map", "filter", "transformList"}
+
+
+def _making_first(run: Run) -> Run:
+    """The empty list that such a macro begins with, which its closure does not make."""
+
+    def make(frame: Frame) -> Any:
+        frame[0] += LIST_CREATE
+        return run(frame)
+
+    return make
+
+
+def _charging(cost: int, value: Any) -> Run:
+    def run(frame: Frame) -> Any:
+        frame[0] += cost
+        return value
+
+    return run
+
+
+OPS = {"cel-eval": cel_eval, "cel-eval-cost": cel_eval_cost}
