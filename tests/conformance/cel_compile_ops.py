@@ -11,6 +11,7 @@ from webhook.cel import schematypes
 from webhook.cel.access import escape, unescape
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
+from webhook.cel.overload import Overload, free
 from webhook.cel.program import Program
 from webhook.cel.types import ANY, BOOL, DYN, STRING, Type, list_of, map_of, object_of
 from webhook.schema.crdrules import Costs, RuleContext
@@ -24,6 +25,8 @@ def _environment(case: Case, rule: Mapping[str, Any] | None = None) -> Environme
     given = case["in"]
     env = Environment(LATEST, stored=given.get("env", "stored") == "stored")
     env = env.with_schema("self", given["schema"], is_root=given["isRoot"])
+    if env.stored:
+        env = env.extend(functions=[free("fakeFunction", "fakeFunction", (STRING,), STRING, str.upper)])
     optional = bool(rule and rule.get("optionalOldSelf"))
     return env.with_schema(
         "oldSelf", given["schema"], is_root=given["isRoot"], optional=optional, type_name="selfType#"
@@ -120,6 +123,14 @@ def escape_op(case: Case) -> str | None:
     )
 
 
+def _constant(function: str, value: Any) -> Overload:
+    return free(function, function, (), BOOL, lambda: value)
+
+
+_LIBRARY_0 = {"test": True}
+_LIBRARY_1 = {"test": False, "testV1": True}
+_LIBRARY_1_SINCE = (1, 28)
+
 # the variables that the upstream test declares: type, value, the version each came with
 _WIDGET = object_of("Widget", {"x": STRING})
 _GADGET = object_of("Gadget", {"__namespace__": STRING})
@@ -139,6 +150,8 @@ def env_version(case: Case) -> str | None:
     for name, (of, _, since) in _DECLARED.items():
         if env.at_least(since) and not removed:
             env = env.extend({name: of})
+    functions = _LIBRARY_1 if env.at_least(_LIBRARY_1_SINCE) else _LIBRARY_0
+    env = env.extend(functions=(_constant(name, value) for name, value in functions.items()))
     try:
         program = env.compile(given["expr"])
         values = {name: value for name, (_, value, _) in _DECLARED.items()}

@@ -6,7 +6,7 @@ of a version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from webhook.cel.sizes import SizeHint, schema_hint
 from webhook.cel.types import DYN, Type, optional_of
 
 if TYPE_CHECKING:
+    from webhook.cel.overload import Overload
     from webhook.cel.program import Program
 
 __all__ = ["Environment"]
@@ -49,7 +50,7 @@ class Environment:
     expression may use whatever any version has. ``variables`` are the declared names with
     their types; ``nodes`` has the schema of each variable whose value is raw JSON under a
     schema. ``types`` finds the object types that may be named or made (``Object.spec{…}``),
-    and ``make`` makes them.
+    and ``make`` makes them. ``functions`` are those that this use has beside its version's.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
@@ -61,6 +62,7 @@ class Environment:
     nodes: Mapping[str, Node] = field(default_factory=dict)
     types: TypeResolver | None = None
     make: ObjectMaker | None = None
+    functions: tuple[Overload, ...] = ()
     container: str = ""
     quoted_fields: bool = False
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
@@ -72,11 +74,19 @@ class Environment:
         nodes: Mapping[str, Node] = _EMPTY,
         types: TypeResolver | None = None,
         make: ObjectMaker | None = None,
+        functions: Iterable[Overload] = (),
     ) -> Environment:
-        """The environment with more variables (or other types of the same)."""
+        """The environment with more variables (or other types of the same), and more functions."""
         merged = MappingProxyType({**self.variables, **variables})
         merged_nodes = MappingProxyType({**self.nodes, **nodes})
-        return replace(self, variables=merged, nodes=merged_nodes, types=types or self.types, make=make or self.make)
+        return replace(
+            self,
+            variables=merged,
+            nodes=merged_nodes,
+            types=types or self.types,
+            make=make or self.make,
+            functions=(*self.functions, *functions),
+        )
 
     def with_schema(
         self,
@@ -123,7 +133,7 @@ class Environment:
         if expected and checked.result not in expected:
             raise ResultFailure(source, expected)
         try:
-            return build(checked, _functions(self.version, stored=self.stored), self.nodes, self.make)
+            return build(checked, self._functions(), self.nodes, self.make)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
@@ -153,13 +163,23 @@ class Environment:
         constants = library.constants(self.version, stored=self.stored)
         return Declarations(
             self.variables,
-            _functions(self.version, stored=self.stored),
+            self._functions(),
             {**constants, **schematypes.SCALARS} if self._has_objects() else constants,
             self.types,
             self.container,
             frozenset() if self.at_least(_MIXED_NUMBERS) else _mixed_number_overloads(),
             self.at_least(_KEYWORD_FIELDS),
         )
+
+    def _functions(self) -> Mapping[str, Function]:
+        shared = _functions(self.version, stored=self.stored)
+        if not self.functions:
+            return shared
+        own: dict[str, tuple[Overload, ...]] = {}
+        for overload in self.functions:
+            known = library.overloads(self.version, stored=self.stored).get(overload.function, ())
+            own[overload.function] = (*own.get(overload.function, known), overload)
+        return {**shared, **{name: Function.of(name, group) for name, group in own.items()}}
 
     def _has_objects(self) -> bool:
         return bool(self._declared) or any(of.kind == "object" for of in self.variables.values())
