@@ -109,3 +109,10 @@ def test_the_version_of_the_chart_is_that_of_the_package():
     project = (ROOT / "pyproject.toml").read_text()
     assert f'\nversion = "{chart["version"]}"\n' in project
     assert chart["appVersion"] == chart["version"]
+
+
+def test_a_packaged_chart_holds_the_definitions_themselves(tmp_path):
+    assert run("package", str(CHART), f"--destination={tmp_path}").returncode == 0
+    (package,) = tmp_path.iterdir()
+    done = run("template", "modelgate", str(package), f"--namespace={NAMESPACE}")
+    assert tuple(each for each in yaml.safe_load_all(done.stdout) if each) == rendered()

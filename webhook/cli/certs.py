@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ written into webhook configurations, and read back.
 # What somebody else has overwritten is put right within a minute. The wall clock is read each time: a timer of days
 # would stand still while the machine sleeps.
 _LOOK_SECONDS = 60.0
+_STOP = {signal.SIGTERM, signal.SIGINT}
 
 _Subparsers = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for what add_subparsers returns)
 
@@ -67,6 +68,8 @@ def add_parser(subparsers: _Subparsers[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
+    if args.watch:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # waited for, below: also as process 1 of a container
     try:
         task = _Task(args)
         task.once()
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         args.usage_error(str(error))
     if args.watch:
-        task.watch()
+        task.watch(lambda: signal.sigtimedwait(_STOP, _LOOK_SECONDS) is not None)
     return 0
 
 
@@ -98,12 +101,9 @@ class _Task:
             if publish(ca.bundle, configuration, self._api):
                 print(f"published to {configuration}, and read back", flush=True)
 
-    def watch(self) -> None:
-        """Go on until SIGTERM. A call that fails is reported, and tried again: the leaf in place is good for days."""
-        stop = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
-        while not stop.wait(_LOOK_SECONDS):
+    def watch(self, stopped: Callable[[], bool]) -> None:
+        """Go on, pausing in ``stopped``. What fails is reported and tried again: the leaf in place is good for days."""
+        while not stopped():
             try:
                 self.once()
             except CertsError as error:

@@ -1,0 +1,120 @@
+"""`modelgate certs issue`, as it is typed."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.shared import ROOT
+from webhook.cli import certs, main
+
+
+def issue(directory, *flags):
+    return main(["certs", "issue", f"--tls-dir={directory}", *flags])
+
+
+def test_it_issues_once_and_says_what(tmp_path, capsys):
+    assert issue(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
+    assert printed.endswith(f", of directory {tmp_path}/ca\n")
+    assert issue(tmp_path) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_names_are_those_of_the_service_and_those_that_are_added(tmp_path, capsys):
+    assert issue(tmp_path, "--service=ns/gate", "--dns", "localhost", "10.0.0.1") == 0
+    names = "gate.ns.svc, gate.ns.svc.cluster.local, gate.ns, localhost, 10.0.0.1"
+    assert capsys.readouterr().out.startswith(f"issued for {names} (")
+
+
+def test_two_directories_share_one_store(tmp_path):
+    for name in "ab":
+        assert issue(tmp_path / name, f"--store=dir:{tmp_path}/ca") == 0
+    assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
+    assert (tmp_path / "a" / "tls.crt").read_bytes() != (tmp_path / "b" / "tls.crt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flag", "complaint"),
+    [
+        ("--store=file:x", "--store 'file:x' is neither dir:PATH nor secret:NAMESPACE/NAME"),
+        ("--store=dir:", "--store 'dir:' is neither"),
+        ("--store=secret:x", "'x' is not NAMESPACE/NAME"),
+        ("--service=gate", "'gate' is not NAMESPACE/NAME"),
+        ("--service=a/b/c", "'a/b/c' is not NAMESPACE/NAME"),
+        ("--publish=modelgate", "'modelgate' is neither mutating/NAME nor validating/NAME"),
+        ("--publish=mutating/", "'mutating/' is neither"),
+    ],
+)
+def test_what_does_not_parse_is_a_usage_error(tmp_path, capsys, flag, complaint):
+    with pytest.raises(SystemExit, match="2"):
+        issue(tmp_path / "tls", flag)
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "tls").exists()
+
+
+def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
+    (tmp_path / "ca").mkdir()
+    (tmp_path / "ca" / "tls.crt").write_text("hello")
+    assert issue(tmp_path) == 2
+    assert capsys.readouterr().err == (
+        f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
+        "Remove it, and a new CA is made at the next start.\n"
+    )
+    assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
+    assert "'*.example' is neither an IP address nor a DNS name" in capsys.readouterr().err
+
+
+def task(directory):
+    parser = argparse.ArgumentParser()
+    certs.add_parser(parser.add_subparsers())
+    return certs._Task(parser.parse_args(["certs", "issue", f"--tls-dir={directory}", "--watch"]))
+
+
+def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsys):
+    watched = task(tmp_path)
+    watched.once()
+    key = (tmp_path / "ca" / "tls.key").read_bytes()
+    happenings = [
+        lambda: (tmp_path / "ca" / "tls.key").write_bytes(b""),
+        lambda: (tmp_path / "ca" / "tls.key").write_bytes(key),
+        lambda: (tmp_path / "tls.crt").write_bytes(b""),
+    ]
+
+    def stopped():
+        if not happenings:
+            return True
+        happenings.pop(0)()
+        return False
+
+    capsys.readouterr()
+    watched.watch(stopped)
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert "tls.key is missing or empty" in printed.err
+    assert printed.out.count("issued for") == 1
+    assert (tmp_path / "tls.crt").read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
+    command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--watch"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout.readline().startswith("issued for")
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_the_kubernetes_client_is_not_needed_without_a_cluster(tmp_path):
+    program = (
+        "import sys; from webhook.cli import main; main(sys.argv[1:]); "
+        "sys.exit(sorted(each for each in sys.modules if each.split('.')[0] in {'kubernetes', 'urllib3'}))"
+    )
+    command = [sys.executable, "-c", program, "certs", "issue", f"--tls-dir={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False)
+    assert done.stderr == "[]\n"
