@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel import library, macros, schematypes, validators
+from webhook.cel import formatcheck, library, macros, schematypes, validators
 from webhook.cel.access import Node, node_of
 from webhook.cel.bounds import Bounds
 from webhook.cel.checker import Checked, check
@@ -147,6 +147,7 @@ class Environment:
         issues = list(validators.mixed_literals(checked))
         if self.at_least(_LITERAL_CHECKS):
             issues += validators.refused_literals(checked)
+            issues += formatcheck.refused_formats(checked)
         if issues:
             raise CompileFailure(source, issues)
         return checked
