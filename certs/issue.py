@@ -48,6 +48,7 @@ def stale(directory: Path, authority: Authority, names: Names, now: datetime) ->
         return "the CA bundle has changed"
     if set(names.extension()) - set(held):
         return "it lacked a name"
-    if leaf.not_valid_after_utc - now < RENEWED_BEFORE:
-        return f"the one before ends on {leaf.not_valid_after_utc:%F %T} UTC"
+    end = leaf.not_valid_after_utc
+    if end - now < RENEWED_BEFORE and end < authority.certificate.not_valid_after_utc:  # else a new one ends then, too
+        return f"the one before ends on {end:%F %T} UTC"
     return ""

@@ -1,7 +1,7 @@
 import pytest
 from cryptography import x509
 
-from certs.authority import LEAF_LIFETIME, Authority
+from certs.authority import CA_LIFETIME, LEAF_LIFETIME, Authority
 from certs.credentials import Credentials
 from certs.errors import StoreError
 from certs.issue import RENEWED_BEFORE, issue
@@ -29,6 +29,13 @@ def test_a_leaf_is_renewed_with_a_third_of_its_life_left(tmp_path):
     assert issue(tmp_path, authority, SERVICE, due) == ""
     assert issue(tmp_path, authority, SERVICE, due + HOUR) == "the one before ends on 2031-05-13 07:08:09 UTC"
     assert issue(tmp_path, authority, SERVICE, due + HOUR) == ""
+
+
+def test_a_leaf_that_ends_with_its_ca_is_not_renewed_over_and_over(tmp_path):
+    authority = ca()
+    late = NOW + CA_LIFETIME - HOUR
+    assert issue(tmp_path, authority, SERVICE, late) == "there was none"
+    assert issue(tmp_path, authority, SERVICE, late + HOUR / 2) == ""
 
 
 def test_fewer_names_are_no_reason_and_more_names_are(tmp_path):
