@@ -20,6 +20,7 @@ from tests.e2e.assets import Assets
 from tests.e2e.kubectl import Kubectl, Program
 from tests.e2e.processes import Processes, free_port
 
+LOGS = ("*.log", "pods")
 TOKEN = "e2e-administrator"
 
 
@@ -69,7 +70,7 @@ class Plane:
     def stop(self) -> None:
         # An API server whose etcd is gone takes its time to end; nobody waits for that after a failure.
         self.processes.stop(grace=1 if self._keep else 10)
-        discard(self.folder, keep=("*.log",) if self._keep else ())
+        discard(self.folder, keep=LOGS if self._keep else ())
 
     def start(self) -> None:
         etcd = self._start_etcd()
@@ -161,12 +162,12 @@ def new_rsa_key() -> bytes:
 
 
 def discard(folder: Path, keep: Sequence[str] = ()) -> None:
-    """Remove a folder, but for the files in it that match ``keep``."""
+    """Remove a folder, but for the files and folders in it that match ``keep``."""
     kept = {path for pattern in keep for path in folder.glob(pattern)}
-    for path in folder.iterdir():
+    for path in set(folder.iterdir()) - kept:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
-        elif path not in kept:
+        else:
             path.unlink()
     if not kept:
         folder.rmdir()

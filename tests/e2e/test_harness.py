@@ -70,3 +70,14 @@ def test_missing_programs_are_named_by_their_debian_packages(monkeypatch):
     monkeypatch.setattr("tests.e2e.machine.DEBIAN", {"/nowhere/bridge": "containernetworking-plugins"})
     with pytest.raises(Unavailable, match="apt-get install containernetworking-plugins"):
         require_debian("/nowhere/bridge")
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [("1", "1 skipped"), ("require", "1 error")])
+def test_what_cannot_run_here_is_skipped_unless_everything_is_required(tmp_path, wanted, outcome):
+    """No programs and no Go: what a test says then, and what CI makes of it."""
+    bare = {"XDG_CACHE_HOME": str(tmp_path), "PATH": str(tmp_path), "KUBEBUILDER_ASSETS": "", "MODELGATE_E2E": wanted}
+    test = "tests/e2e/test_plane.py::test_a_status_is_written_without_asking_the_gate"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test]
+    printed = subprocess.run(command, env=os.environ | bare, capture_output=True, text=True, check=False).stdout
+    assert "install Go 1.26, or set KUBEBUILDER_ASSETS" in printed
+    assert outcome in printed

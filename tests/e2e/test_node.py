@@ -5,20 +5,28 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import CHART, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
+from tests.e2e.gate import CHART, NAME, NAMESPACE, PROFILE, STAMP, in_effect, out_of_effect
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
 
 pytestmark = pytest.mark.usefixtures("release")
 
 RECONCILER = f"{NAME}-reconciler"
+REFUSED = '--for=jsonpath={.status.conditions[?(@.type=="Normalised")].reason}=Refused'
+CLUSTER_WIDE = (
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "clusterroles",
+    "clusterrolebindings",
+)
 
 
 @pytest.fixture(scope="module")
 def kubectl(node):
     """A kubectl in a namespace for Models."""
     node.kubectl("create", "namespace", "models")
-    return node.kubectl.within("models")
+    yield node.kubectl.within("models")
+    node.kubectl("delete", "namespace", "models", "--wait=false")
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +38,12 @@ def release(node, image, kubectl):
     repository, _, tag = image.rpartition(":")
     node.kubectl("create", "namespace", NAMESPACE)
     node.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
-    values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}"]
+    values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", f"--set=gate.profile={PROFILE}"]
     node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=2m", *values)
     wait_until(lambda: in_effect(node.kubectl), "the API server to call the gate")
-    return node.kubectl.within(NAMESPACE)
+    yield node.kubectl.within(NAMESPACE)
+    node.helm("uninstall", NAME, f"--namespace={NAMESPACE}", "--ignore-not-found")
+    node.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 
 @pytest.fixture
@@ -72,11 +82,13 @@ def test_a_server_side_dry_run_leaves_nothing(kubectl):
     assert kubectl.find("model", "dry") is None
 
 
-def test_the_status_is_written_by_the_reconcilers_pod(kubectl):
+def test_the_status_is_written_by_the_reconcilers_pod(release, kubectl):
     kubectl.send("apply", model("observed"))
     kubectl("wait", "model/observed", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
-    writers = kubectl.json("get", "model", "observed", "--show-managed-fields")["metadata"]["managedFields"]
-    assert [entry["manager"] for entry in writers if entry.get("subresource") == "status"] == [RECONCILER]
+    written = kubectl.json("get", "model", "observed", "--show-managed-fields")["metadata"]["managedFields"]
+    assert [(w["manager"], w["operation"]) for w in written if w.get("subresource") == "status"] == [(NAME, "Apply")]
+    leader = release.find("lease", RECONCILER)["spec"]["holderIdentity"]
+    assert any(pod.startswith(RECONCILER) and pod in leader for pod in names(release, "pods"))
 
 
 def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it(kubectl):
@@ -89,12 +101,11 @@ def test_a_model_older_than_the_gate_is_normalised_before_anything_is_made_of_it
 
 
 def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubectl):
-    def refusal():
-        events = kubectl.json("get", "events", "--field-selector=involvedObject.name=older-and-bad")["items"]
-        return [event["message"] for event in events if event["type"] == "Warning"]
-
-    assert "spec.source" in wait_until(refusal, "an Event about the bad Model")[0]
-    assert kubectl.find("model", "older-and-bad").get("status", {}).get("phase") != "Ready"
+    kubectl("wait", "model/older-and-bad", REFUSED, "--timeout=60s")
+    told = kubectl("describe", "model", "older-and-bad")
+    assert "spec.source: Invalid value: " in told
+    assert "spec.hardware.memoryFraction: Invalid value: " in told
+    assert "phase" not in kubectl.find("model", "older-and-bad")["status"]
 
 
 @pytest.mark.usefixtures("scaled_to_zero")
@@ -110,5 +121,11 @@ def test_an_uninstalled_chart_leaves_a_cluster_that_accepts_everything(release, 
     assert out_of_effect(node.kubectl)
     kubectl.send("create", bad_model("accepted"))
     kubectl("delete", "model", "applied")
-    left = release("get", "all", "-o=name")
-    assert not left
+    release("wait", "--for=delete", "pod", "--all", "--timeout=60s")
+    assert [name for kind in CLUSTER_WIDE for name in names(node.kubectl, kind) if NAME in name] == []
+    assert names(release, "deployments,services,serviceaccounts,roles,rolebindings") == ["default"]
+    assert names(release, "secrets") == [f"{NAME}-ca"], "the CA stays for the next install"
+
+
+def names(kubectl, kinds):
+    return [each["metadata"]["name"] for each in kubectl.json("get", kinds)["items"]]
