@@ -64,7 +64,7 @@ class Environment:
     make: ObjectMaker | None = None
     functions: tuple[Overload, ...] = ()
     container: str = ""
-    quoted_fields: bool = False
+    quoted_fields: bool = True
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
 
     def extend(

@@ -55,7 +55,11 @@ class Issue:
         """The text cel-go prints: position, message, source line, caret."""
         text = f"ERROR: <input>:{self.line}:{self.column + 1}: {self.message}"
         lines = source.split("\n")
-        if not 1 <= self.line <= len(lines) or len(lines[self.line - 1].encode(errors="replace")) > _SNIPPET_LIMIT:
+        if (
+            not source
+            or not 1 <= self.line <= len(lines)
+            or len(lines[self.line - 1].encode(errors="replace")) > _SNIPPET_LIMIT
+        ):
             return text
         line = lines[self.line - 1].replace("\t", " ")
         pointer = "".join("\uff0e" if ord(char) > 0x7F else "." for char in line[: self.column])

@@ -46,7 +46,7 @@ class Dialect:
 
     macros: macros.Macros
     optional_syntax: bool = True
-    quoted_fields: bool = False
+    quoted_fields: bool = True
 
 
 DIALECT: ContextVar[Dialect] = ContextVar("dialect")  # of the parse that is running
