@@ -1,0 +1,45 @@
+"""What people read of the rules: the page of each API names them all, and what they say fits into a warning."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.shared import ROOT
+from webhook import catalog, documents
+from webhook.cases import CasesDocument, parse_cases, run
+from webhook.catalog import Catalog
+from webhook.request import GroupVersionKind
+
+CASES = sorted((ROOT / "policies").glob("*/cases/*.yaml"))
+
+LONGEST = 256
+"""Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Catalog:
+    return catalog.load()
+
+
+def test_the_page_of_an_api_names_every_rule(loaded: Catalog) -> None:
+    for api in {known.api for known in loaded.kinds.values()}:
+        page = (ROOT / "docs" / "rules" / f"{api}.md").read_text()
+        codes = {code for known in loaded.kinds.values() if known.api == api for code in known.policy.codes}
+        assert set(re.findall(r"^\| ([A-Z]{2}[0-9]{3}) \|", page, re.MULTILINE)) == codes
+
+
+@pytest.mark.parametrize("file", CASES, ids=lambda file: f"{file.parent.parent.name}/{file.stem}")
+def test_what_rules_say_fits_into_a_warning(file: Path, loaded: Catalog) -> None:
+    for document in map(parse_cases, documents.read(file)):
+        for text in printed(document, loaded):
+            assert len(text) <= LONGEST, text
+            assert "\n" not in text
+
+
+def printed(document: CasesDocument, loaded: Catalog) -> list[str]:
+    target = document.target
+    known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
+    assert known is not None
+    results = [run(case, known, loaded).validation for case in document.cases]
+    return [str(item) for result in results for item in (*result.causes, *result.warnings) if item.code]
