@@ -147,7 +147,8 @@ def with_clients(configuration: Object, change: Object) -> Object:
 
 def in_effect(kubectl: Kubectl) -> bool:
     """Whether both webhooks are called: a good Model comes back stamped, a bad one is refused."""
-    return STAMP in dry_run(kubectl, model("probe")).out and dry_run(kubectl, bad_model("probe")).code != 0
+    refusal = dry_run(kubectl, bad_model("probe")).err
+    return STAMP in dry_run(kubectl, model("probe")).out and "spec.hardware.memoryFraction: " in refusal
 
 
 def out_of_effect(kubectl: Kubectl) -> bool:

@@ -6,8 +6,9 @@ import pytest
 
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import CHART, NAME, NAMESPACE, PROFILE, STAMP, in_effect, out_of_effect
+from tests.e2e.kubectl import Refused
 from tests.e2e.models import bad_model, model
-from tests.e2e.processes import wait_until
+from tests.e2e.processes import Failed, wait_until
 
 pytestmark = pytest.mark.usefixtures("release")
 
@@ -39,11 +40,23 @@ def release(node, image, kubectl):
     node.kubectl("create", "namespace", NAMESPACE)
     node.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
     values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", f"--set=gate.profile={PROFILE}"]
-    node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=2m", *values)
+    try:
+        node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=1m", *values)
+    except Refused as refused:
+        raise Failed(f"{refused}\n{last_words(node.kubectl.within(NAMESPACE))}") from None
     wait_until(lambda: in_effect(node.kubectl), "the API server to call the gate")
     yield node.kubectl.within(NAMESPACE)
     node.helm("uninstall", NAME, f"--namespace={NAMESPACE}", "--ignore-not-found")
     node.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def last_words(kubectl):
+    """What the pods of the release say, and why they do not."""
+    pods = kubectl("get", "pods", "-o=wide")
+    logs = [
+        kubectl.run("logs", name, "--all-containers", "--prefix", "--tail=15").out for name in names(kubectl, "pods")
+    ]
+    return "\n".join([pods, *logs])
 
 
 @pytest.fixture
