@@ -6,8 +6,10 @@ compiled once and kept; the backends hold on to those of literals by :func:`comp
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import re2
 
@@ -15,12 +17,11 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import INT, STRING, list_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["REGEX", "Span", "compiled", "find", "find_all", "matches"]
+__all__ = ["REGEX", "Search", "Span", "compiled", "find", "find_all", "matches"]
 
 Span = tuple[int, int]
+Search = Callable[[bytes, int], Span | None]
+"""A function of a text in UTF-8 and a byte position: the leftmost match from there, or None."""
 
 _CACHED: Final = 128  # as many as google-re2 keeps; each may take its 8 MiB, though hardly any does
 _GO_MESSAGES: Final = {
@@ -35,6 +36,7 @@ _GO_MESSAGES: Final = {
     "pattern too large - compile failed": "expression too large",
 }
 _NO_SPAN: Final = (-1, -1)
+_ESCAPES: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
 def _options() -> Any:
@@ -44,33 +46,46 @@ def _options() -> Any:
     return options
 
 
-def _go_error(error: Exception, pattern: str) -> CelError:
+def _go_error(error: Exception) -> CelError:
     text = error.args[0] if error.args else ""
     message = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
     code, colon, rest = message.partition(": ")
-    place = f": `{rest or pattern}`" if colon or rest else ""
-    return CelError(f"error parsing regexp: {_GO_MESSAGES.get(code, code)}{place}")
+    if code == "invalid repetition size":
+        rest = rest.removesuffix("?")
+    return CelError(f"error parsing regexp: {_GO_MESSAGES.get(code, code)}: `{rest if colon else ''}`")
 
 
 @lru_cache(_CACHED)
-def compiled(pattern: str) -> Callable[[bytes, int], Span | None]:
-    """A function of a text in UTF-8 and a byte position: the leftmost match from there, or None.
+def compiled(pattern: str) -> Search:
+    """What searches for a pattern.
 
     Raises:
         CelError: Go's "error parsing regexp: …".
     """
-    if "\\C" in pattern.replace("\\\\", ""):
-        raise CelError("error parsing regexp: invalid escape sequence: `\\C`")  # RE2 in C++ has it, Go has not
     try:
         handle = re2.compile(pattern, _options())
     except re2.error as error:
-        raise _go_error(error, pattern) from None
+        raise _go_error(error) from None
     except UnicodeEncodeError:
         raise CelError(f"error parsing regexp: invalid UTF-8: `{pattern!a}`") from None
-    return _fast(handle) or _public(handle)
+    if any(match[0] == "\\C" for match in _ESCAPES.finditer(pattern)):
+        raise CelError("error parsing regexp: invalid escape sequence: `\\C`")  # RE2 in C++ has it, Go has not
+    return _on_runes(_fast(handle) or _public(handle))
 
 
-def _fast(handle: Any) -> Callable[[bytes, int], Span | None] | None:
+def _on_runes(search: Search) -> Search:
+    """Without the empty matches that C++ finds inside a code point: its word boundaries look at bytes."""
+
+    def search_runes(text: bytes, start: int) -> Span | None:
+        span = search(text, start)
+        while span is not None and span[0] < len(text) and text[span[0]] & 0xC0 == 0x80:
+            span = search(text, _next_rune(text, span[0]))
+        return span
+
+    return search_runes
+
+
+def _fast(handle: Any) -> Search | None:
     """The bare RE2 object behind google-re2's, a sixth of the time a call; None if it is not as we know it."""
     try:
         match, anchor = handle._regexp.Match, re2._Anchor.UNANCHORED  # noqa: SLF001
@@ -86,7 +101,7 @@ def _fast(handle: Any) -> Callable[[bytes, int], Span | None] | None:
     return search
 
 
-def _public(handle: Any) -> Callable[[bytes, int], Span | None]:
+def _public(handle: Any) -> Search:
     by_bytes = re2.compile(handle.pattern.encode(), _options())
 
     def search(text: bytes, start: int) -> Span | None:
@@ -100,7 +115,7 @@ def matches(text: str, pattern: str) -> bool:
     return compiled(pattern)(text.encode(errors="replace"), 0) is not None
 
 
-def _legal(pattern: str) -> Callable[[bytes, int], Span | None]:
+def _legal(pattern: str) -> Search:
     try:
         return compiled(pattern)
     except CelError as error:

@@ -10,7 +10,7 @@ from webhook.cel.overload import Overload, free
 from webhook.cel.types import map_of, param
 from webhook.cel.values import from_map_key, map_key
 
-__all__ = ["TWO_VARIABLES", "insert_into"]
+__all__ = ["TWO_VARIABLES", "insert_all_into", "insert_into"]
 
 
 def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
@@ -25,23 +25,22 @@ def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
     target[found] = value
 
 
-class _Growing(dict[Any, Any]):
-    """A map that a macro is still building: nothing else has it yet, so it may grow in place."""
-
-    __slots__ = ()
+def insert_all_into(target: dict[Any, Any], entries: dict[Any, Any]) -> None:
+    """Add every entry of another map; raises as :func:`insert_into`."""
+    for key, value in entries.items():
+        insert_into(target, from_map_key(key), value)
 
 
 def insert(target: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
-    growing = target if target.__class__ is _Growing else _Growing(target)
-    insert_into(growing, key, value)
-    return growing
+    result = dict(target)
+    insert_into(result, key, value)
+    return result
 
 
 def insert_all(target: dict[Any, Any], entries: dict[Any, Any]) -> dict[Any, Any]:
-    growing = target if target.__class__ is _Growing else _Growing(target)
-    for key, value in entries.items():
-        insert_into(growing, from_map_key(key), value)
-    return growing
+    result = dict(target)
+    insert_all_into(result, entries)
+    return result
 
 
 _K, _V = param("K"), param("V")

@@ -1,0 +1,108 @@
+import math
+
+import pytest
+
+from tests.cel.calls import call, error
+from webhook.cel.gofloat import parse_float, plain, shortest
+from webhook.cel.values import Duration, Timestamp, UInt
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "result"),
+    [
+        ("int", "12", 12),
+        ("int", "+5", 5),
+        ("int", 1.9, 1),
+        ("int", -1.9, -1),
+        ("int", UInt(7), 7),
+        ("int", Timestamp(1_577_836_800 * 10**9 + 5), 1_577_836_800),
+        ("int", Duration(5), 5),
+        ("uint", "7", UInt(7)),
+        ("uint", 7, UInt(7)),
+        ("double", "1.5", 1.5),
+        ("double", "0x1p-2", 0.25),
+        ("double", "inf", math.inf),
+        ("double", 3, 3.0),
+        ("bool", "t", True),
+        ("bool", "False", False),
+        ("bytes", "ü", b"\xc3\xbc"),
+        ("string", b"\xc3\xbc", "ü"),
+        ("string", 1.0, "1"),
+        ("string", 1e20, "1e+20"),
+        ("string", 1e-7, "1e-07"),
+        ("string", 123456789.0, "1.23456789e+08"),
+        ("string", True, "true"),
+        ("string", UInt(2**64 - 1), "18446744073709551615"),
+        ("string", Duration(3_601_500_000_000), "3601.5s"),
+        ("string", Timestamp(500_000_000, 3600), "1970-01-01T01:00:00.5+01:00"),
+        ("timestamp", 0, Timestamp(0)),
+        ("duration", "1h30m", Duration(5_400 * 10**9)),
+        ("dyn", 1, 1),
+    ],
+)
+def test_conversions(function, value, result):
+    got = call(function, value)
+    assert got == result
+    assert type(got) is type(result)
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "message"),
+    [
+        ("int", "1.0", "type conversion error from 'string' to 'int'"),
+        ("int", "9223372036854775808", "type conversion error from 'string' to 'int'"),
+        ("int", "9" * 5_000, "type conversion error from 'string' to 'int'"),
+        ("int", "\uff11", "type conversion error from 'string' to 'int'"),
+        ("int", 1e19, "integer overflow"),
+        ("int", -(2.0**63), "integer overflow"),
+        ("int", math.nan, "integer overflow"),
+        ("int", UInt(2**63), "integer overflow"),
+        ("uint", -1, "unsigned integer overflow"),
+        ("uint", "+1", "type conversion error from 'string' to 'uint'"),
+        ("uint", -0.5, "unsigned integer overflow"),
+        ("double", "1e400", "type conversion error from 'string' to 'double'"),
+        ("bool", "yes", "type conversion error from 'string' to 'bool'"),
+        ("string", b"\xff", "invalid UTF-8 in bytes, cannot convert to string"),
+        ("string", [1], "no such overload: string(list)"),
+        ("string", None, "no such overload: string(null_type)"),
+        ("timestamp", "2020-01-01", "type conversion error from 'string' to 'google.protobuf.Timestamp'"),
+        ("timestamp", 253_402_300_800, "timestamp overflow"),
+        ("duration", "1d", "type conversion error from 'string' to 'google.protobuf.Duration'"),
+    ],
+)
+def test_errors_of_conversions(function, value, message):
+    assert error(function, value) == message
+
+
+def test_type_tells_the_type():
+    assert call("_==_", call("type", [1]), call("type", ["a"]))
+    assert not call("_==_", call("type", 1), call("type", UInt(1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "short", "long"),
+    [
+        (0.0, "0", "0"),
+        (-0.0, "-0", "-0"),
+        (100000.5, "100000.5", "100000.5"),
+        (1e6, "1e+06", "1000000"),
+        (1e21, "1e+21", "1000000000000000000000"),
+        (0.0001, "0.0001", "0.0001"),
+        (0.00001, "1e-05", "0.00001"),
+        (1 / 3, "0.3333333333333333", "0.3333333333333333"),
+        (math.inf, "+Inf", "+Inf"),
+        (-math.inf, "-Inf", "-Inf"),
+        (math.nan, "NaN", "NaN"),
+    ],
+)
+def test_doubles_print_as_in_go(value, short, long):
+    assert (shortest(value), plain(value)) == (short, long)
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1e", "0x1", "+nan", "infi", "1__0", "_1", "1_", ".", "1e400", "٣"])
+def test_what_go_reads_as_no_double(text):
+    assert parse_float(text) is None
+
+
+def test_go_takes_underscores_between_digits():
+    assert (parse_float("1_000"), parse_float("0x_1p2"), parse_float("-Infinity")) == (1000.0, 4.0, -math.inf)
