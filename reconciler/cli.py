@@ -26,7 +26,8 @@ __all__ = ["add_parser", "run"]
 _DESCRIPTION = """\
 Watches the resources that the gate guards and writes what they come to: the status of LLMKube Models. An object
 without a valid stamp of the gate is not acted upon: the gate is asked first, by a patch that changes nothing.
-Of several processes one leads. Every flag has an environment variable: --allowed-host-path-root is
+Of several processes one leads. Not to be run beside a controller of LLMKube's own: both would write the same status.
+Every flag with a value has an environment variable: --allowed-host-path-root is
 MODELGATE_ALLOWED_HOST_PATH_ROOT (roots separated by colons).
 """
 

@@ -3,7 +3,7 @@
 Asking is a patch that changes nothing: it passes admission like every other, so the gate
 fills in, stamps or refuses, and what comes back is what the API server has stored. An update
 that makes nothing worse is never refused; where the object was wrong before, the gate lets it
-pass without a stamp and says in warnings what is wrong, which is a refusal to us.
+pass with a stamp that matches nothing, and says in warnings what is wrong: a refusal to us.
 """
 
 from __future__ import annotations

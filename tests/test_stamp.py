@@ -141,6 +141,13 @@ def test_a_kind_whose_content_is_not_only_spec_is_stamped_whole(extra):
     assert not stamp.matches({**obj, "data": {"a": "2"}})
 
 
+def test_a_stamp_of_a_tolerated_object_keeps_its_record_and_matches_nothing():
+    stamp = Stamp.of_tolerated("c", {"spec.format": "gguf"})
+    assert Stamp.read(with_annotation(stamp.encode())) == stamp
+    assert not stamp.matches(MODEL)
+    assert not stamp.matches({})
+
+
 def test_an_object_without_a_stamp_reads_as_none():
     assert Stamp.read(MODEL) is None
 
@@ -162,7 +169,7 @@ def test_odd_metadata_reads_as_none(metadata):
         "7",
         '"text"',
         "{}",
-        '{"spec":"","catalog":"c","defaulted":{}}',
+        '{"spec":null,"catalog":"c","defaulted":{}}',
         '{"spec":"zz","catalog":"c","defaulted":{}}',
         f'{{"spec":"{"a" * 64}\\n","catalog":"c","defaulted":{{}}}}',
         f'{{"spec":"{"a" * 64}","catalog":7,"defaulted":{{}}}}',

@@ -1,4 +1,6 @@
-"""What the gate tolerates it does not stamp: an update may leave a fault as it was, but nothing acts on the object."""
+"""An update may leave a fault as it was; the stamp then matches nothing, and nothing acts on the object."""
+
+import copy
 
 import pytest
 
@@ -14,14 +16,10 @@ LOADED = catalog.load()
 VIEW = MemoryView()
 
 
-def model(source, **annotations):
+def model(source, hardware=None, **annotations):
     metadata = {"name": "m", "namespace": "default", "annotations": annotations}
-    return {
-        "apiVersion": "inference.llmkube.dev/v1alpha1",
-        "kind": "Model",
-        "metadata": metadata,
-        "spec": {"source": source},
-    }
+    spec = {"source": source} | ({"hardware": hardware} if hardware else {})
+    return {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": metadata, "spec": spec}
 
 
 def request(obj, old=None):
@@ -32,13 +30,17 @@ def mutated(obj, old=None, profile=Profile.STRICT):
     return engine.mutate(request(obj, old), LOADED, VIEW, Options(profile=profile))
 
 
+def stamped(decision):
+    return Stamp.read(decision.object).matches(decision.object)
+
+
 GOOD, BAD = "hf://org/repo", "pvc://weights"
 
 
-def test_a_bad_object_older_than_the_gate_passes_without_a_stamp_and_is_told_why():
+def test_a_bad_object_older_than_the_gate_passes_without_a_valid_stamp_and_is_told_why():
     old = model(BAD)
     decision = mutated(old, old)
-    assert Stamp.read(decision.object) is None
+    assert not stamped(decision)
     assert decision.object["spec"]["format"] == "gguf"  # the API's own defaults come all the same
     (warning,) = decision.warnings
     assert str(warning).startswith(f"{UNSTAMPED}spec.source: ")
@@ -47,19 +49,33 @@ def test_a_bad_object_older_than_the_gate_passes_without_a_stamp_and_is_told_why
 
 def test_a_good_object_older_than_the_gate_is_stamped():
     decision = mutated(model(GOOD), model(GOOD))
-    assert Stamp.read(decision.object).matches(decision.object)
+    assert stamped(decision)
     assert decision.warnings == ()
 
 
 def test_an_old_object_that_is_mended_is_stamped():
     decision = mutated(model(GOOD), model(BAD))
-    assert Stamp.read(decision.object).matches(decision.object)
+    assert stamped(decision)
 
 
 @pytest.mark.parametrize("stamp", ["", "{}", Stamp.of(model(GOOD), "c", {}).encode()])
-def test_a_stamp_of_something_else_is_taken_away(stamp):
+def test_a_stamp_of_something_else_does_not_help(stamp):
     old = model(BAD, **{ANNOTATION: stamp, "theirs": "stays"})
-    assert mutated(old, old).object["metadata"]["annotations"] == {"theirs": "stays"}
+    decision = mutated(old, old)
+    assert not stamped(decision)
+    assert decision.object["metadata"]["annotations"]["theirs"] == "stays"
+
+
+def test_what_was_filled_in_is_recorded_all_the_same_and_follows_its_inputs_once_the_object_is_mended():
+    old = model(BAD, hardware={"gpu": {"enabled": True, "count": 1, "vendor": "amd"}})
+    tolerated = mutated(old, old).object
+    assert tolerated["spec"]["hardware"]["gpu"]["resourceName"] == "amd.com/gpu"
+    mended = copy.deepcopy(tolerated)
+    mended["spec"]["source"] = GOOD
+    mended["spec"]["hardware"]["gpu"]["vendor"] = "nvidia"
+    decision = mutated(mended, tolerated)
+    assert stamped(decision)
+    assert decision.object["spec"]["hardware"]["gpu"]["resourceName"] == "nvidia.com/gpu"
 
 
 def test_an_object_that_was_stamped_once_stays_so_when_rules_become_stricter():
@@ -67,18 +83,18 @@ def test_an_object_that_was_stamped_once_stays_so_when_rules_become_stricter():
     old = model(BAD)
     old["metadata"]["annotations"][ANNOTATION] = Stamp.of(old, "an older catalog", {}).encode()
     decision = mutated(old, old)
-    assert Stamp.read(decision.object).matches(decision.object)
+    assert stamped(decision)
 
 
 def test_a_bad_object_that_comes_anew_is_stamped_and_refused():
     decision = mutated(model(BAD))
-    assert Stamp.read(decision.object).matches(decision.object)
+    assert stamped(decision)
     assert not engine.validate(request(decision.object), LOADED, VIEW, Options(profile=Profile.STRICT)).allowed
 
 
 def test_where_nothing_is_refused_everything_is_stamped():
     decision = mutated(model(BAD), model(BAD), Profile.AUDIT)
-    assert Stamp.read(decision.object).matches(decision.object)
+    assert stamped(decision)
 
 
 def test_mutating_again_changes_nothing():

@@ -76,7 +76,8 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     audit = {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
     if causes := _tolerated(replace(request, object=result.object), catalog, view, options):
         warnings = tuple(Warn("", f"{UNSTAMPED}{cause}") for cause in causes)
-        return Decision(_unstamped(result.object), warnings=warnings, defaults=result.defaults, audit=audit)
+        stamp = Stamp.of_tolerated(catalog.digest, result.recorded)
+        return Decision(_stamped(result.object, stamp), warnings=warnings, defaults=result.defaults, audit=audit)
     final = _stamped(result.object, Stamp.of(result.object, catalog.digest, result.recorded))
     return Decision(final, defaults=result.defaults, audit=audit)
 
@@ -113,8 +114,8 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
 def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[Cause, ...]:
     """What is wrong with an object that may stay as it is only because it was so before (ratcheting).
 
-    It is let through and not stamped: who acts on stamped objects never meets it. An object
-    that has been stamped once was right as a whole, and ``validate`` sees to what has changed since.
+    Its stamp matches nothing, so that who acts on stamped objects never meets it. An object that
+    has been stamped once was right as a whole, and ``validate`` sees to what has changed since.
     """
     old = request.old_object
     if request.operation != "UPDATE" or old is None:
@@ -165,15 +166,6 @@ def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
     if annotations and annotations.get(ANNOTATION) == text:
         return obj
     return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
-
-
-def _unstamped(obj: dict[str, Any]) -> dict[str, Any]:
-    metadata = obj.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or ANNOTATION not in annotations:
-        return obj
-    others = {name: text for name, text in annotations.items() if name != ANNOTATION}
-    return {**obj, "metadata": {**metadata, "annotations": others}}
 
 
 def _audit(catalog: Catalog, causes: list[Cause], warnings: list[Warn]) -> dict[str, str]:

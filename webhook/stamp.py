@@ -22,14 +22,14 @@ __all__ = ["ANNOTATION", "UNSTAMPED", "Stamp"]
 
 ANNOTATION = "modelgate.dev/normalised"
 
-# Begins each warning about an object that the gate lets pass as it was, and does not stamp.
+# Begins each warning about an object that the gate only tolerates.
 UNSTAMPED = "not normalised: "
 
 # The API server keeps these for itself: the stamp lies in one of them, and status is written after admission.
 ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 _INT64 = range(-(2**63), 2**63)
-_HEX = re.compile(r"[0-9a-f]{64}\Z")
+_HEX = re.compile(r"([0-9a-f]{64})?\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -37,9 +37,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Stamp:
     """One reading of the annotation.
 
-    ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification,
-    ``catalog`` the digest of the rules that made it, ``defaulted`` what they filled in:
-    dotted path to value.
+    ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification, "" where
+    the gate has only tolerated it; ``catalog`` the digest of the rules that made it,
+    ``defaulted`` what they filled in: dotted path to value.
     """
 
     spec: str
@@ -50,6 +50,11 @@ class Stamp:
     def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
         """The stamp of an object as it stands."""
         return cls(_digest(obj), catalog_digest, dict(defaulted))
+
+    @classmethod
+    def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
+        """The stamp of an object that is wrong, and may stay so because it was: a record that matches nothing."""
+        return cls("", catalog_digest, dict(defaulted))
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> Stamp | None:
