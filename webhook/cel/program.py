@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.closures import Compiler
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.srcgen import Fast, generate
+from webhook.cel.srcgen import generate
 from webhook.cel.steps import COST, LIMIT, UNSET, Frame, Run, over_limit
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
 
 __all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program", "build"]
+
+Evaluate = Callable[..., Any]
 
 # The API server's limits (apiserver/pkg/apis/cel/config.go).
 PER_CALL_LIMIT: Final = 1_000_000  # of one evaluation: about a tenth of a second in Go
@@ -59,7 +61,7 @@ class Budget:
         self._remaining = remaining
         self._spent = 0
         self._bound = 0  # the sum of the bounds of what was noted
-        self._noted: list[tuple[Program, Mapping[str, Any]]] = []
+        self._noted: list[tuple[Exact, Mapping[str, Any]]] = []
 
     @property
     def remaining(self) -> int:
@@ -87,82 +89,49 @@ class Budget:
         if self._remaining < 0:
             raise BudgetExceeded(_SPENT)
 
-    def note(self, program: Program, bindings: Mapping[str, Any], bound: int) -> None:
-        """Remember an evaluation that cost ``bound`` at most, which must fit."""
-        self._noted.append((program, bindings))
-        self._bound += bound
+    def note(self, exact: Exact, bindings: Mapping[str, Any], bound: int) -> bool:
+        """Remember an evaluation that cost ``bound`` at most; False if that might be too much."""
+        total = self._bound + bound
+        if total > self._remaining:
+            self.settle()
+            total = bound
+        if bound > self.per_call or total > self._remaining:
+            return False
+        self._noted.append((exact, bindings))
+        self._bound = total
+        return True
 
     def settle(self) -> None:
         """Count what was noted; it fits."""
         noted, self._noted, self._bound = self._noted, [], 0
-        for program, bindings in noted:
-            cost = program.cost(bindings)
+        for exact, bindings in noted:
+            cost = exact.cost(bindings)
             self._spent += cost
             self._remaining -= cost
 
 
-class Program:
-    """An expression ready to run: immutable, and safe in many threads at once.
+class Exact:
+    """The closures of an expression, made when they are first needed: most rules never are wrong."""
 
-    >>> program = Environment(variables={"x": INT}).compile("x + 1")
-    >>> program.evaluate({"x": 2})
-    3
-    """
+    __slots__ = ("_compile", "_compiled")
 
-    __slots__ = ("_bound", "_exact", "_fast", "_locals", "_slots", "result", "source", "variables")
+    def __init__(self, compile_: Callable[[], Compiled]) -> None:
+        self._compile = compile_
+        self._compiled: Compiled | None = None
 
-    source: str
-    result: Type
-    variables: frozenset[str]
+    @property
+    def compiled(self) -> Compiled:
+        if self._compiled is None:
+            self._compiled = self._compile()  # twice at the same time does no harm
+        return self._compiled
 
-    def __init__(
-        self, source: str, result: Type, slots: tuple[str, ...], local_slots: int, exact: Run, fast: Fast | None
-    ) -> None:
-        self.source = source
-        self.result = result
-        self.variables = frozenset(slots)
-        self._slots = slots
-        self._locals = (UNSET,) * local_slots
-        self._exact = exact
-        self._fast = None if fast is None else fast.run
-        self._bound = None if fast is None else fast.bound
-
-    def evaluate(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
-        """The value of the expression.
-
-        ``bindings`` gives each variable a CEL value, or raw JSON where the environment has a
-        schema for it. They must not change while the budget is in use.
-
-        Raises:
-            CelError: the evaluation failed.
-            BudgetExceeded: it cost more than the limit of a call, or than the budget.
-        """
-        fast = self._fast
-        if fast is None:
-            return self.evaluate_exactly(bindings, budget)
-        bound = self._bound
-        limit = PER_CALL_LIMIT if budget is None else min(budget.per_call, budget.remaining)
+    def __call__(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """The value, every cost counted; as :meth:`Program.evaluate`."""
+        limit, interrupt = (PER_CALL_LIMIT, None) if budget is None else (budget.per_call, budget.interrupt)
+        compiled = self.compiled
+        frame = compiled.frame(bindings, limit, interrupt)
         try:
-            if bound is None:
-                value, left = fast(bindings, limit)
-                bound = limit - left
-            else:
-                value = fast(bindings)
-        except Exception:  # noqa: BLE001 - whatever it is, the closures know what it means
-            return self.evaluate_exactly(bindings, budget)
-        if bound > limit:
-            return self.evaluate_exactly(bindings, budget)
-        if budget is not None:
-            budget.note(self, bindings, bound)
-        return value
-
-    def evaluate_exactly(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
-        """As :meth:`evaluate`, by the closures, counting every cost."""
-        limit = PER_CALL_LIMIT if budget is None else budget.per_call
-        interrupt = None if budget is None else budget.interrupt
-        frame = self._frame(bindings, limit, interrupt)
-        try:
-            value = self._exact(frame)
+            value = compiled.run(frame)
         except CelError as error:
             _settle(frame, budget)
             raise error from None
@@ -171,14 +140,54 @@ class Program:
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
         """What an evaluation costs."""
-        frame = self._frame(bindings, PER_CALL_LIMIT, None)
+        compiled = self.compiled
+        frame = compiled.frame(bindings, PER_CALL_LIMIT, None)
         with suppress(CelError):
-            self._exact(frame)
+            compiled.run(frame)
         cost: int = frame[COST]
         return cost
 
-    def _frame(self, bindings: Mapping[str, Any], limit: int, interrupt: Callable[[], bool] | None) -> Frame:
-        return [0, limit, interrupt, *[bindings.get(name, UNSET) for name in self._slots], *self._locals]
+
+class Compiled(NamedTuple):
+    """Closures, and the frame they run on."""
+
+    run: Run
+    slots: tuple[str, ...]
+    local_slots: int
+
+    def frame(self, bindings: Mapping[str, Any], limit: int, interrupt: Callable[[], bool] | None) -> Frame:
+        values = [bindings.get(name, UNSET) for name in self.slots]
+        return [0, limit, interrupt, *values, *[UNSET] * self.local_slots]
+
+
+class Program:
+    """An expression ready to run: immutable, and safe in many threads at once.
+
+    ``result`` is the type of its value, ``variables`` are the names it reads.
+
+    >>> program = Environment(variables={"x": INT}).compile("x + 1")
+    >>> program.evaluate({"x": 2})
+    3
+
+    ``evaluate(bindings, budget=None)`` gives the value of the expression. ``bindings`` has a
+    CEL value for each variable, or raw JSON where the environment has a schema for it; what is
+    in them must not change while the budget is in use. It raises ``CelError`` if the evaluation
+    fails, and ``BudgetExceeded`` if it costs more than the limit of a call or the budget allow.
+    """
+
+    __slots__ = ("evaluate", "evaluate_exactly", "result", "source", "variables")
+
+    evaluate: Evaluate
+    evaluate_exactly: Exact
+
+    def __init__(
+        self, source: str, result: Type, variables: frozenset[str], fast: Evaluate | None, exact: Exact
+    ) -> None:
+        self.source = source
+        self.result = result
+        self.variables = variables
+        self.evaluate = exact if fast is None else fast
+        self.evaluate_exactly = exact
 
 
 def _settle(frame: Frame, budget: Budget | None) -> None:
@@ -193,18 +202,30 @@ def build(
     functions: Mapping[str, Function],
     nodes: Mapping[str, Node] = MappingProxyType({}),
     make: Build | None = None,
+    again: Callable[[], Checked] | None = None,
 ) -> Program:
     """Compile what the checker let through.
 
     ``functions`` are all functions of the environment; ``nodes`` the schemas of variables that
-    hold raw JSON; ``make`` makes objects of its types.
+    hold raw JSON; ``make`` makes objects of its types. ``again`` checks the expression anew:
+    with it, the program of an expression that has a generated function keeps nothing else.
 
     Raises:
         CelError: a constant part of the expression fails, so no evaluation could succeed.
     """
     if sys.getrecursionlimit() < _RECURSION:
         sys.setrecursionlimit(_RECURSION)
+    compiled = _compile(checked, functions, nodes, make)
+    exact = Exact(lambda: compiled if again is None else _compile(again(), functions, nodes, make))
+    fast = generate(checked, functions, nodes, exact)
+    if fast is None:
+        exact = Exact(lambda: compiled)
+    return Program(checked.source, checked.result, frozenset(compiled.slots), fast, exact)
+
+
+def _compile(
+    checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], make: Build | None
+) -> Compiled:
     compiler = Compiler(checked, functions, nodes, make)
     run = compiler.value(checked.expr)
-    fast = generate(checked, functions, nodes)
-    return Program(checked.source, checked.result, tuple(compiler.globals), compiler.local_slots, run, fast)
+    return Compiled(run, tuple(compiler.globals), compiler.local_slots)

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel import leaves
+from webhook.cel.ast import Call, Comprehension, ListExpr, MapExpr, Select, StructExpr
 
 if TYPE_CHECKING:
     from webhook.cel.access import Node
     from webhook.cel.types import Type
 
-__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "render"]
+__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "children", "render"]
 
 Block = list[Any]
-"""Lines of source; a pair is a header with the block below it."""
+"""Lines of source; a pair is a header with the block below it, a list is a part of the block itself."""
 
 CLASSES: Final = {leaves.text: "str", leaves.boolean: "bool", leaves.integer: "int"}
 """The leaves that are CEL values already, if they are of this class."""
@@ -44,13 +45,39 @@ class Code:
     is_literal: bool = False
     literal: Any = None
 
+    @property
+    def atom(self) -> str:
+        """The text as what a method may be called on."""
+        return self.text if self.is_name else f"({self.text})"
+
 
 def render(block: Block, indent: int, lines: list[str]) -> None:
     """Append the block's lines to ``lines``."""
     for item in block:
         if isinstance(item, str):
             lines.append(" " * indent + item)
+        elif isinstance(item, list):
+            render(item, indent, lines)
         else:
             header, inner = item
             lines.append(" " * indent + header)
-            render(inner or ["pass"], indent + 1, lines)
+            before = len(lines)
+            render(inner, indent + 1, lines)
+            if len(lines) == before:
+                lines.append(" " * (indent + 1) + "pass")
+
+
+def children(expr: Any) -> list[Any]:
+    """The parts of an expression, in no particular order."""
+    match expr:
+        case Select():
+            return [expr.operand]
+        case Call():
+            return [*expr.args] if expr.target is None else [expr.target, *expr.args]
+        case ListExpr():
+            return [*expr.elements]
+        case MapExpr() | StructExpr():
+            return [part for entry in expr.entries for part in (entry.key, entry.value)]
+        case Comprehension():
+            return [expr.iter_range, expr.accu_init, expr.loop_condition, expr.loop_step, expr.result]
+    return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.cel.ast import Call, Comprehension, ListExpr
 from webhook.cel.srcbase import Code, Unsupported
-from webhook.cel.types import BOOL, INT, STRING
+from webhook.cel.types import BOOL, DYN, INT, STRING
 
 if TYPE_CHECKING:
     from webhook.cel.srcgen import Writer
@@ -22,27 +22,25 @@ def write_fold(writer: Writer, expr: Comprehension) -> Code:
     if isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements:
         return _bind(writer, expr)
     macro = _MACROS.get(expr.macro)
-    if macro is None:
+    source = writer.expr(expr.iter_range)
+    if macro is None or source.maybe:
         raise Unsupported
     start, body = macro
-    source = writer.expr(expr.iter_range)
-    if source.maybe:
-        raise Unsupported
-    header, values, scope = _enter_loop(writer, expr, source)
+    loop = _Loop(writer, expr, source)
     result = writer.name(start)
     outer_cost, writer.cost = writer.cost, 0
-    outer_locals, writer.locals = writer.locals, scope
+    outer_locals, writer.locals = writer.locals, {**writer.locals, **loop.variables}
     with writer.inner() as block:
+        block += (writer.slot(local) for local in loop.names)
         overhead = body(writer, expr, result)
     writer.locals = outer_locals
-    each, writer.cost = writer.cost + overhead, outer_cost + 4
-    writer.meter(f"len({values}) * {each}")
+    each, writer.cost = writer.cost + overhead, outer_cost + 8
+    writer.meter(f"len({loop.values}) * {each}")
     writer.line("if b < 0: raise E")
-    writer.block.append((header, block))
-    of = writer.type_of(expr)
+    writer.block.append((loop.header, block))
     if expr.macro == "exists_one":
         return Code(f"({result} == 1)", BOOL)
-    return Code(result, of, is_name=True)
+    return Code(result, writer.type_of(expr), is_name=True)
 
 
 def _bind(writer: Writer, expr: Comprehension) -> Code:
@@ -61,40 +59,39 @@ def _renamed(code: Code, name: str) -> Code:
     return Code(name, code.of, code.node, checked=code.checked, is_name=True)
 
 
-def _enter_loop(writer: Writer, expr: Comprehension, source: Code) -> tuple[str, str, dict[str, Code]]:
-    """The header of the loop, the name of what it runs over, and the variables of its body."""
-    first, second = writer.name(), writer.name()
-    node = source.node
-    of = writer.type_of(expr.iter_range)
-    kind = node.kind if node is not None else of.kind
-    if kind in ("list", "set", "maplist"):
-        wanted = "list"
-    elif kind == "map":
-        wanted = "dict"
-    else:
-        raise Unsupported
-    values = writer.container(source, wanted)
-    scope = dict(writer.locals)
-    element_type = of.params[-1] if of.params else of
-    item = node.items if node is not None else None
-    if wanted == "list":
-        holder = expr.iter_var2 or expr.iter_var
-        scope[holder] = Code(second, element_type, item, is_name=True)
-        if expr.iter_var2 is not None:
-            scope[expr.iter_var] = Code(first, INT, is_name=True)
-            header = f"for {first}, {second} in enumerate({values}):"
-        else:
-            header = f"for {second} in {values}:"
-    else:
-        if of.kind != "map" or of.params[0].kind != "string":
+class _Loop:
+    """The header of a loop, the container it runs over, and its variables."""
+
+    def __init__(self, writer: Writer, expr: Comprehension, source: Code) -> None:
+        of = writer.type_of(expr.iter_range)
+        kind = source.node.kind if source.node is not None else of.kind
+        wanted = _RANGES.get(kind)
+        if wanted is None or (wanted == "dict" and (of.kind != "map" or of.params[0].kind != "string")):
             raise Unsupported
-        scope[expr.iter_var] = Code(first, STRING, is_name=True)
-        if expr.iter_var2 is not None:
-            scope[expr.iter_var2] = Code(second, element_type, item, is_name=True)
-            header = f"for {first}, {second} in {values}.items():"
+        self.values = writer.container(source, wanted)
+        first, second = writer.name(), writer.name()
+        self.names = (first, second)
+        item = source.node.items if source.node is not None else None
+        element = Code(second, of.params[-1] if of.params else DYN, item, is_name=True)
+        is_pair = expr.iter_var2 is not None
+        if wanted == "list":
+            self.variables = {expr.iter_var2 or expr.iter_var: element}
+            if is_pair:
+                self.variables[expr.iter_var] = Code(first, INT, is_name=True)
+            self.header = f"for {f'{first}, ' if is_pair else ''}{second} in {_in_list(self.values, is_pair)}:"
         else:
-            header = f"for {first} in {values}:"
-    return header, values, scope
+            self.variables = {expr.iter_var: Code(first, STRING, is_name=True)}
+            if expr.iter_var2 is not None:
+                self.variables[expr.iter_var2] = element
+            self.header = f"for {first}, {second} in {self.values}.items():"
+
+
+def _in_list(values: str, is_pair: bool) -> str:
+    return f"enumerate({values})" if is_pair else values
+
+
+_RANGES: Final = {"list": "list", "set": "list", "maplist": "list", "dyn": "list", "map": "dict"}
+"""What a range must be; one of unknown type that is no list is left to the closures."""
 
 
 def _all(writer: Writer, expr: Comprehension, result: str) -> int:

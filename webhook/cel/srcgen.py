@@ -12,15 +12,15 @@ A value read from under a schema is checked where its class matters, once on eac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from webhook.cel import srcfold, srcops
+from webhook.cel import srcfold, srcops, srcoptional
 from webhook.cel.access import COMPOSITE, Node, unescape
 from webhook.cel.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
-from webhook.cel.srcbase import CLASSES, CONTAINERS, Block, Code, Unsupported, render
+from webhook.cel.srcbase import CLASSES, CONTAINERS, Block, Code, Unsupported, children, render
 from webhook.cel.srcrt import GLOBALS
 from webhook.cel.types import BOOL, DYN, Type
 
@@ -28,25 +28,28 @@ if TYPE_CHECKING:
     from webhook.cel.checker import Checked
     from webhook.cel.declarations import Function
 
-__all__ = ["Fast", "Writer", "generate"]
+__all__ = ["LIMIT", "Fast", "Writer", "generate"]
 
-_STATIC_LIMIT: Final = 1_000_000  # a bound beyond the limit of a call allows nothing
+LIMIT: Final = 1_000_000
+"""What a call may cost; a budget that allows less than a bound has it counted exactly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fast:
-    """A generated function.
+class Exact(Protocol):
+    """The closures: what decides when the generated function cannot."""
 
-    ``bound`` is the most an evaluation can cost, for a function of the bindings alone; with
-    None the function also takes an allowance and returns its value with what is left of it.
-    """
+    def __call__(self, bindings: Mapping[str, Any], budget: Any, /) -> Any: ...
 
-    run: Callable[..., Any]
-    bound: int | None
+
+Fast = Callable[..., Any]
 
 
 class Writer:
-    """Writes the function of one expression."""
+    """Writes the function of one expression.
+
+    Every local has a *slot*, a block right after its definition, for what is better done once
+    and there: checking its class, or a presence test that is made several times. What a slot
+    holds cannot change an outcome, it can only raise too early, and then the closures decide.
+    """
 
     def __init__(self, checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node]) -> None:
         self.checked = checked
@@ -56,28 +59,41 @@ class Writer:
         self.cost = 0
         self.is_metered = False
         self.constants: list[Any] = []
-        self.names: dict[tuple[str, str], str] = {}  # (parent, member) → the local that holds it
-        self.facts: set[str] = set()  # locals whose class was checked on the way here
-        self.tested: dict[Expr, str] = {}  # presence tests, and the locals whose class they check
         self.locals: dict[str, Code] = {}
-        self._count = 0
+        self.names: dict[tuple[str, str], str] = {}  # (parent, member) → the local that holds it
+        self.present: frozenset[tuple[str, str]] = frozenset()  # members known to be there and of their class
+        self.tests: dict[Expr, tuple[str, str]] = {}  # presence tests that say so
+        self._checked: set[str] = set()  # locals whose class is checked in their slot
+        self._slots: dict[str, Block] = {}
+        self._tested: dict[tuple[str, str], str] = {}
+        self._tests_of = Counter(_tests(checked.expr))
+        self._top: Block = []
+        self.block.append(self._top)
 
     # Writing
 
     def line(self, text: str) -> None:
         self.block.append(text)
 
-    def name(self, text: str | None = None) -> str:
+    def name(self, text: str | None = None, *, block: Block | None = None) -> str:
         """A new local; assigned, if there is a text."""
-        self._count += 1
-        local = f"t{self._count}"
+        local = f"t{len(self._slots)}"
+        slot = self._slots[local] = []
         if text is not None:
-            self.line(f"{local} = {text}")
+            (self.block if block is None else block).extend((f"{local} = {text}", slot))
         return local
+
+    def slot(self, local: str) -> Block:
+        """The block after a local's definition; the header of a loop defines its variables."""
+        return self._slots[local]
 
     def local(self, code: Code) -> str:
         """The code as something that may be repeated."""
         return code.text if code.is_name else self.name(code.text)
+
+    def named(self, code: Code) -> Code:
+        """The same under a name, of a CEL value."""
+        return code if code.is_name else Code(self.name(code.text), code.of, is_name=True)
 
     def constant(self, value: Any) -> str:
         for index, known in enumerate(self.constants):
@@ -93,12 +109,12 @@ class Writer:
     @contextmanager
     def inner(self) -> Iterator[Block]:
         """A block of its own; what is read or learned in it is forgotten after it."""
-        outer, names, facts = self.block, self.names, self.facts
-        self.block, self.names, self.facts = [], dict(names), set(facts)
+        outer, names, present = self.block, self.names, self.present
+        self.block, self.names = [], dict(names)
         try:
             yield self.block
         finally:
-            self.block, self.names, self.facts = outer, names, facts
+            self.block, self.names, self.present = outer, names, present
 
     def meter(self, amount: str) -> None:
         """Subtract a cost that is known only at run time."""
@@ -115,24 +131,18 @@ class Writer:
 
     def value(self, code: Code) -> Code:
         """The code as a CEL value: raw JSON checked or converted."""
-        node = code.node
+        node, text = code.node, code.text
         if code.maybe:
-            inner = (
-                code.text if node is None else f"A if {code.text} is A else carried({code.text}, {self.constant(node)})"
-            )
-            return Code(f"optional({inner})", code.of)
+            carried = "" if node is None else f"A if {text} is A else carried({text}, {self.constant(node)})"
+            return Code(f"optional({carried or text})", code.of)
         if node is None:
             return code
         if node.kind in COMPOSITE:
-            return Code(f"carried({code.text}, {self.constant(node)})", code.of)
+            return Code(f"carried({text}, {self.constant(node)})", code.of)
         wanted = CLASSES.get(node.enter)
-        local = self.local(code)
         if wanted is None:
-            return Code(f"{self.constant(node.enter)}({local})", code.of)
-        if not code.checked and local not in self.facts:
-            self.line(f"if {local}.__class__ is not {wanted}: raise E")
-            self.facts.add(local)
-        return Code(local, code.of, is_name=True)
+            return Code(f"{self.constant(node.enter)}({text})", code.of)
+        return Code(self.container(code, wanted), code.of, is_name=True)
 
     def truth(self, expr: Expr) -> str:
         """An expression that is a Python bool for sure."""
@@ -140,22 +150,28 @@ class Writer:
         return code.text if code.of.kind == "bool" else f"boolean({code.text})"
 
     def container(self, code: Code, wanted: str) -> str:
-        """The name of a raw dict or list whose class was checked."""
+        """The name of raw JSON whose class is checked."""
+        if code.is_literal:
+            if type(code.literal).__name__ != wanted:
+                raise Unsupported
+            return code.text
         local = self.local(code)
-        if not code.checked and local not in self.facts:
-            self.line(f"if {local}.__class__ is not {wanted}: raise E")
-            self.facts.add(local)
+        if local not in self._slots:
+            raise Unsupported
+        if not code.checked and local not in self._checked:
+            self._slots[local].append(f"if {local}.__class__ is not {wanted}: raise E")
+            self._checked.add(local)
         return local
 
     def learn(self, expr: Expr, *, outcome: bool) -> None:
-        """Note what must be true once an expression has an outcome: ``has(a.b)`` checks a.b."""
+        """Note what must be true once an expression has an outcome: after ``has(a.b)`` it is there."""
         if isinstance(expr, Call) and expr.function == "!_":
             self.learn(expr.args[0], outcome=not outcome)
         elif isinstance(expr, Call) and expr.function == ("_&&_" if outcome else "_||_"):
             for arg in expr.args:
                 self.learn(arg, outcome=outcome)
-        elif outcome and expr in self.tested:
-            self.facts.add(self.tested[expr])
+        elif outcome and expr in self.tests:
+            self.present |= {self.tests[expr]}
 
     def _const(self, expr: Const) -> Code:
         return self.literal(expr.value, self.type_of(expr))
@@ -174,9 +190,9 @@ class Writer:
         node = self.nodes.get(name)
         if node is not None and of.kind == "optional":
             raise Unsupported
-        local = self.names.get(("", name))
+        local = self._tested.get(("", name))
         if local is None:
-            local = self.names["", name] = self.name(f"V[{name!r}]")
+            local = self._tested["", name] = self.name(f"V[{name!r}]", block=self._top)
         return Code(local, of, node, is_name=True)
 
     def _select(self, expr: Select) -> Code:
@@ -189,61 +205,51 @@ class Writer:
         operand = self.expr(expr.operand)
         self.cost += 2
         if operand.maybe:
-            found = srcops.optional_member(self, operand, expr.field, self.type_of(expr))
+            found = srcoptional.optional_member(self, operand, expr.field, self.type_of(expr))
             return Code(f"({found.text} is not A)", BOOL) if expr.test_only else found
         if operand.of.kind == "optional" or operand.is_literal:
             raise Unsupported
-        if expr.test_only:
-            return self._has(expr, operand)
-        return self.member(operand, expr.field, self.type_of(expr))
+        return self._has(expr, operand) if expr.test_only else self.member(operand, expr.field, self.type_of(expr))
 
     def member(self, operand: Code, field: str, of: Type) -> Code:
         """``operand.field``, raising where it is not there."""
         node = operand.node
-        if node is not None and node.kind == "object":
-            local, child = self.field(operand, node, field)
-            return Code(local, of, child, is_name=True)
-        if node is not None and node.kind == "map":
-            parent = self.container(operand, "dict")
-            return Code(self._remembered(parent, field, f"{parent}[{field!r}]"), of, node.items, is_name=True)
-        if node is not None:
-            raise Unsupported
+        child, name = None, field
         parent = self.local(operand)
-        return Code(self._remembered(parent, field, f"{parent}[{field!r}]"), of, is_name=True)
-
-    def field(self, operand: Code, node: Node, field: str) -> tuple[str, Node]:
-        """The local of a declared property (None if absent), and its schema."""
-        name = unescape(field)
-        child = None if name is None else node.field(name)
-        if child is None:
-            raise Unsupported
-        parent = self.container(operand, "dict")
-        return self._remembered(parent, field, f"{parent}.get({name!r})"), child
-
-    def _remembered(self, parent: str, field: str, text: str) -> str:
+        if node is not None:
+            child, name = member_of(node, field)
+            parent = self.container(operand, "dict")
         known = self.names.get((parent, field))
         if known is None:
-            known = self.names[parent, field] = self.name(text)
-        return known
+            known = self.names[parent, field] = self.name(f"{parent}[{name!r}]")
+            if (parent, field) in self.present:
+                self._checked.add(known)
+        return Code(known, of, child, is_name=True)
 
     def _has(self, expr: Select, operand: Code) -> Code:
-        node, field = operand.node, expr.field
-        if node is None or node.kind == "map":
-            parent = self.container(operand, "dict")
+        field = expr.field
+        parent = self.container(operand, "dict")
+        if operand.node is None:
             test = f"{field!r} in {parent}"
-            if node is not None:  # a value that does not fit its schema is an error, not a presence
-                test += f" and {self.constant(node.items.value)}({parent}[{field!r}]) is not A"
+        else:
+            child, name = member_of(operand.node, field)
+            test = self._typed_test(expr, parent, child, name, is_map=operand.node.kind == "map")
+        if self._tests_of[_test_path(expr)] < 2 or parent not in self._slots:
             return Code(f"({test})", BOOL)
-        if node.kind != "object":
-            raise Unsupported
-        local, child = self.field(operand, node, field)
+        known = self._tested.get((parent, field))
+        if known is None:
+            known = self._tested[parent, field] = self.name(test, block=self._slots[parent])
+        return Code(known, BOOL, is_name=True)
+
+    def _typed_test(self, expr: Select, parent: str, child: Node, name: str, *, is_map: bool) -> str:
+        """A value that does not fit its schema is an error and no presence; null under a property is absence."""
         wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
-        if local in self.facts:
-            return Code(f"({local} is not None)", BOOL)
-        if wanted is None:
-            return Code(f"({local} is not None and {self.constant(child.enter)}({local}) is not A)", BOOL)
-        self.tested[expr] = local
-        return Code(f"({local} is not None and ({local}.__class__ is {wanted} or fail()))", BOOL)
+        value = f"{parent}[{name!r}]"
+        if wanted is None or is_map:
+            test = f"{self.constant(child.value)}({value}) is not A"
+            return f"{name!r} in {parent} and " + (test if is_map else f"{value} is not None and {test}")
+        self.tests[expr] = parent, expr.field
+        return f"{name!r} in {parent} and ({value}.__class__ is {wanted} or absent({value}))"
 
     def _call(self, expr: Call) -> Code:
         return srcops.write_call(self, expr)
@@ -282,33 +288,71 @@ _WRITERS: Final[Mapping[type[Expr], Callable[[Writer, Any], Code]]] = {
 _WRITTEN: Final = frozenset({str, int, bool, type(None)})
 
 
-def generate(checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node]) -> Fast | None:
-    """The function of an expression, or None for one that only the closures can do."""
+def member_of(node: Node, field: str) -> tuple[Node, str]:
+    """The schema and the real name of a member."""
+    if node.kind == "map":
+        return node.items, field
+    name = unescape(field) if node.kind == "object" else None
+    child = None if name is None else node.field(name)
+    if child is None or name is None:
+        raise Unsupported
+    return child, name
+
+
+def _tests(expr: Expr) -> Iterator[str]:
+    """The paths of all presence tests."""
+    pending: list[Any] = [expr]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Select) and one.test_only:
+            yield _test_path(one)
+        pending += children(one)
+
+
+def _test_path(expr: Expr) -> str:
+    names = []
+    while isinstance(expr, Select):
+        names.append(expr.field)
+        expr = expr.operand
+    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else ""
+
+
+def generate(
+    checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], exact: Exact
+) -> Fast | None:
+    """The function of an expression, or None for one that only the closures can do.
+
+    It takes what :meth:`Program.evaluate` takes, and calls ``exact`` with it where it has to.
+    """
     writer = Writer(checked, functions, nodes)
     try:
         result = writer.value(writer.expr(checked.expr))
-        writer.line(f"return {result.text}, b" if writer.is_metered else f"return {result.text}")
-        source = _source(writer)
-        make = _compiled(source)
+        writer.line(f"r = {result.text}")
+        make = _compiled(_source(writer))
     except (Unsupported, RecursionError, SyntaxError, MemoryError):
         return None
-    if not writer.is_metered and writer.cost > _STATIC_LIMIT:
-        return None
-    return Fast(make(*writer.constants), None if writer.is_metered else writer.cost)
+    return make(exact, *writer.constants) if writer.cost <= LIMIT else None
 
 
 def _source(writer: Writer) -> str:
-    arguments = ", ".join(f"k{index}" for index in range(len(writer.constants)))
-    lines = [f"def make({arguments}):", f" def run(V{', b' if writer.is_metered else ''}):"]
+    """The function; ``b`` is what the call may still cost, and ``n`` the budget that is told the bound."""
+    arguments = "".join(f", k{index}" for index in range(len(writer.constants)))
+    lines = [f"def make(exact{arguments}):", " def run(V, n=None):", "  try:"]
     if writer.is_metered:
-        lines.append(f"  b -= {writer.cost}")
-    render(writer.block, 2, lines)
-    lines.append(" return run")
+        lines.append(f"   b = {LIMIT - writer.cost}")
+        writer.line("if b < 0: raise E")
+    render(writer.block, 3, lines)
+    bound = f"{LIMIT} - b" if writer.is_metered else str(writer.cost)
+    lines += [
+        "  except Exception: return exact(V, n)",
+        f"  return r if n is None or n.note(exact, V, {bound}) else exact(V, n)",
+        " return run",
+    ]
     return "\n".join(lines)
 
 
-def _compiled(source: str) -> Callable[..., Callable[..., Any]]:
+def _compiled(source: str) -> Callable[..., Fast]:
     scope: dict[str, Any] = {}
     exec(compile(source, "<cel>", "exec"), GLOBALS, scope)  # noqa: S102 - our own text, see above
-    make: Callable[..., Callable[..., Any]] = scope["make"]
+    make: Callable[..., Fast] = scope["make"]
     return make

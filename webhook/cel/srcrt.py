@@ -52,6 +52,13 @@ def _contains(element: Any, container: Any) -> bool:
     return carriers.contains(container, element)
 
 
+def _absent(value: Any) -> bool:
+    """What ``has`` says of a value that is not of its schema's class: null is absence, all else an error."""
+    if value is None:
+        return False
+    raise Escape
+
+
 def _fail(*_values: Any) -> Any:
     raise Escape
 
@@ -89,6 +96,7 @@ GLOBALS: Final[dict[str, Any]] = {
         "list": list,
         "float": float,
         "enumerate": enumerate,
+        "Exception": Exception,
     },
     "E": Escape,
     "A": ABSENT,
@@ -98,6 +106,7 @@ GLOBALS: Final[dict[str, Any]] = {
     "equal": _equal,
     "contains": _contains,
     "fail": _fail,
+    "absent": _absent,
     "length": _length,
     "find": _find,
     "optional": _optional,

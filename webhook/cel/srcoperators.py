@@ -1,0 +1,159 @@
+"""Generated forms of comparison, arithmetic and membership: Python's own operators where they are CEL's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from webhook.cel.access import COMPOSITE
+from webhook.cel.ast import Call
+from webhook.cel.srcbase import CLASSES, Code, Unsupported
+from webhook.cel.types import BOOL
+
+if TYPE_CHECKING:
+    from webhook.cel.srcgen import Writer
+
+__all__ = ["arithmetic", "comparison", "equality", "membership"]
+
+_SCALARS: Final = frozenset({"string", "int", "bool", "bytes"})
+_INT_RANGE: Final = "-9223372036854775808 <= {0} <= 9223372036854775807"
+
+
+def equality(negated: bool) -> Callable[[Writer, Call], Code]:
+    def write(writer: Writer, expr: Call) -> Code:
+        first, second = (writer.expr(arg) for arg in expr.args)
+        is_composite = any(code.node is not None and code.node.kind in COMPOSITE for code in (first, second))
+        first, second = writer.value(first), writer.value(second)
+        text = None if is_composite else _plain_equality(writer, first, second, negated)
+        if text is None:
+            first, second = writer.named(first), writer.named(second)
+            _meter_shorter(writer, first, second)
+            text = f"{'not ' if negated else ''}equal({first.text}, {second.text})"
+        else:
+            _meter_shorter(writer, first, second)
+        return Code(f"({text})", BOOL)
+
+    return write
+
+
+def _plain_equality(writer: Writer, first: Code, second: Code, negated: bool) -> str | None:
+    """Python's own comparison, where it is CEL's."""
+    operator = "!=" if negated else "=="
+    if second.is_literal is False and first.is_literal:
+        first, second = second, first
+    kinds = (first.of.kind, second.of.kind)
+    if second.is_literal and (second.literal is None or second.literal.__class__ is bool):
+        plain = first.is_name and not first.is_literal
+        return f"{first.text} {'is not' if negated else 'is'} {second.text}" if plain else None
+    if kinds[0] == kinds[1] and (kinds[0] in _SCALARS or kinds[0] == "double"):
+        return f"{first.text} {operator} {second.text}"
+    if not second.is_literal or first.of.kind != "dyn" or not first.is_name:
+        return None
+    if second.literal.__class__ is str:
+        return f"{first.text} {operator} {second.text}"
+    if second.literal.__class__ is int:
+        clash = second.literal in (0, 1)
+        text = f"{first.text} == {second.text}" + (f" and {first.text}.__class__ is not bool" if clash else "")
+        return f"not ({text})" if negated else text
+    return None
+
+
+def _meter_shorter(writer: Writer, first: Code, second: Code) -> None:
+    """The cost of comparing: a tenth of the shorter operand."""
+    for code in (first, second):
+        if code.is_literal and code.literal.__class__ in (str, bytes, list):
+            writer.cost += max(1, math.ceil(len(code.literal) / 10))
+            return
+    writer.cost += 1
+    scalar = ("int", "uint", "bool", "double", "null", "timestamp", "duration", "type", "opaque")
+    if any(code.of.kind in scalar or (code.is_literal and code.literal is None) for code in (first, second)):
+        return
+    shown = first if first.is_name else second
+    if shown.is_name:
+        writer.meter(f"length({shown.text})")
+    else:
+        raise Unsupported
+
+
+def comparison(operator: str, exact: Callable[[Any, Any], bool]) -> Callable[[Writer, Call], Code]:
+    def write(writer: Writer, expr: Call) -> Code:
+        first, second = (writer.value(writer.expr(arg)) for arg in expr.args)
+        kinds = (first.of.kind, second.of.kind)
+        reference = writer.checked.references[expr]
+        if len(reference.overloads) == 1 and reference.overloads[0].cost is not None:
+            first, second = writer.named(first), writer.named(second)
+            _meter_shorter(writer, first, second)
+        else:
+            writer.cost += 1
+        if kinds in (("int", "int"), ("string", "string")):
+            return Code(f"({first.text} {operator} {second.text})", BOOL)
+        helper = writer.constant(exact)
+        if kinds == ("dyn", "int") and second.is_literal:
+            local = writer.local(first)
+            plain = f"{local} {operator} {second.text} if {local}.__class__ is int"
+            return Code(f"({plain} else {helper}({local}, {second.text}))", BOOL)
+        return Code(f"{helper}({first.text}, {second.text})", BOOL)
+
+    return write
+
+
+def arithmetic(operator: str, exact: Callable[[Any, Any], Any]) -> Callable[[Writer, Call], Code]:
+    def write(writer: Writer, expr: Call) -> Code:
+        first, second = (writer.value(writer.expr(arg)) for arg in expr.args)
+        kinds = (first.of.kind, second.of.kind)
+        of = writer.type_of(expr)
+        writer.cost += 1
+        if kinds == ("int", "int") and operator in ("+", "-", "*"):
+            result = writer.name(f"{first.text} {operator} {second.text}")
+            writer.line(f"if not {_INT_RANGE.format(result)}: raise E")
+            return Code(result, of, is_name=True)
+        if kinds == ("double", "double") and operator in ("+", "-", "*"):
+            return Code(f"({first.text} {operator} {second.text})", of)
+        if operator == "+" and "int" not in kinds and "double" not in kinds:
+            first, second = writer.named(first), writer.named(second)
+            writer.meter(f"length({first.text}) + length({second.text})")
+            if kinds == ("string", "string"):
+                return Code(f"({first.text} + {second.text})", of)
+        return Code(f"{writer.constant(exact)}({first.text}, {second.text})", of)
+
+    return write
+
+
+def membership(writer: Writer, expr: Call) -> Code:
+    element = writer.value(writer.expr(expr.args[0]))
+    container = writer.expr(expr.args[1])
+    if container.is_literal:
+        writer.cost += len(container.literal)
+        return _in_literal(writer, element, container.literal)
+    element = writer.named(element)
+    node = container.node
+    if node is not None and node.kind == "map" and element.of.kind == "string":
+        parent = writer.container(container, "dict")
+        writer.cost += 1
+        fits = f"{writer.constant(node.items.value)}({parent}[{element.text}]) is not A"
+        return Code(f"({element.text} in {parent} and {fits})", BOOL)
+    if (
+        node is not None
+        and node.kind == "list"
+        and element.of.kind == "string"
+        and CLASSES.get(node.items.enter) == "str"
+    ):
+        parent = writer.container(container, "list")
+        writer.meter(f"len({parent}) + 1")
+        return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
+    if node is not None:
+        raise Unsupported
+    container = writer.named(writer.value(container))
+    writer.meter(f"length({container.text}) + 1")
+    return Code(f"contains({element.text}, {container.text})", BOOL)
+
+
+def _in_literal(writer: Writer, element: Code, values: list[Any]) -> Code:
+    if not values or not all(value.__class__ is str for value in values):
+        if element.of.kind != "int" or not all(value.__class__ is int for value in values):
+            raise Unsupported
+    if len(values) == 1:
+        return Code(f"({element.text} == {values[0]!r})", BOOL)
+    # A dict or list on the left cannot be hashed, which the closures then report as "not in".
+    return Code(f"({element.text} in {writer.constant(frozenset(values))})", BOOL)
