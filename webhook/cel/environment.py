@@ -133,7 +133,7 @@ class Environment:
         if expected and checked.result not in expected:
             raise ResultFailure(source, expected)
         try:
-            return build(checked, self._functions(), self.nodes, self.make)
+            return build(checked, self._functions(), self.nodes, self.make, lambda: self.check(source))
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
@@ -153,11 +153,11 @@ class Environment:
         return checked
 
     def estimate(self, source: str, hint: SizeHint | None = None) -> Bounds:
-        """The least and the greatest cost of an expression, its sizes bounded by the schema of ``self`` or a hint.
+        """The least and the greatest cost of an expression, its sizes bounded by the variables' schemas or a hint.
 
         Raises as :meth:`check`.
         """
-        return estimate(self.check(source), hint or schema_hint(self._declared.get("self")))
+        return estimate(self.check(source), hint or schema_hint(self._declared, self.variables))
 
     def declarations(self) -> Declarations:
         """The names of the environment, as the checker looks them up."""
