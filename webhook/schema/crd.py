@@ -95,7 +95,7 @@ class _Spec:
             )
         for i, version in enumerate(spec["versions"]):
             errors += self._version_errors(version, f"spec.versions[{i}]")
-        errors += version_errors(spec["versions"], "spec.versions")
+        errors += version_errors(spec["versions"], "spec.versions", absent=spec["absent"])
         errors += names_errors(spec["names"], "spec.names")
         return errors + self._shared_errors() + self._conversion_errors()
 

@@ -58,7 +58,7 @@ def names_errors(names: Raw, path: str) -> list[FieldError]:
     return errors
 
 
-def version_errors(versions: list[dict[str, Any]], path: str) -> list[FieldError]:
+def version_errors(versions: list[dict[str, Any]], path: str, *, absent: bool = False) -> list[FieldError]:
     """Names unique and valid, exactly one storage version."""
     names = [version.get("name") or "" for version in versions]
     errors = []
@@ -71,7 +71,7 @@ def version_errors(versions: list[dict[str, Any]], path: str) -> list[FieldError
         errors.append(invalid(path, [*map(version_struct, versions)], "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         why = "must have exactly one version marked as storage version"
-        errors.append(invalid(path, [*map(version_struct, versions)] or None, why))
+        errors.append(invalid(path, None if absent else [*map(version_struct, versions)], why))
     return errors
 
 

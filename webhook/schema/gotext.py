@@ -41,12 +41,12 @@ def _quoted(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def float_text(value: float, *, low: float = 1e-4) -> str:
-    """``%v`` of a float64: the shortest digits, with an exponent below ``low`` and from 1e21 on."""
+def float_text(value: float, *, low: float = 1e-4, high: float = 1e21) -> str:
+    """A float64 with the shortest digits, and an exponent below ``low`` and from ``high`` on."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     number = Decimal(repr(value))
-    if value and not low <= abs(value) < 1e21:
+    if value and not low <= abs(value) < high:
         mantissa, _, exponent = format(number.normalize(), "e").partition("e")
         return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
     text = format(number, "f")
@@ -77,10 +77,10 @@ def _json_float(value: float) -> str:
 
 
 def value_text(value: Any) -> str:
-    """``%v`` of a scalar JSON value."""
+    """``%v`` of a scalar JSON value: floats have an exponent from a million on."""
     match value:
         case bool():
             return "true" if value else "false"
         case float():
-            return float_text(value)
+            return float_text(value, high=1e6)
     return str(value)

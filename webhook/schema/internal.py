@@ -85,7 +85,8 @@ def internal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
             out[top] = values[0]
             for version in versions:
                 version.pop(key, None)
-    return out | {"versions": versions, "names": names, "version": versions[0].get("name", "") if versions else ""}
+    out["version"] = versions[0].get("name") or "" if versions else ""
+    return out | {"versions": versions, "names": names, "absent": spec.get("versions") is None}
 
 
 def version_struct(version: Mapping[str, Any]) -> GoStruct:

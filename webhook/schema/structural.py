@@ -13,6 +13,7 @@ from webhook.schema.defaults import prune_defaults
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, build
+from webhook.schema.numbers import go_numbers
 from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.rulerun import RuleRun
@@ -75,25 +76,28 @@ class Structural:
         dropped: dict[str, Any] = drop_nulls(self.root, obj)
         return dropped
 
-    def decode(self, obj: dict[str, Any], *, fresh: bool = False) -> tuple[dict[str, Any], list[str]]:
+    def decode(
+        self, obj: dict[str, Any], *, fresh: bool = False, stored: bool = False
+    ) -> tuple[dict[str, Any], list[str]]:
         """What the API server makes of a request's object, and the paths it drops.
 
         Default, prune, drop nulls, coerce embedded metadata, in this order. The object's own
         metadata is decoded too if the object is ``fresh``, that is read from a file: in an
-        admission review the API server has done it. Raises :class:`CoerceError`.
+        admission review the API server has done it. Raises :class:`CoerceError` for metadata
+        that does not fit, unless the object is ``stored``: then what does not fit is dropped.
         """
         unknown: list[str] = []
         if self.is_clean(obj) and not fresh:
             return obj, unknown
-        obj = self.default(obj)
+        obj = self.default(go_numbers(obj))
         if fresh and "metadata" in obj:
-            meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True)
+            meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=stored)
             obj = {**obj, **meta}
         obj, paths = self.prune(obj)
         obj = self.drop_nulls(obj)
         unknown += paths
         if self._embedded:
-            obj, paths = coerce(self.root, obj)
+            obj, paths = coerce(self.root, obj, drop_invalid=stored)
             unknown += paths
         return obj, unknown
 
@@ -105,6 +109,7 @@ class Structural:
         """
         if self.is_clean(obj):
             return []
+        obj, old = go_numbers(obj), go_numbers(old)
         errors = validate(self.root, obj, old=MISSING if old is None else old)
         if self._embedded:
             errors += validate_embedded(self.root, obj)
@@ -127,6 +132,7 @@ class Structural:
         """
         if self.rules is None:
             return [], []
+        obj, old = go_numbers(obj), go_numbers(old)
         run = RuleRun(Budget() if budget is None else budget)
         correlated = None if old is None else Correlated(obj, old, self.root)
         run.validate(self.rules, obj, old, correlated=correlated)

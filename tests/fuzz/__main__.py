@@ -1,0 +1,7 @@
+"""``make fuzz``: all differential fuzzing there is."""
+
+import sys
+
+from tests.fuzz import schema
+
+sys.exit(schema.main())

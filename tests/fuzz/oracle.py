@@ -1,0 +1,60 @@
+"""The API server's own code behind a pipe (../shared/tools/oracle): JSON lines in, JSON lines out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from tests.shared import SHARED
+
+_CACHE = Path("~/.cache/modelgate").expanduser()
+
+
+def find_oracle() -> Path | None:
+    """The built program: $MODELGATE_ORACLE, or the newest that ``tools/oracle/build`` has left in its cache."""
+    named = os.environ.get("MODELGATE_ORACLE")
+    if named:
+        return Path(named)
+    built = sorted(_CACHE.glob("oracle-*/kcel-oracle"))
+    return built[-1] if built else None
+
+
+class Oracle:
+    """One running oracle. Requests are answered in order; a batch keeps its workers busy.
+
+    with Oracle() as oracle:
+        answer, = oracle.ask([{"schema": schema, "obj": obj}])
+    """
+
+    def __init__(self, workers: int = 2) -> None:
+        path = find_oracle()
+        if path is None:
+            raise SystemExit(f"no oracle: run {SHARED / 'tools/oracle/build'} (needs Go), or set MODELGATE_ORACLE")
+        self._process = subprocess.Popen(
+            [path, "-j", str(workers)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def ask(self, requests: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The answers to a batch, small enough for the pipe's buffers not to fill both ways."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        for request in requests:
+            self._process.stdin.write(json.dumps(request, ensure_ascii=False) + "\n")
+            self._process.stdin.flush()
+            yield json.loads(self._process.stdout.readline())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
