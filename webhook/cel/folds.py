@@ -7,14 +7,16 @@ decides, and ``map``, ``filter`` and ``exists_one`` go on to the end before they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.access import COMPOSITE, Node
 from webhook.cel.ast import Call, Comprehension, Expr
 from webhook.cel.carriers import Invalid
 from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.overload import no_overload
 from webhook.cel.steps import COST, INTERRUPT, LIMIT, UNSET, Frame, Run, Step, over_limit
+from webhook.cel.twovariables import insert_all_into, insert_into
 from webhook.cel.values import from_map_key
 
 if TYPE_CHECKING:
@@ -286,6 +288,65 @@ def _collect(compiler: Compiler, expr: Comprehension, values: Run, variables: _V
     return run
 
 
+def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
+    """``transformMap``, ``transformMapEntry``: the step is an insertion, perhaps under a condition.
+
+    The map grows in place; inserting into a copy would take quadratic time.
+    """
+    step = expr.loop_step
+    condition = None
+    assert isinstance(step, Call)
+    if step.function == "_?_:_":
+        condition = _body(compiler, variables, step.args[0])
+        step = step.args[1]
+    assert isinstance(step, Call)
+    insert = _insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
+
+    def run(frame: Frame) -> dict[Any, Any]:
+        built: dict[Any, Any] = {}
+        failure = None
+        for _ in variables.rounds(frame, values(frame)):
+            try:
+                if condition is not None and not _truth(condition(frame)):
+                    continue
+                frame[COST] += 1  # the accumulator
+                if failure is None:
+                    insert(frame, built)
+            except BudgetExceeded:
+                raise
+            except CelError as error:
+                failure = error
+        frame[COST] += 1
+        if failure is not None:
+            raise failure
+        return built
+
+    return run
+
+
+def _insertion(parts: list[Run]) -> Callable[[Frame, dict[Any, Any]], None]:
+    if len(parts) == 2:
+        read_key, read_value = parts
+
+        def insert(frame: Frame, built: dict[Any, Any]) -> None:
+            key, value = read_key(frame), read_value(frame)
+            frame[COST] += 1
+            insert_into(built, key, value)
+
+        return insert
+
+    (read_entries,) = parts
+
+    def insert_entries(frame: Frame, built: dict[Any, Any]) -> None:
+        frame[COST] += 1
+        entries = read_entries(frame)
+        if not isinstance(entries, dict):
+            raise no_overload("cel.@mapInsert", (built, entries))
+        insert_all_into(built, entries)
+
+    return insert_entries
+
+
 _MACROS = {
     "all": _quantifier(decisive=False, per_element=2),
     "exists": _quantifier(decisive=True, per_element=3),
@@ -293,4 +354,6 @@ _MACROS = {
     "map": _collect,
     "filter": _collect,
     "transformList": _collect,
+    "transformMap": _build_map,
+    "transformMapEntry": _build_map,
 }
