@@ -5,7 +5,7 @@ The half of cel-go's ``checker/cost.go`` that does not count costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -123,11 +123,16 @@ def _is_scalar(of: Type) -> bool:
     return of.kind in _SCALARS or (of.kind == "optional" and _is_scalar(of.params[0]))
 
 
-def schema_hint(root: Declared | None) -> SizeHint:
-    """The bounds that a schema sets, whatever the variable is called; None knows nothing."""
+def schema_hint(roots: Mapping[str, Declared], variables: Container[str]) -> SizeHint:
+    """The bounds that the schemas of variables set.
+
+    The API server's estimator takes every path for one of ``self``, also that of a type's name
+    or of a computed value. So does this, but for ``variables`` that have no schema.
+    """
 
     def hint(path: Path, _of: Type) -> Bounds | None:
-        declared = root if path else None
+        root = path[0] if path else ""
+        declared = roots.get(root if root in variables else "self") if path else None
         for name in path[1:]:
             if declared is None:
                 return None

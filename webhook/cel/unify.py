@@ -32,10 +32,11 @@ def _is_wild(of: Type) -> bool:
 class Bindings:
     """What type parameters stand for."""
 
-    __slots__ = ("_bound",)
+    __slots__ = ("_bound", "_trail")
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
+        self._trail: list[tuple[Type, Type | None]] = []  # what bindings were, to take them back
 
     def assign(self, expected: Type, found: Type) -> bool:
         """Whether the types fit; binds parameters if they do, and changes nothing if they do not."""
@@ -43,11 +44,14 @@ class Bindings:
 
     def assign_all(self, expected: Sequence[Type], found: Sequence[Type]) -> bool:
         """The same for lists of types, which must be of one length."""
-        before = self._bound
-        self._bound = dict(before)
+        self._trail.clear()
         if self._fit_all(expected, found):
             return True
-        self._bound = before
+        for parameter, before in reversed(self._trail):
+            if before is None:
+                del self._bound[parameter]
+            else:
+                self._bound[parameter] = before
         return False
 
     def substitute(self, of: Type, *, free_to_dyn: bool = False) -> Type:
@@ -85,7 +89,7 @@ class Bindings:
         if bound is None:
             if self._occurs(parameter, to):
                 return False, False
-            self._bound[parameter] = to
+            self._set(parameter, to)
             return True, False
         if to == bound:
             return True, True
@@ -93,8 +97,12 @@ class Bindings:
             return False, True
         general = most_general(to, bound)
         if not self._occurs(parameter, general):
-            self._bound[parameter] = general
+            self._set(parameter, general)
         return True, True
+
+    def _set(self, parameter: Type, to: Type) -> None:
+        self._trail.append((parameter, self._bound.get(parameter)))
+        self._bound[parameter] = to
 
     def _occurs(self, parameter: Type, within: Type) -> bool:
         if parameter == within:
