@@ -194,7 +194,7 @@ def test_what_the_gate_has_no_say_in_passes_untouched(request_: Request) -> None
 
 
 def test_a_request_for_another_resource_than_the_kinds_is_malformed() -> None:
-    with pytest.raises(Malformed, match='is "model", but .* is served as "models"'):
+    with pytest.raises(Malformed, match=r'is "model", but .* is served as "models"'):
         engine.validate(Request(MODEL, "model", "CREATE", a_model({})), LOADED, VIEW)
 
 

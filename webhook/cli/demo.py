@@ -230,7 +230,7 @@ class _Demo:
 
 
 def _is_stamp(operation: dict[str, Any]) -> bool:
-    return operation["path"].startswith("/metadata/annotations")
+    return str(operation["path"]).startswith("/metadata/annotations")
 
 
 def _overlay(stored: Any, written: Any) -> Any:
