@@ -7,16 +7,15 @@ decides, and ``map``, ``filter`` and ``exists_one`` go on to the end before they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.access import COMPOSITE, Node
 from webhook.cel.ast import Call, Comprehension, Expr
 from webhook.cel.carriers import Invalid
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.overload import no_overload
 from webhook.cel.steps import COST, INTERRUPT, LIMIT, UNSET, Frame, Run, Step, over_limit
-from webhook.cel.twovariables import insert_all_into, insert_into
+from webhook.cel.twovariables import insertion
 from webhook.cel.values import from_map_key
 
 if TYPE_CHECKING:
@@ -300,7 +299,7 @@ def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: 
         condition = _body(compiler, variables, step.args[0])
         step = step.args[1]
     assert isinstance(step, Call)
-    insert = _insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
+    insert = insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
 
     def run(frame: Frame) -> dict[Any, Any]:
         built: dict[Any, Any] = {}
@@ -322,29 +321,6 @@ def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: 
         return built
 
     return run
-
-
-def _insertion(parts: list[Run]) -> Callable[[Frame, dict[Any, Any]], None]:
-    if len(parts) == 2:
-        read_key, read_value = parts
-
-        def insert(frame: Frame, built: dict[Any, Any]) -> None:
-            key, value = read_key(frame), read_value(frame)
-            frame[COST] += 1
-            insert_into(built, key, value)
-
-        return insert
-
-    (read_entries,) = parts
-
-    def insert_entries(frame: Frame, built: dict[Any, Any]) -> None:
-        frame[COST] += 1
-        entries = read_entries(frame)
-        if not isinstance(entries, dict):
-            raise no_overload("cel.@mapInsert", (built, entries))
-        insert_all_into(built, entries)
-
-    return insert_entries
 
 
 _MACROS = {

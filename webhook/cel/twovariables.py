@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.operators import go_value
-from webhook.cel.overload import Overload, free
+from webhook.cel.overload import Overload, free, no_overload
+from webhook.cel.steps import COST, Frame, Run
 from webhook.cel.types import map_of, param
 from webhook.cel.values import from_map_key, map_key
 
-__all__ = ["TWO_VARIABLES", "insert_all_into", "insert_into"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TWO_VARIABLES", "insert_all_into", "insert_into", "insertion"]
 
 
 def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
@@ -41,6 +45,30 @@ def insert_all(target: dict[Any, Any], entries: dict[Any, Any]) -> dict[Any, Any
     result = dict(target)
     insert_all_into(result, entries)
     return result
+
+
+def insertion(parts: list[Run]) -> Callable[[Frame, dict[Any, Any]], None]:
+    """A call of ``cel.@mapInsert`` on a map that may grow in place; ``parts`` are key and value, or a map."""
+    if len(parts) == 2:
+        read_key, read_value = parts
+
+        def insert(frame: Frame, built: dict[Any, Any]) -> None:
+            key, value = read_key(frame), read_value(frame)
+            frame[COST] += 1
+            insert_into(built, key, value)
+
+        return insert
+
+    (read_entries,) = parts
+
+    def insert_entries(frame: Frame, built: dict[Any, Any]) -> None:
+        frame[COST] += 1
+        entries = read_entries(frame)
+        if not isinstance(entries, dict):
+            raise no_overload("cel.@mapInsert", (built, entries))
+        insert_all_into(built, entries)
+
+    return insert_entries
 
 
 _K, _V = param("K"), param("V")
