@@ -80,7 +80,7 @@ class _Unfolded(Compiler):
     def compile(self, expr: Expr, base: int = 1) -> Step:
         step = super().compile(expr, base)
         if isinstance(expr, Comprehension) and expr.macro in _COLLECTING:
-            return Step(_making_first(step.value()))
+            return Step(_making_first(_COLLECTING[expr.macro], step.value()))
         if not step.is_constant or isinstance(expr, Const):
             return step
         value = step.constant
@@ -92,14 +92,17 @@ class _Unfolded(Compiler):
         return Step(_charging(1 if cost is None else cost(args, value), value))
 
 
-_COLLECTING = {"map", "filter", "transformList"}
+_COLLECTING = {
+    **dict.fromkeys(("map", "filter", "transformList"), LIST_CREATE),
+    **dict.fromkeys(("transformMap", "transformMapEntry"), MAP_CREATE),
+}
 
 
-def _making_first(run: Run) -> Run:
-    """The empty list that such a macro begins with, which its closure does not make."""
+def _making_first(cost: int, run: Run) -> Run:
+    """The empty list or map that such a macro begins with, which its closure does not make."""
 
     def make(frame: Frame) -> Any:
-        frame[0] += LIST_CREATE
+        frame[0] += cost
         return run(frame)
 
     return make
