@@ -94,7 +94,9 @@ class Loop:
 
     def _again(self, key: Key) -> float:
         self._settled.pop(key, None)
-        return self.queue.retry(key, FIRST_RETRY, LONGEST_RETRY)
+        delay = self.queue.backoff(key, FIRST_RETRY, LONGEST_RETRY)
+        self.queue.add_after(key, delay)
+        return delay
 
     def _reconcile(self, key: Key) -> None:
         obj = self._api.get(self._controller.resource, key.namespace, key.name)
@@ -149,7 +151,7 @@ class Loop:
             record(self._api, stored, happening, self._now())
         absent = answer.condition.reason == gate.ABSENT
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if absent else (FIRST_REFUSED, LONGEST_REFUSED)
-        self._settle(key, stored, self.queue.retry(key, first, most))
+        self._settle(key, stored, self.queue.backoff(key, first, most))
 
     def _with(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
         """A status with our condition as the last of its conditions."""

@@ -49,17 +49,15 @@ class Queue(Generic[K]):
             self._due[key] = min(due, self._due.get(key, due))
             self._changed.notify()
 
-    def retry(self, key: K, first: float, most: float) -> float:
-        """Adds the key after ``first`` seconds, doubled with every retry until :meth:`forget`; returns the delay."""
+    def backoff(self, key: K, first: float, most: float) -> float:
+        """How long to wait before the next try: ``first`` seconds, doubled with every call until :meth:`forget`."""
         with self._changed:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
-        delay = min(first * float(1 << min(failures, 32)), most)  # 2^32 times anything is over every limit
-        self.add_after(key, delay)
-        return delay
+        return min(first * float(1 << min(failures, 32)), most)  # 2^32 times anything is over every limit
 
     def forget(self, key: K) -> None:
-        """The key went well: its next retry starts from the beginning."""
+        """The key went well: its next backoff starts from the beginning."""
         with self._changed:
             self._failures.pop(key, None)
 

@@ -81,15 +81,15 @@ def test_a_delayed_key_that_is_held_waits_for_its_worker(queue, time):
     assert drain(queue) == ["a"]
 
 
-def test_retries_double_up_to_the_limit_and_begin_anew_when_forgotten(queue):
-    assert [queue.retry("a", 1, 10) for _ in range(6)] == [1, 2, 4, 8, 10, 10]
-    assert queue.retry("b", 1, 10) == 1
+def test_the_backoff_doubles_up_to_the_limit_and_begins_anew_when_forgotten(queue):
+    assert [queue.backoff("a", 1, 10) for _ in range(6)] == [1, 2, 4, 8, 10, 10]
+    assert queue.backoff("b", 1, 10) == 1
     queue.forget("a")
-    assert queue.retry("a", 1, 10) == 1
+    assert queue.backoff("a", 1, 10) == 1
 
 
-def test_a_thousand_retries_do_not_overflow(queue):
-    assert {queue.retry("a", 0.5, 300) for _ in range(2000)} >= {0.5, 300}
+def test_thousands_of_failures_do_not_overflow(queue):
+    assert {queue.backoff("a", 0.5, 300) for _ in range(2000)} >= {0.5, 300}
 
 
 def test_closing_wakes_every_waiting_worker():
