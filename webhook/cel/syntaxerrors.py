@@ -34,6 +34,21 @@ _TOKENS = {
     "ESC_IDENT": "ESC_IDENTIFIER", "$END": "<EOF>",
 }  # fmt: skip
 _TERMINATORS = frozenset(["RPAR", "RSQB", "RBRACE", "COLON", "COMMA", "$END"])
+_OPERATORS = (
+    frozenset(
+        [
+            *list(_TOKENS)[: list(_TOKENS).index("LBRACKET") + 1],
+            "DOT",
+            "MINUS",
+            "QUESTION",
+            "PLUS",
+            "STAR",
+            "SLASH",
+            "PERCENT",
+        ]
+    )
+    | _TERMINATORS
+)
 
 # the longest beginning of a token, and the character that shows that it is none
 _STRING_ESCAPE = r"\\([abfnrtv\"'?`\\]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
@@ -48,13 +63,13 @@ class SyntaxProblem:
 
     __slots__ = ("issue", "rest")
 
-    def __init__(self, source: str, start: int, message: str, *, blank: int = 0) -> None:
-        self.issue = (
-            Issue.at(source, start, f"Syntax error: {message}") if source else Issue(f"Syntax error: {message}", 1)
-        )
-        end = start + blank
-        spaces = re.sub(r"[^\n]", " ", source[start:end])
-        self.rest = f"{source[:start]}{spaces}{source[end:]}" if blank else None
+    def __init__(self, source: str, at: int, message: str, blank: tuple[int, int] | None = None) -> None:
+        text = f"Syntax error: {message}"
+        self.issue = Issue.at(source, at, text) if source else Issue(text, 1)
+        self.rest = None
+        if blank is not None:
+            start, end = blank
+            self.rest = source[:start] + re.sub(r"[^\n]", " ", source[start:end]) + source[end:]
 
 
 def problem(source: str, error: UnexpectedInput) -> SyntaxProblem:
@@ -68,8 +83,7 @@ def problem(source: str, error: UnexpectedInput) -> SyntaxProblem:
 def _broken_token(source: str, start: int) -> SyntaxProblem:
     found = _BROKEN_TOKEN.match(source, start)
     text = found[0] if found else source[start]
-    shown = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return SyntaxProblem(source, start, f"token recognition error at: '{shown}'", blank=len(text))
+    return SyntaxProblem(source, start, f"token recognition error at: '{text}'", (start, start + len(text)))
 
 
 class _Unexpected:
@@ -86,34 +100,44 @@ class _Unexpected:
         self.before = source[: self.start].rstrip()
 
     def problem(self) -> SyntaxProblem:
-        choice = self._undecided()
-        if choice is not None:
-            return SyntaxProblem(self.source, self.start, choice)
+        undecided = self._after_point() or self._after_minus()
+        if undecided is not None:
+            return undecided
         expected = self._expected()
         names = _names(expected)
         if not self.at_end and self._following() in expected:
             message = f"extraneous input '{self.text}' expecting {names}"
-            return SyntaxProblem(self.source, self.start, message, blank=len(self.text))
+            return SyntaxProblem(self.source, self.start, message, (self.start, self.start + len(self.text)))
         if len(expected) == 1 and self._fits_after(*expected):
             return SyntaxProblem(self.source, self.start, f"missing {names} at '{self.text}'")
         kind = "extraneous" if self.at_end and self.before.endswith("!") else "mismatched"
         return SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
 
-    def _undecided(self) -> str | None:
-        """After a point or a minus, ANTLR does not know yet what this would have been."""
-        shown = "" if self.at_end else self.text
-        if self.before.endswith(".") and "IDENT" in self.accepts and "INT" not in self.accepts:
-            if self.text in ("true", "false", "null"):
-                return f"mismatched input '{self.text}' expecting IDENTIFIER"
-            return f"no viable alternative at input '.{shown}'"
-        if self.before.endswith("-") and "INT" in self.accepts and "EXCLAM" not in self.accepts:
-            return f"no viable alternative at input '-{shown}'"
-        return None
+    def _after_point(self) -> SyntaxProblem | None:
+        """ANTLR does not know yet whether this would have been a field or a method; it goes on at an operator."""
+        if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT" in self.accepts:
+            return None
+        if self.text in ("true", "false", "null"):
+            message = f"mismatched input '{self.text}' expecting IDENTIFIER"
+        else:
+            message = f"no viable alternative at input '.{'' if self.at_end else self.text}'"
+        end = self.start if self.token.type in _OPERATORS or self.at_end else self.start + len(self.text)
+        blank = (len(self.before) - 1, end) if "QUESTION" in self.accepts else None
+        return SyntaxProblem(self.source, self.start, message, blank)
+
+    def _after_minus(self) -> SyntaxProblem | None:
+        """ANTLR does not know yet whether this would have been a number or an operand."""
+        if not self.before.endswith("-") or "INT" not in self.accepts or "EXCLAM" in self.accepts:
+            return None
+        message = f"no viable alternative at input '-{'' if self.at_end else self.text}'"
+        return SyntaxProblem(
+            self.source, self.start, message, (len(self.before) - 1, self.start) if self.at_end else None
+        )
 
     def _expected(self) -> frozenset[str]:
         """What ANTLR was about to match; where an operator might follow too, it has given up on that."""
         ends = self.accepts & _TERMINATORS
-        if ends and ("INT" not in self.accepts or self.before.endswith(",")):
+        if ends and ("IDENT" not in self.accepts or self.before.endswith(",")):
             return frozenset(["RPAR"]) if "RPAR" in ends else ends
         return self.accepts
 
