@@ -106,6 +106,16 @@ def test_the_object_of_a_subresource_may_be_of_another_kind() -> None:
     assert decode(operation="CREATE", subResource="scale", object=scale).subresource == "scale"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2.0", 2), ("2.50", 2.5), ("1e3", 1000), ("1E3", 1000), ("-0.0", 0), ("20.000", 20), ("1.05", 1.05)],
+)
+def test_a_whole_number_is_an_integer_however_it_is_written(text: str, value: float) -> None:
+    body = orjson.dumps(a_review(object={**MODEL, "spec": {"count": "N"}})).replace(b'"N"', text.encode())
+    count = review.decode(body)[1].object["spec"]["count"]
+    assert (count, type(count)) == (value, type(value))
+
+
 def test_generate_name_leaves_the_name_empty() -> None:
     assert decode(name="", object={**MODEL, "metadata": {"generateName": "m-"}}).name == ""
 

@@ -18,6 +18,7 @@ import orjson
 import yaml
 
 from webhook.errors import DocumentError, Problem
+from webhook.numbers import settle
 
 __all__ = ["Document", "parse", "read"]
 
@@ -146,7 +147,7 @@ def parse(text: str, source: str) -> list[Document]:
     """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart."""
     if text.lstrip()[:1] in ("{", "["):
         try:
-            return list(_objects(orjson.loads(text), None, 1, source))
+            return list(_objects(settle(orjson.loads(text)), None, 1, source))
         except orjson.JSONDecodeError:
             pass  # a YAML flow mapping, several documents, or an error that the YAML reader can place
     documents: list[Document] = []
@@ -156,7 +157,7 @@ def parse(text: str, source: str) -> list[Document]:
             node = loader.get_node()
             assert node is not None  # check_node has seen it
             _check_size(node, source)
-            value = loader.construct_document(node)
+            value = settle(loader.construct_document(node))
             if value is not None:
                 documents.extend(_objects(value, node, node.start_mark.line + 1, source))
     except yaml.MarkedYAMLError as error:

@@ -15,6 +15,7 @@ import orjson
 from webhook import patch
 from webhook.decision import Cause, Decision, Warn
 from webhook.errors import Malformed
+from webhook.numbers import has_unsettled, settle
 from webhook.request import GroupVersionKind, Request, group_version
 
 __all__ = ["decode", "encode"]
@@ -38,6 +39,8 @@ def decode(body: bytes) -> tuple[str, Request]:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
+    if has_unsettled(body):
+        review = settle(review)
     if not isinstance(review, dict):
         raise Malformed(f"the body must be an AdmissionReview object, not {_json_type(review)}")
     version = review.get("apiVersion")

@@ -13,10 +13,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import orjson
+
+from webhook.numbers import settle
 
 __all__ = ["ANNOTATION", "UNSTAMPED", "Stamp"]
 
@@ -28,9 +29,7 @@ UNSTAMPED = "not normalised: "
 # The API server keeps these for itself: the stamp lies in one of them, and status is written after admission.
 ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
 
-_INT64 = range(-(2**63), 2**63)
 _HEX = re.compile(r"([0-9a-f]{64})?\Z")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +89,9 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 def _canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after a way through the API server."""
-    settled = _settle(value)
+    settled = settle(value)
     try:
         return orjson.dumps(settled, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # it writes no more than 254 levels; the API server takes 10,000
         text = json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return text.encode()
-
-
-def _settle(value: Any) -> Any:
-    """The value as the API server would hand it back.
-
-    It reads a number as int64 if its text is one, else as float64, and writes a whole float
-    below 1e21 without a point: ``1.0`` and ``1e3`` come back as ``1`` and ``1000``, an integer
-    beyond 64 bits loses its last digits (sigs.k8s.io/json, Go's encoding/json).
-    """
-    if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_settle(key): _settle(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_settle(item) for item in value]
-    if isinstance(value, float):
-        return _settle_float(value)
-    if isinstance(value, int) and value not in _INT64:
-        return _settle_float(float(str(value)))  # by its text: too large for a float is infinity, not an error
-    return value
-
-
-def _settle_float(value: float) -> float:
-    """A whole float as the int64 it becomes: the shortest digits that read back equal, padded with zeros."""
-    if not value.is_integer():
-        return value
-    whole = int(Decimal(repr(value)))
-    return whole if whole in _INT64 else value
