@@ -61,12 +61,21 @@ _PATTERN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
 
 def _hand_a(v: dict[str, Any]) -> bool:
     self = v["self"]
-    return not self.get("resourceName") or "resourceClaims" not in self or len(self["resourceClaims"]) == 0
+    return (
+        "resourceName" not in self
+        or self["resourceName"] == ""
+        or "resourceClaims" not in self
+        or len(self["resourceClaims"]) == 0
+    )
 
 
 def _hand_b(v: dict[str, Any]) -> bool:
     self = v["self"]
-    return len(self) == 0 or all(("resourceClaimName" in c) != ("resourceClaimTemplateName" in c) for c in self)
+    return len(self) == 0 or all(
+        ("resourceClaimName" in c and "resourceClaimTemplateName" not in c)
+        or ("resourceClaimName" not in c and "resourceClaimTemplateName" in c)
+        for c in self
+    )
 
 
 def _hand_c(v: dict[str, Any]) -> bool:
@@ -85,16 +94,18 @@ def _hand_d(v: dict[str, Any]) -> bool:
 
 def _hand_e(v: dict[str, Any]) -> bool:
     return all(
-        "nvidia.com/gpu" in c.get("resources", {}).get("limits", {})
+        "resources" in c
+        and "limits" in c["resources"]
+        and "nvidia.com/gpu" in c["resources"]["limits"]
         and c["image"].startswith("registry.example.com/")
-        and not c.get("securityContext", {}).get("privileged", False)
+        and not ("securityContext" in c and c["securityContext"].get("privileged"))
         for c in v["object"]["spec"]["containers"]
     )
 
 
 def _hand_f(v: dict[str, Any]) -> bool:
     self = v["self"]
-    return self["minReplicas"] <= self["replicas"] <= self["maxReplicas"]
+    return self["replicas"] >= self["minReplicas"] and self["replicas"] <= self["maxReplicas"]
 
 
 _IMAGE = f"registry.example.com/models/main@sha256:{'ab' * 32}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -216,11 +217,21 @@ def build(
     if sys.getrecursionlimit() < _RECURSION:
         sys.setrecursionlimit(_RECURSION)
     compiled = _compile(checked, functions, nodes, make)
-    exact = Exact(lambda: compiled if again is None else _compile(again(), functions, nodes, make))
+    exact = Exact(_always(compiled) if again is None else partial(_compile_again, again, functions, nodes, make))
     fast = generate(checked, functions, nodes, exact)
     if fast is None:
-        exact = Exact(lambda: compiled)
+        exact = Exact(_always(compiled))
     return Program(checked.source, checked.result, frozenset(compiled.slots), fast, exact)
+
+
+def _always(compiled: Compiled) -> Callable[[], Compiled]:
+    return lambda: compiled
+
+
+def _compile_again(
+    again: Callable[[], Checked], functions: Mapping[str, Function], nodes: Mapping[str, Node], make: Build | None
+) -> Compiled:
+    return _compile(again(), functions, nodes, make)
 
 
 def _compile(

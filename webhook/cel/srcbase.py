@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from webhook.cel.access import Node
     from webhook.cel.types import Type
 
-__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "children", "render"]
+__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "children", "is_not_of", "is_of", "render"]
 
 Block = list[Any]
 """Lines of source; a pair is a header with the block below it, a list is a part of the block itself."""
 
-CLASSES: Final = {leaves.text: "str", leaves.boolean: "bool", leaves.integer: "int"}
-"""The leaves that are CEL values already, if they are of this class."""
+CLASSES: Final = {leaves.text: "str", leaves.boolean: "bool", leaves.integer: "int", leaves.int_or_string: "(str, int)"}
+"""The leaves that are CEL values already, if they are of this class (or one of these)."""
 
 CONTAINERS: Final = {"object": "dict", "map": "dict", "list": "list", "set": "list", "maplist": "list"}
 
@@ -65,6 +65,15 @@ def render(block: Block, indent: int, lines: list[str]) -> None:
             render(inner, indent + 1, lines)
             if len(lines) == before:
                 lines.append(" " * (indent + 1) + "pass")
+
+
+def is_of(value: str, wanted: str) -> str:
+    """Whether a value is of a class; ``isinstance`` would take a bool for an int."""
+    return f"{value}.__class__ {'in IS' if wanted.startswith('(') else f'is {wanted}'}"
+
+
+def is_not_of(value: str, wanted: str) -> str:
+    return f"{value}.__class__ {'not in IS' if wanted.startswith('(') else f'is not {wanted}'}"
 
 
 def children(expr: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from webhook.cel import srcfold, srcops, srcoptional
 from webhook.cel.access import COMPOSITE, Node, unescape
 from webhook.cel.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
-from webhook.cel.srcbase import CLASSES, CONTAINERS, Block, Code, Unsupported, children, render
+from webhook.cel.srcbase import CLASSES, CONTAINERS, Block, Code, Unsupported, children, is_not_of, is_of, render
 from webhook.cel.srcrt import GLOBALS
 from webhook.cel.types import BOOL, DYN, Type
 
@@ -61,11 +61,12 @@ class Writer:
         self.constants: list[Any] = []
         self.locals: dict[str, Code] = {}
         self.names: dict[tuple[str, str], str] = {}  # (parent, member) → the local that holds it
-        self.present: frozenset[tuple[str, str]] = frozenset()  # members known to be there and of their class
-        self.tests: dict[Expr, tuple[str, str]] = {}  # presence tests that say so
-        self._checked: set[str] = set()  # locals whose class is checked in their slot
+        self._found: dict[Expr, tuple[tuple[str, str], str]] = {}  # presence tests that assign what they find
+        self._checked: set[str] = set()  # locals whose class is checked where they are assigned, or in their slot
         self._slots: dict[str, Block] = {}
-        self._tested: dict[tuple[str, str], str] = {}
+        self._variables: dict[str, str] = {}
+        self._tested: dict[tuple[str, str], tuple[str, str]] = {}  # (parent, member) → the test's and the value's local
+        self._count = 0
         self._tests_of = Counter(_tests(checked.expr))
         self._top: Block = []
         self.block.append(self._top)
@@ -77,15 +78,15 @@ class Writer:
 
     def name(self, text: str | None = None, *, block: Block | None = None) -> str:
         """A new local; assigned, if there is a text."""
-        local = f"t{len(self._slots)}"
-        slot = self._slots[local] = []
+        local = f"t{self._count}"
+        self._count += 1
         if text is not None:
-            (self.block if block is None else block).extend((f"{local} = {text}", slot))
+            (self.block if block is None else block).extend((f"{local} = {text}", self.slot(local)))
         return local
 
     def slot(self, local: str) -> Block:
-        """The block after a local's definition; the header of a loop defines its variables."""
-        return self._slots[local]
+        """The block after a local's definition, for whoever writes the definition."""
+        return self._slots.setdefault(local, [])
 
     def local(self, code: Code) -> str:
         """The code as something that may be repeated."""
@@ -109,12 +110,12 @@ class Writer:
     @contextmanager
     def inner(self) -> Iterator[Block]:
         """A block of its own; what is read or learned in it is forgotten after it."""
-        outer, names, present = self.block, self.names, self.present
+        outer, names = self.block, self.names
         self.block, self.names = [], dict(names)
         try:
             yield self.block
         finally:
-            self.block, self.names, self.present = outer, names, present
+            self.block, self.names = outer, names
 
     def meter(self, amount: str) -> None:
         """Subtract a cost that is known only at run time."""
@@ -152,14 +153,14 @@ class Writer:
     def container(self, code: Code, wanted: str) -> str:
         """The name of raw JSON whose class is checked."""
         if code.is_literal:
-            if type(code.literal).__name__ != wanted:
+            if type(code.literal).__name__ not in wanted:
                 raise Unsupported
             return code.text
         local = self.local(code)
-        if local not in self._slots:
-            raise Unsupported
         if not code.checked and local not in self._checked:
-            self._slots[local].append(f"if {local}.__class__ is not {wanted}: raise E")
+            if local not in self._slots:
+                raise Unsupported
+            self._slots[local].append(f"if {is_not_of(local, wanted)}: raise E")
             self._checked.add(local)
         return local
 
@@ -170,8 +171,9 @@ class Writer:
         elif isinstance(expr, Call) and expr.function == ("_&&_" if outcome else "_||_"):
             for arg in expr.args:
                 self.learn(arg, outcome=outcome)
-        elif outcome and expr in self.tests:
-            self.present |= {self.tests[expr]}
+        elif outcome and expr in self._found:
+            member, local = self._found[expr]
+            self.names.setdefault(member, local)
 
     def _const(self, expr: Const) -> Code:
         return self.literal(expr.value, self.type_of(expr))
@@ -190,9 +192,9 @@ class Writer:
         node = self.nodes.get(name)
         if node is not None and of.kind == "optional":
             raise Unsupported
-        local = self._tested.get(("", name))
+        local = self._variables.get(name)
         if local is None:
-            local = self._tested["", name] = self.name(f"V[{name!r}]", block=self._top)
+            local = self._variables[name] = self.name(f"V[{name!r}]", block=self._top)
         return Code(local, of, node, is_name=True)
 
     def _select(self, expr: Select) -> Code:
@@ -213,43 +215,47 @@ class Writer:
 
     def member(self, operand: Code, field: str, of: Type) -> Code:
         """``operand.field``, raising where it is not there."""
-        node = operand.node
-        child, name = None, field
+        child, name = (None, field) if operand.node is None else member_of(operand.node, field)
         parent = self.local(operand)
-        if node is not None:
-            child, name = member_of(node, field)
-            parent = self.container(operand, "dict")
         known = self.names.get((parent, field))
-        if known is None:
+        if known is None:  # only a dict has string keys, so its class needs no check
             known = self.names[parent, field] = self.name(f"{parent}[{name!r}]")
-            if (parent, field) in self.present:
-                self._checked.add(known)
         return Code(known, of, child, is_name=True)
 
     def _has(self, expr: Select, operand: Code) -> Code:
         field = expr.field
         parent = self.container(operand, "dict")
-        if operand.node is None:
-            test = f"{field!r} in {parent}"
-        else:
-            child, name = member_of(operand.node, field)
-            test = self._typed_test(expr, parent, child, name, is_map=operand.node.kind == "map")
-        if self._tests_of[_test_path(expr)] < 2 or parent not in self._slots:
-            return Code(f"({test})", BOOL)
         known = self._tested.get((parent, field))
         if known is None:
-            known = self._tested[parent, field] = self.name(test, block=self._slots[parent])
-        return Code(known, BOOL, is_name=True)
+            value = self.name()
+            test = self._test(operand, parent, field, value)
+            if self._tests_of[_test_path(expr)] < 2 or parent not in self._slots:
+                if value in self._checked:
+                    self._found[expr] = (parent, field), value
+                return Code(f"({test})", BOOL)
+            known = self._tested[parent, field] = self.name(test, block=self._slots[parent]), value
+        if known[1] in self._checked:
+            self._found[expr] = (parent, field), known[1]
+        return Code(known[0], BOOL, is_name=True)
 
-    def _typed_test(self, expr: Select, parent: str, child: Node, name: str, *, is_map: bool) -> str:
-        """A value that does not fit its schema is an error and no presence; null under a property is absence."""
+    def _test(self, operand: Code, parent: str, field: str, local: str) -> str:
+        """The test of a member's presence, which assigns what it finds to ``local`` if it checks the class, too.
+
+        A value that does not fit its schema is an error and no presence; null under a property is absence.
+        """
+        if operand.node is None:
+            return f"{field!r} in {parent}"
+        child, name = member_of(operand.node, field)
+        is_map = operand.node.kind == "map"
         wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
         value = f"{parent}[{name!r}]"
         if wanted is None or is_map:
-            test = f"{self.constant(child.value)}({value}) is not A"
-            return f"{name!r} in {parent} and " + (test if is_map else f"{value} is not None and {test}")
-        self.tests[expr] = parent, expr.field
-        return f"{name!r} in {parent} and ({value}.__class__ is {wanted} or absent({value}))"
+            fits = f"{self.constant(child.value)}({value}) is not A"
+            if wanted is not None:
+                fits = f"({is_of(value, wanted)} or {fits})"
+            return f"{name!r} in {parent} and " + (fits if is_map else f"{value} is not None and {fits}")
+        self._checked.add(local)
+        return f"{name!r} in {parent} and ({is_of(f'({local} := {value})', wanted)} or absent({local}))"
 
     def _call(self, expr: Call) -> Code:
         return srcops.write_call(self, expr)

@@ -29,7 +29,7 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
         first, *others = calls.chain(expr)
         ladder.add(writer.truth(first), [])
         # What a term reads is known to the terms after it, and to nobody else: it may not have been evaluated.
-        names, present = dict(writer.names), writer.present
+        names = dict(writer.names)
         previous = first
         for term in others:
             writer.learn(previous, outcome=operator == "and")
@@ -39,7 +39,7 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
             ladder.add(text, block)
             previous = term
         code = ladder.finish()
-        writer.block, writer.names, writer.present = outer, names, present
+        writer.block, writer.names = outer, names
         return code
 
     return write

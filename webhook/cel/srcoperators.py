@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from webhook.cel import leaves
 from webhook.cel.access import COMPOSITE
 from webhook.cel.ast import Call
-from webhook.cel.srcbase import CLASSES, Code, Unsupported
+from webhook.cel.srcbase import CLASSES, Code, Unsupported, is_of
 from webhook.cel.types import BOOL
 
 if TYPE_CHECKING:
@@ -131,19 +132,16 @@ def membership(writer: Writer, expr: Call) -> Code:
     if node is not None and node.kind == "map" and element.of.kind == "string":
         parent = writer.container(container, "dict")
         writer.cost += 1
-        fits = f"{writer.constant(node.items.value)}({parent}[{element.text}]) is not A"
+        value = f"{parent}[{element.text}]"
+        wanted = CLASSES.get(node.items.enter)
+        fits = f"{writer.constant(node.items.value)}({value}) is not A"
+        fits = fits if wanted is None else f"({is_of(value, wanted)} or {fits})"
         return Code(f"({element.text} in {parent} and {fits})", BOOL)
-    if (
-        node is not None
-        and node.kind == "list"
-        and element.of.kind == "string"
-        and CLASSES.get(node.items.enter) == "str"
-    ):
-        parent = writer.container(container, "list")
-        writer.meter(f"len({parent}) + 1")
-        return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
-    if node is not None:
-        raise Unsupported
+    if node is not None and node.kind in ("list", "set") and node.items.enter is leaves.text:
+        if element.of.kind == "string":
+            parent = writer.container(container, "list")
+            writer.meter(f"len({parent}) + 1")
+            return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
     container = writer.named(writer.value(container))
     writer.meter(f"length({container.text}) + 1")
     return Code(f"contains({element.text}, {container.text})", BOOL)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from webhook.cel.access import COMPOSITE, Node, unescape
 from webhook.cel.ast import Call, Const, Expr
 from webhook.cel.members import member
-from webhook.cel.srcbase import CLASSES, CONTAINERS, Code, Unsupported
+from webhook.cel.srcbase import CLASSES, CONTAINERS, Code, Unsupported, is_not_of
 from webhook.cel.types import BOOL, Type
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: 
         writer.line(f"if {found} is None: {found} = A")
     wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
     if wanted is not None:
-        writer.line(f"if {found} is not A and {found}.__class__ is not {wanted}: raise E")
+        writer.line(f"if {found} is not A and {is_not_of(found, wanted)}: raise E")
     else:
         writer.line(f"if {found} is not A: {found} = {writer.constant(child.value)}({found})")
 

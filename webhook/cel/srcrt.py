@@ -100,6 +100,7 @@ GLOBALS: Final[dict[str, Any]] = {
     },
     "E": Escape,
     "A": ABSENT,
+    "IS": frozenset({int, str}),
     "boolean": _boolean,
     "carried": _carried,
     "strings": _strings,

@@ -68,12 +68,11 @@ def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
         raise Unsupported
     text = writer.named(writer.value(writer.expr(args[0])))
     operators = math.ceil(len(pattern.literal) / 4)
+    fast = fastre.translate(pattern.literal)
+    if fast is not None:
+        writer.cost += operators * (fastre.LENGTH_LIMIT // 10 + 2)
+        writer.line(f"if len({text.text}) > {fastre.LENGTH_LIMIT}: raise E")
+        return Code(f"({writer.constant(fast)}({text.text}) is not None)", BOOL)
     writer.cost += 2 * operators
     writer.meter(f"len({text.text}) * {math.ceil(operators / 10)}")
-    search = writer.constant(compiled(pattern.literal))
-    exact = f"{search}({text.text}.encode(), 0) is not None"
-    fast = fastre.translate(pattern.literal)
-    if fast is None:
-        return Code(f"({exact})", BOOL)
-    plain = f"{writer.constant(fast)}({text.text}) is not None if len({text.text}) <= {fastre.LENGTH_LIMIT}"
-    return Code(f"({plain} else {exact})", BOOL)
+    return Code(f"({writer.constant(compiled(pattern.literal))}({text.text}.encode(), 0) is not None)", BOOL)
