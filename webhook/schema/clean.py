@@ -8,7 +8,10 @@ them here too (:func:`_thorough`), so this module knows no Kubernetes behaviour 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from webhook.schema.default import compile_default
@@ -25,9 +28,12 @@ __all__ = ["Check", "compile_clean"]
 
 Check = Callable[[Any], bool]
 
+# Names, reasons and times come again and again, and a look-up takes a tenth of a match.
+_REMEMBERED = 1024  # values per pattern or format
+_MEMORABLE = 256  # characters: with the above some MiB in all, whatever is sent
+
 _META_FIELDS = ("apiVersion", "kind", "metadata")
 _INT32 = range(-(2**31), 2**31)
-_UNHASHABLE = (dict, list)
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
@@ -42,8 +48,16 @@ def compile_clean(root: Node) -> Check:
     if any(node is not None and _plain_type(node) is not str for node in texts.values()):
         return _thorough(root, is_root=True)
     known = {name: child for name, child in root.properties.items() if name not in _META_FIELDS}
-    check = _object(root.replace(properties=known), plain=dict.fromkeys(texts, str), known={"metadata": _is_dict})
-    return _with_junctors(root, check)
+    check = _object(root.replace(properties=known), {**dict.fromkeys(texts, str), "metadata": _is_dict})
+    check = _with_junctors(root, check)
+
+    def is_clean(value: Any) -> bool:
+        try:
+            return check(value)
+        except (TypeError, KeyError):  # an object where an enum has strings; an item without its key
+            return False
+
+    return is_clean
 
 
 def _is_dict(value: Any) -> bool:
@@ -147,8 +161,8 @@ def _string(node: Node) -> Check | None:
     if node.enum:
         allowed = frozenset(value for value in node.enum if isinstance(value, str))
         if not tests:
-            return lambda value: type(value) is str and value in allowed
-        tests.append(lambda value: value in allowed)
+            return allowed.__contains__  # raises TypeError for a list or dict, which compile_clean catches
+        tests.append(allowed.__contains__)
     if not tests:
         return lambda value: type(value) is str
     if len(tests) == 1:
@@ -171,14 +185,19 @@ def _string_tests(node: Node) -> list[Check] | None:
             tests.append(lambda value: low <= len(value) <= high)
     if node.pattern:
         try:
-            tests.append(matcher(node.pattern))
+            tests.append(_remembering(matcher(node.pattern)))
         except RegexError:
             return None
     if node.format:
         accepts = FORMATS.get(node.format.replace("-", ""))
         if accepts is not None:
-            tests.append(lambda value: bool(accepts(value)))
+            tests.append(_remembering(accepts))
     return tests
+
+
+def _remembering(test: Callable[[str], Any]) -> Check:
+    known = lru_cache(_REMEMBERED)(test)
+    return lambda value: bool(known(value) if len(value) <= _MEMORABLE else test(value))
 
 
 def _integer(node: Node) -> Check | None:
@@ -194,6 +213,8 @@ def _integer(node: Node) -> Check | None:
     if node.enum:
         allowed = frozenset(node.enum)
         return lambda value: type(value) is int and least <= value <= most and value in allowed
+    if (least, most) == (INT64.start, INT64.stop - 1):
+        return lambda value: type(value) is int and value.bit_length() < 64
     return lambda value: type(value) is int and least <= value <= most
 
 
@@ -226,84 +247,122 @@ def _int_or_string(node: Node) -> Check | None:
     tests = _string_tests(node)
     if tests is None:
         return None
-    test = tests[0] if tests else lambda _: True
-    return lambda value: test(value) if type(value) is str else type(value) is int and value in INT64
+    if not tests:
+        return lambda value: type(value) is str or (type(value) is int and value.bit_length() < 64)
+    test = tests[0]
+    return lambda value: test(value) if type(value) is str else type(value) is int and value.bit_length() < 64
 
 
 def _array(node: Node) -> Check | None:
     if node.items is None or node.unique_items or node.enum or node.preserve:
         return None
-    low, high = node.min_items or 0, node.max_items
+    check = _items(node.items)
     distinct = _distinct(node)
-    plain = _plain_type(node.items)
-    item_check = _check(node.items)
+    low, high = max(node.min_items or 0, 0), sys.maxsize if node.max_items is None else node.max_items
+    if not low and high == sys.maxsize:
+        if distinct is None:
+            return check
+        return lambda value: check(value) and (len(value) < 2 or distinct(value))
+    return lambda value: (
+        check(value) and low <= len(value) <= high and (distinct is None or len(value) < 2 or distinct(value))
+    )
+
+
+def _items(node: Node) -> Check:
+    """A list of such items."""
+    plain = _plain_type(node)
+    if plain is not None:
+        only = {plain}
+        return lambda value: type(value) is list and only.issuperset(map(type, value))
+    item_check = _check(node)
+    return lambda value: type(value) is list and all(map(item_check, value))
+
+
+def _distinct(node: Node) -> Check | None:
+    """Whether items of a set or map list differ; may say no where the API server tells 1 from 1.0.
+
+    Raises KeyError for an item of a map without its key: that is not clean either.
+    """
+    if node.list_type == "set":
+        return lambda value: len(set(value)) == len(value)
+    if node.list_type != "map":
+        return None
+    items = node.items
+    children = [] if items is None else [items.properties.get(key) for key in node.list_keys]
+    if items is None or items.nullable or not all(child and child.type in _SCALARS for child in children):
+        return lambda _: False
+    key_of = itemgetter(*node.list_keys)
+    return lambda value: len(set(map(key_of, value))) == len(value)
+
+
+def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
+    """``known`` are checks of fields that are not among the node's properties."""
+    table: dict[str, Check | type] = {**(known or {})}
+    for name, child in node.properties.items():
+        table[name] = _plain_type(child) or _check(child)
+    filled = (name for name, child in node.properties.items() if child.default is not MISSING)
+    must = tuple(dict.fromkeys((*node.required, *filled)))
+    other = _entry_check(node)
+    if not table and not must:
+        check = _entries(node, other)
+    else:
+        check = _closed(table, must) if other is None else _open(table, must, other)
+    low, high = max(node.min_properties or 0, 0), node.max_properties
+    if not low and high is None:
+        return check
+    most = sys.maxsize if high is None else high
+    return lambda value: type(value) is dict and low <= len(value) <= most and check(value)
+
+
+def _closed(table: Mapping[str, Check | type], must: tuple[str, ...]) -> Check:
+    """An object of known fields: each has its own check, or only its type, which needs no call."""
 
     def check(value: Any) -> bool:
-        if type(value) is not list or len(value) < low or (high is not None and len(value) > high):
+        if type(value) is not dict:
             return False
-        if plain is not None:
-            for item in value:
-                if type(item) is not plain:
+        for name in must:
+            if name not in value:
+                return False
+        try:
+            for key, item in value.items():
+                entry = table[key]
+                if type(item) is not entry and (entry is bool or entry(item) is not True):
                     return False
-        else:
-            for item in value:
-                if not item_check(item):
-                    return False
-        return distinct is None or len(value) < 2 or distinct(value)
+        except KeyError:  # a field that is not known
+            return False
+        return True
 
     return check
 
 
-def _distinct(node: Node) -> Check | None:
-    """Whether items of a set or map list differ; may say no where the API server tells 1 from 1.0."""
-    if node.list_type == "set":
-        return lambda value: not isinstance(value[0], _UNHASHABLE) and len(set(value)) == len(value)
-    if node.list_type != "map":
-        return None
-    keys = node.list_keys
-    items = node.items
-    children = [] if items is None else [items.properties.get(key) for key in keys]
-    if items is None or items.nullable or not all(child and child.type in _SCALARS for child in children):
-        return lambda _: False
-    if len(keys) == 1:
-        key = keys[0]
-        return lambda value: len({item.get(key) for item in value}) == len(value)
-    return lambda value: len({tuple([item.get(key) for key in keys]) for item in value}) == len(value)
+def _open(table: Mapping[str, Check | type], must: tuple[str, ...], other: Check) -> Check:
+    """The same with other fields beside the known ones."""
+    entry_of = table.get
 
-
-def _object(node: Node, *, plain: dict[str, type] | None = None, known: dict[str, Check] | None = None) -> Check:
-    plain = dict(plain or {})
-    known = dict(known or {})
-    for name, child in node.properties.items():
-        kind = _plain_type(child)
-        if kind is None:
-            known[name] = _check(child)
-        else:
-            plain[name] = kind
-    must = frozenset(node.required) | {name for name, child in node.properties.items() if child.default is not MISSING}
-    other = _entry_check(node)
-    plain_type, check_of = plain.get, known.get
-
-    def check_properties(value: Any) -> bool:
-        if type(value) is not dict or not must <= value.keys():
+    def check(value: Any) -> bool:
+        if type(value) is not dict:
             return False
+        for name in must:
+            if name not in value:
+                return False
         for key, item in value.items():
-            if type(item) is plain_type(key):
-                continue
-            check = check_of(key)
-            if check is None:
-                if key in plain or other is None or not other(item):
-                    return False
-            elif not check(item):
+            entry = entry_of(key, other)
+            if type(item) is not entry and (entry is bool or entry(item) is not True):
                 return False
         return True
 
-    low, high = node.min_properties or 0, node.max_properties
-    if not low and high is None:
-        return check_properties
-    return lambda value: (
-        type(value) is dict and low <= len(value) and (high is None or len(value) <= high) and check_properties(value)
-    )
+    return check
+
+
+def _entries(node: Node, other: Check | None) -> Check:
+    """The entries of an object without properties."""
+    plain = None if node.additional is None else _plain_type(node.additional)
+    if plain is not None:
+        only = {plain}
+        return lambda value: type(value) is dict and only.issuperset(map(type, value.values()))
+    if other is None:
+        return lambda value: type(value) is dict and not value
+    return lambda value: type(value) is dict and all(map(other, value.values()))
 
 
 def _entry_check(node: Node) -> Check | None:

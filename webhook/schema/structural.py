@@ -107,9 +107,9 @@ class Structural:
         With ``old`` (an update) errors of what did not change are left out, and errors of list
         types if the old object had any. Rules (x-kubernetes-validations) are separate.
         """
-        if self.is_clean(obj):
-            return []
-        obj, old = go_numbers(obj), go_numbers(old)
+        return [] if self.is_clean(obj) else self._validate(go_numbers(obj), go_numbers(old))
+
+    def _validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
         errors = validate(self.root, obj, old=MISSING if old is None else old)
         if self._embedded:
             errors += validate_embedded(self.root, obj)
@@ -132,20 +132,32 @@ class Structural:
         """
         if self.rules is None:
             return [], []
-        obj, old = go_numbers(obj), go_numbers(old)
+        return self._run_rules(self.rules, self._as_go(obj), None if old is None else self._as_go(old), budget)
+
+    def _as_go(self, obj: dict[str, Any]) -> dict[str, Any]:
+        converted: dict[str, Any] = obj if self.is_clean(obj) else go_numbers(obj)
+        return converted
+
+    def _run_rules(
+        self, rules: RuleNode, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget | None
+    ) -> tuple[list[FieldError], list[str]]:
         run = RuleRun(Budget() if budget is None else budget)
-        correlated = None if old is None else Correlated(obj, old, self.root)
-        run.validate(self.rules, obj, old, correlated=correlated)
+        run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return run.errors, run.warnings
 
     def check(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
         """All that the API server finds: :meth:`validate`, then the rules, unless an error keeps them from running."""
-        errors = self.validate(obj, old)
-        if self.rules is None:
+        rules, is_clean = self.rules, self.is_clean(obj)
+        if rules is None and is_clean:
+            return [], []
+        obj = obj if is_clean else go_numbers(obj)
+        old = None if old is None else self._as_go(old)
+        errors = [] if is_clean else self._validate(obj, old)
+        if rules is None:
             return errors, []
         if any(error.type in _BLOCKING for error in errors):
             return [*errors, invalid("<nil>", None, _BLOCKED)], []
-        found, warnings = self.validate_rules(obj, old, budget)
+        found, warnings = self._run_rules(rules, obj, old, budget)
         return errors + found, warnings
