@@ -25,7 +25,7 @@ from tests.e2e.plane import Plane
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
-CLUSTERS = pytest.StashKey[list[Plane]]()
+CLUSTERS = pytest.StashKey[dict[str, Plane]]()
 
 _names = itertools.count(1)
 
@@ -44,16 +44,17 @@ def unavailable(reason: Unavailable) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[CLUSTERS] = []
+    config.stash[CLUSTERS] = {}
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """A failed test keeps the logs of the clusters that run, and says where they are."""
+    """A failed test keeps the logs of the cluster that it used, and says where they are."""
     report = yield
     if report.failed:
-        for cluster in item.config.stash[CLUSTERS]:
-            report.sections.append(("cluster logs", f"kept in {cluster.keep_logs()}"))
+        for fixture, cluster in item.config.stash[CLUSTERS].items():
+            if fixture in item.fixturenames:
+                report.sections.append(("cluster logs", f"kept in {cluster.keep_logs()}"))
     return report
 
 
@@ -70,10 +71,10 @@ def plane_assets() -> Assets:
 def plane(plane_assets: Assets, pytestconfig: pytest.Config) -> Iterator[Plane]:
     """etcd, kube-apiserver and kube-controller-manager, with the CRDs of the checkout."""
     with Plane(plane_assets) as started:
-        pytestconfig.stash[CLUSTERS].append(started)
+        pytestconfig.stash[CLUSTERS]["plane"] = started
         install_crds(started.kubectl)
         yield started
-    pytestconfig.stash[CLUSTERS].remove(started)
+    del pytestconfig.stash[CLUSTERS]["plane"]
 
 
 @pytest.fixture(scope="session")
@@ -95,9 +96,9 @@ def node(pytestconfig: pytest.Config) -> Iterator[Node | GivenCluster]:
         unavailable(reason)
         raise
     with cluster:
-        pytestconfig.stash[CLUSTERS].append(cluster)
+        pytestconfig.stash[CLUSTERS]["node"] = cluster
         yield cluster
-    pytestconfig.stash[CLUSTERS].remove(cluster)
+    del pytestconfig.stash[CLUSTERS]["node"]
 
 
 @pytest.fixture(scope="session")
