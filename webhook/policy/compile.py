@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError
 from typing import Any, Final
 
 from webhook.cel.ast import Expr, Ident, Select
@@ -14,6 +15,7 @@ from webhook.cel.validators import walk
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.document import Action, PolicyDocument
+from webhook.policy.order import Reads, in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 
@@ -84,7 +86,7 @@ class _Compiler:
             if compiled is not None:
                 self.variables[variable.name] = compiled.program.result
                 self.compiled[variable.name] = compiled
-        defaults = tuple(self._defaults(document))
+        defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
         self._unique(document)
         return Policy(document.metadata.name, self.compiled, defaults, validations)
@@ -101,6 +103,21 @@ class _Compiler:
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
                 yield DefaultRule(default.code, path, when, value, default.because, over, default.docs)
+
+    def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
+        """The defaults in the order of their dependencies; a cycle is a problem."""
+        trees = {name: self.root.check(expression.source).expr for name, expression in self.compiled.items()}
+        rules = []
+        for rule in defaults:
+            expressions = [rule.value.source, *([rule.when.source] if rule.when else [])]
+            reads = Reads.of([self.root.check(source).expr for source in expressions], trees)
+            rules.append((rule.path.keys, reads))
+        try:
+            return tuple(defaults[index] for index in in_order(rules))
+        except CycleError as error:
+            codes = " → ".join(defaults[index].code for index in error.args[1])
+            self._problem(("spec", "defaults"), f"defaults that depend on each other in a circle: {codes}")
+            return defaults
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         for index, rule in enumerate(document.spec.validations):

@@ -1,0 +1,146 @@
+"""What a policy may not say is refused when it is loaded: every mistake, with file, line and path."""
+
+from typing import Any
+
+import pytest
+
+from webhook import catalog, documents
+from webhook.errors import CatalogError
+from webhook.policy import Policy, compile_policy, parse_policy
+from webhook.request import GroupVersionKind
+
+MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
+
+HEAD = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: p}
+spec:
+  target: {group: inference.llmkube.dev, versions: [v1alpha1], kind: Model}
+"""
+
+
+def compiled(body: str, facts: dict[str, Any] | None = None) -> Policy:
+    (document,) = documents.parse(HEAD + body, "p.yaml")
+    return compile_policy(parse_policy(document), document, MODEL.schema.raw, facts or {})
+
+
+def problems(body: str) -> list[str]:
+    with pytest.raises(CatalogError) as caught:
+        compiled(body)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_everything_that_is_wrong_is_named_at_once() -> None:
+    found = problems("""\
+  defaults:
+  - {code: XX101, path: spec.formt, value: "'gguf'", because: x}
+  - {code: XX102, path: spec.format, value: "1", because: x}
+  - {code: XX102, path: spec.mmproj, value: "object.spec.nope", because: x}
+  validations:
+  - {code: XX201, at: spec.source, rule: "self", message: m, docs: d}
+  - {code: XX202, at: spec.source, rule: "self ==", message: m, docs: d}
+""")
+    assert found[0].startswith(
+        "p.yaml:7: spec.defaults[0].path: no 'formt' in spec of the schema, which has files, format"
+    )
+    assert found[1].startswith("p.yaml:8: spec.defaults[1].value: must evaluate to string")
+    assert found[2].startswith("p.yaml:9: spec.defaults[2].value: undefined field 'nope' (line 1, column 12")
+    assert found[3].startswith("p.yaml:11: spec.validations[0].rule: must evaluate to bool")
+    assert found[4].startswith("p.yaml:12: spec.validations[1].rule: Syntax error")
+    assert found[5] == "p.yaml:9: spec.defaults[2].code: code XX102 is given twice"
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("  variabels: []", "p.yaml:6: spec.variabels: unknown field"),
+        ("  defaults: [{code: X1, path: a, value: '1', because: b}]", "p.yaml:6: spec.defaults[0].code: String should"),
+        ("  defaults: [{code: XX101, path: 'a[*]', value: '1', because: b}]", "a default sets one leaf"),
+        ("  defaults: [{code: XX101, path: '.a', value: '1', because: b}]", "not a path at column 1"),
+        ("  validations: [{code: XX201, rule: 'true', docs: d}]", "give one of message and messageExpression"),
+        ("  validations: [{code: XX201, rule: 'true', message: m}]", "spec.validations[0].docs: Field required"),
+        (
+            "  validations: [{code: XX201, rule: 'true', message: m, docs: d, strict: Deny}]",
+            "the action is Deny already",
+        ),
+        (
+            "  validations: [{code: XX201, rule: 'true', message: m, docs: d, action: Refuse}]",
+            "should be 'Deny' or 'Warn'",
+        ),
+        ("  variables: [{name: a b, expression: '1'}]", "spec.variables[0].name: String should match"),
+    ],
+)
+def test_a_document_that_does_not_fit_the_model_is_refused(body: str, problem: str) -> None:
+    assert any(problem in found for found in problems(body))
+
+
+def test_a_code_twice_is_refused() -> None:
+    rule = '{code: XX201, rule: "true", message: m, docs: d}'
+    assert "code XX201 is given twice" in problems(f"  validations: [{rule}, {rule}]")[0]
+
+
+def test_a_default_over_a_schema_default_needs_one() -> None:
+    body = "  defaults: [{code: XX101, path: spec.mmproj, value: \"'x'\", overSchemaDefault: true, because: b}]"
+    assert "the schema has no default at spec.mmproj" in problems(body)[0]
+
+
+def test_a_variable_may_use_only_those_before_it() -> None:
+    body = "  variables: [{name: a, expression: variables.b}, {name: b, expression: '1'}]"
+    assert "undefined field 'b'" in problems(body)[0]
+
+
+DEFAULT = '  - {{code: {code}, path: {path}, when: "{when}", value: "{value}", because: b}}\n'
+
+
+def test_defaults_run_after_those_they_read() -> None:
+    policy = compiled(
+        "  variables: [{name: gpu, expression: 'object.spec.?hardware.?gpu'}]\n  defaults:\n"
+        + DEFAULT.format(
+            code="XX101",
+            path="spec.hardware.gpu.tolerationKey",
+            when="variables.gpu.hasValue()",
+            value="variables.gpu.?resourceName.orValue('a/b')",
+        )
+        + DEFAULT.format(
+            code="XX102",
+            path="spec.hardware.gpu.resourceName",
+            when="has(object.spec.hardware.gpu)",
+            value="variables.gpu.?memory.orValue('a/b')",
+        )
+        + DEFAULT.format(code="XX103", path="spec.hardware.gpu.memory", when="true", value="'8Gi'")
+    )
+    assert [rule.code for rule in policy.defaults] == ["XX103", "XX102", "XX101"]
+
+
+def test_defaults_that_do_not_depend_on_each_other_keep_their_order() -> None:
+    rows = [("XX103", "spec.mmproj"), ("XX101", "spec.quantization"), ("XX102", "spec.hardware.memoryBudget")]
+    body = "".join(DEFAULT.format(code=code, path=path, when="true", value="'x'") for code, path in rows)
+    assert [rule.code for rule in compiled("  defaults:\n" + body).defaults] == ["XX103", "XX101", "XX102"]
+
+
+def test_a_cycle_of_defaults_is_refused() -> None:
+    first = DEFAULT.format(code="XX101", path="spec.mmproj", when="true", value="object.spec.?quantization.orValue('')")
+    second = DEFAULT.format(code="XX102", path="spec.quantization", when="has(object.spec.mmproj)", value="'x'")
+    (problem,) = problems("  defaults:\n" + first + second)
+    assert "defaults that depend on each other in a circle" in problem
+    assert "XX101" in problem
+    assert "XX102" in problem
+
+
+def test_what_expressions_read_is_known() -> None:
+    policy = compiled(
+        """\
+  variables:
+  - {name: a, expression: facts.f}
+  - {name: b, expression: variables.a + 1}
+  validations:
+  - {code: XX201, at: spec.source, rule: "variables.b == 1", message: m, docs: d}
+  - {code: XX202, at: spec.source, rule: "self != ''", message: m, docs: d}
+""",
+        {"f": {"type": "integer"}},
+    )
+    first, second = policy.validations
+    assert (first.rule.variables, first.rule.facts, first.local) == (("a", "b"), frozenset({"f"}), False)
+    assert second.local

@@ -1,0 +1,99 @@
+"""The order of defaults: each after those that it reads, or a cycle that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+
+from webhook.cel.ast import Call, Const, Expr, Ident, Select
+from webhook.cel.validators import children
+
+__all__ = ["Reads", "in_order"]
+
+Keys = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Reads:
+    """Which places of the object some expressions look at.
+
+    ``values`` are read, with all that is below them; of ``tests`` only presence matters, so that
+    what is set below them makes no difference.
+    """
+
+    values: set[Keys] = field(default_factory=set)
+    tests: set[Keys] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, expressions: Iterable[Expr], variables: Mapping[str, Expr]) -> Reads:
+        """What the expressions read, themselves or through variables of the policy."""
+        reads = cls()
+        for expression in expressions:
+            reads._collect(expression, variables)
+        return reads
+
+    def __contains__(self, path: Keys) -> bool:
+        """Whether setting the leaf at the path may change what is read."""
+        if any(test[: len(path)] == path for test in self.tests):
+            return True
+        return any(value[: len(path)] == path or path[: len(value)] == value for value in self.values)
+
+    def _collect(self, node: Expr, variables: Mapping[str, Expr]) -> None:
+        tested = _tested(node)
+        place = _place(tested or node, variables)
+        if place is not None:
+            (self.tests if tested else self.values).add(place)
+        elif isinstance(node, Select) and _is_variable(node):
+            self._collect(variables[node.field], variables)
+        else:
+            for child in children(node):
+                self._collect(child, variables)
+
+
+def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
+    """The indices of the rules, each (the path it sets, what it reads) after those it depends on.
+
+    Rules that do not depend on each other keep their order. CycleError names indices that
+    depend on each other in a circle (``graphlib.CycleError``).
+    """
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for index, (path, reads) in enumerate(rules):
+        inputs = [other for other, (set_there, _) in enumerate(rules) if set_there != path and set_there in reads]
+        sorter.add(index, *inputs)
+    sorter.prepare()
+    found: list[int] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        found += ready
+        sorter.done(*ready)
+    return found
+
+
+def _place(node: Expr, variables: Mapping[str, Expr]) -> Keys | None:
+    """The path of a chain of members that begins at ``object``, or at a variable that is one; else None."""
+    if isinstance(node, Ident):
+        return () if node.name == "object" else None
+    if isinstance(node, Select):
+        if _is_variable(node):
+            return _place(variables[node.field], variables)
+        above = _place(node.operand, variables)
+        return None if above is None else (*above, node.field)
+    if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
+        above = _place(node.args[0], variables)
+        key = node.args[1]
+        if above is None or not isinstance(key, Const) or not isinstance(key.value, str):
+            return None
+        return (*above, key.value)
+    return None
+
+
+def _tested(node: Expr) -> Expr | None:
+    """What a presence test tests: ``has(a.b)``, ``a.?b.hasValue()``."""
+    if isinstance(node, Select) and node.test_only:
+        return Select(node.pos, node.operand, node.field)
+    return node.target if isinstance(node, Call) and node.function == "hasValue" else None
+
+
+def _is_variable(node: Select) -> bool:
+    return isinstance(node.operand, Ident) and node.operand.name == "variables"
