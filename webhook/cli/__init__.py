@@ -17,6 +17,9 @@ COMMANDS: Final = {
     "check": ("webhook.cli.check", "say what the gate would say about manifests"),
     "demo": ("webhook.cli.demo", "see the gate work, without a cluster"),
     "normalise": ("webhook.cli.normalise", "print manifests as the gate would store them"),
+    "test": ("webhook.cli.test", "run tables of cases"),
+    "rule": ("webhook.cli.rule", "explain one rule"),
+    "fields": ("webhook.cli.fields", "list every field that the gate may set"),
     "certs": ("webhook.cli.certs", "issue certificates and publish the CA"),
     "reconcile": ("reconciler.cli", "act on what has passed the gate"),
 }

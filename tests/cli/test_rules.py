@@ -1,0 +1,127 @@
+"""`test`, `rule` and `fields`: what the catalog says of itself."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook import catalog
+from webhook.cli import main
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}, colour: {type: string}}}
+"""
+POLICY = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: thing}
+spec:
+  target: {group: example.com, versions: [v1], kind: Thing}
+  defaults:
+  - {code: XX101, path: spec.colour, value: "'red'", because: everything is}
+  validations:
+  - {code: XX201, at: spec.size, rule: self > 0, message: must be positive, docs: Nothing is smaller than nothing.}
+"""
+CASES = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Cases
+target: {group: example.com, version: v1, kind: Thing}
+cases:
+- {name: good, spec: {size: 1}, expect: {spec: {size: 1, colour: red}, defaults: [XX101]}}
+- name: bad
+  spec: {size: 0}
+  expect: {deny: [XX201], causes: ["spec.size: Invalid value: 0: must be positive (XX201)"]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"crds/things.yaml": CRD, "thing.yaml": POLICY, "cases/thing.yaml": CASES}.items():
+        file = tmp_path / "example" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path
+
+
+def test_cases_of_ones_own_are_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", str(folder)]) == 0
+    assert capsys.readouterr().out == "2 passed, 0 failed\n"
+
+
+def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = folder / "example" / "cases" / "thing.yaml"
+    cases.write_text(CASES.replace("size: 0", "size: 2"))
+    assert main(["test", str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert "FAILED Thing: bad\n  deny: expected ['XX201'], got []" in out
+    assert out.endswith("1 passed, 1 failed\n")
+
+
+def test_no_cases_at_all_is_no_success(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "example" / "cases" / "thing.yaml").unlink()
+    assert main(["test", str(folder)]) == 1
+    assert capsys.readouterr().out == "0 passed, 0 failed\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("cases:", "casses:"), "casses"),
+        (("version: v1,", "version: v2,"), "no CRD serves Thing.v2.example.com"),
+    ],
+)
+def test_cases_that_cannot_be_read_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], message: str
+) -> None:
+    (folder / "example" / "cases" / "thing.yaml").write_text(CASES.replace(*change))
+    assert main(["test", str(folder)]) == 2
+    assert "example/cases/thing.yaml:" in (err := capsys.readouterr().err)
+    assert message in err
+
+
+def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "lk205"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("LK205: Model (inference.llmkube.dev/v1alpha1), spec.source\n")
+    for part in ("A warning, a denial under the strict profile.", "\nbad: ", "\ngood: ", "source: pvc://"):
+        assert part in out
+
+
+def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    codes = [code for known in catalog.load().kinds.values() for code in known.policy.codes]
+    for code in codes[::9]:
+        assert main(["rule", code]) == 0
+    assert "says" in capsys.readouterr().out
+
+
+def test_a_rule_that_does_not_exist_is_answered_with_those_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "LK199"]) == 1
+    assert capsys.readouterr().out == "no rule LK199; there are LK101, LK102, LK103\n"
+
+
+def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fields", "model"]) == 0
+    out = capsys.readouterr().out
+    assert "spec.hardware.gpu.resourceName: derived from vendor and runtime (LK102)" in out
+    assert main(["fields", "model", "-o", "argocd"]) == 0
+    (snippet,) = yaml.safe_load(capsys.readouterr().out)["ignoreDifferences"]
+    assert snippet["kind"] == "Model"
+    assert "/metadata/annotations/modelgate.dev~1normalised" in snippet["jsonPointers"]
+    assert main(["fields", "model", "-o", "flux"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["driftDetection"]["ignore"][0]["target"] == {"kind": "Model"}
+    assert main(["fields", "nothing"]) == 1

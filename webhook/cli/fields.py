@@ -1,0 +1,70 @@
+"""`modelgate fields`: every field that the gate may set, and what GitOps tools must be told about it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+import yaml
+
+from webhook import catalog, patch
+from webhook.catalog import KnownKind
+from webhook.stamp import ANNOTATION
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "fields",
+        help="list every field that the gate may set",
+        description="List every field that the gate may set; nothing else is ever touched. Defaults of a CRD's schema "
+        "are the API server's and are not listed.",
+    )
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="only this kind")
+    formats = ("table", "argocd", "flux")
+    parser.add_argument(
+        "--output", "-o", choices=formats, default="table", help="a snippet for Argo CD or Flux instead"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    kinds = [
+        known
+        for _, known in sorted(catalog.load().kinds.items())
+        if options.kind is None or known.gvk.kind.lower() == options.kind.lower()
+    ]
+    if not kinds:
+        print(
+            f"no kind {options.kind!r}; known: {', '.join(sorted({k.gvk.kind for k in catalog.load().kinds.values()}))}"
+        )
+        return 1
+    {"table": _table, "argocd": _argocd, "flux": _flux}[options.output](kinds)
+    return 0
+
+
+def _table(kinds: Iterable[KnownKind]) -> None:
+    for known in kinds:
+        print(f"{known.gvk}")
+        print(f"  metadata.annotations[{ANNOTATION}]: the stamp")
+        for rule in known.policy.defaults:
+            print(f"  {rule.path}: {rule.because} ({rule.code})")
+
+
+def _pointers(known: KnownKind) -> list[str]:
+    stamp = patch.pointer("metadata", "annotations", ANNOTATION)
+    return [stamp, *(patch.pointer(*rule.path.keys) for rule in known.policy.defaults)]
+
+
+def _argocd(kinds: Iterable[KnownKind]) -> None:
+    """For the spec of an Application: what differs between the repository and the cluster by our doing."""
+    print("# for spec of an Argo CD Application")
+    ignored = [{"group": known.gvk.group, "kind": known.gvk.kind, "jsonPointers": _pointers(known)} for known in kinds]
+    print(yaml.safe_dump({"ignoreDifferences": ignored}, sort_keys=False), end="")
+
+
+def _flux(kinds: Iterable[KnownKind]) -> None:
+    """For the spec of a HelmRelease; a Kustomization applies server-side and never sees what is not its own."""
+    print("# for spec of a Flux HelmRelease (a Kustomization needs nothing: it applies only what it holds)")
+    ignored = [{"paths": _pointers(known), "target": {"kind": known.gvk.kind}} for known in kinds]
+    print(yaml.safe_dump({"driftDetection": {"mode": "enabled", "ignore": ignored}}, sort_keys=False), end="")

@@ -1,0 +1,106 @@
+"""`modelgate rule`: explain one rule, with a bad and a good example taken from its cases."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from importlib.resources import files
+from textwrap import fill, indent
+
+import yaml
+
+from webhook import catalog
+from webhook.cases import Case
+from webhook.cases import run as run_case
+from webhook.catalog import Catalog, KnownKind
+from webhook.cli.test import read_cases
+from webhook.policy import Action, DefaultRule, ValidationRule
+from webhook.request import GroupVersionKind
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "rule", help="explain one rule", description="Explain the rule with a code, such as LK205."
+    )
+    parser.add_argument("code", metavar="CODE", help="the code, as a message of the gate has it in brackets")
+
+
+def run(options: argparse.Namespace) -> int:
+    loaded, code = catalog.load(), options.code.upper()
+    for known in loaded.kinds.values():
+        rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
+        for rule in rules:
+            if rule.code == code:
+                print("\n".join(_explain(rule, known, loaded)))
+                return 0
+    codes = sorted(code for known in loaded.kinds.values() for code in known.policy.codes)
+    near = [found for found in codes if found[:3] == code[:3]] or codes
+    print(f"no rule {code}; there are {', '.join(near)}")
+    return 1
+
+
+def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
+    gvk = known.gvk
+    where = rule.path if isinstance(rule, DefaultRule) else rule.at
+    yield f"{rule.code}: {gvk.kind} ({gvk.group}/{gvk.version}), {where}"
+    yield ""
+    if isinstance(rule, DefaultRule):
+        yield f"Sets {rule.path} where it is absent: {rule.because}."
+    else:
+        strict = ", a denial under the strict profile" if rule.strict else ""
+        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
+    yield ""
+    yield fill(rule.docs, 100)
+    yield ""
+    if rule.when is not None:
+        yield f"when   {_one_line(rule.when.source)}"
+    if isinstance(rule, DefaultRule):
+        yield f"value  {_one_line(rule.value.source)}"
+    else:
+        yield f"rule   {_one_line(rule.rule.source)}"
+        yield f"says   {rule.message if rule.message_expression is None else _one_line(rule.message_expression.source)}"
+    yield from _examples(rule, known, loaded)
+
+
+def _examples(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
+    """A case in which the rule fires, and the nearest one that is as it should be."""
+    titles = ("applies", "does not apply") if isinstance(rule, DefaultRule) else ("bad", "good")
+    cases = list(_cases(known, loaded))
+    firing = [case for case in cases if rule.code in _codes(case, known, loaded)]
+    if not firing:
+        return
+    bad = min(firing, key=lambda case: len(_text(case)))
+    clean = [case for case in cases if not case.expect.deny and not case.expect.warn]
+    quiet = [case for case in clean if rule.code not in _codes(case, known, loaded)]
+    good = max(quiet, key=lambda case: _likeness(_text(bad), _text(case)), default=None)
+    for title, case in zip(titles, (bad, good), strict=True):
+        if case is not None:
+            yield f"\n{title}: {case.name}\n{indent(_text(case), '  ').rstrip()}"
+
+
+def _cases(known: KnownKind, loaded: Catalog) -> Iterator[Case]:
+    for document in read_cases(files("policies"), loaded):
+        target = document.target
+        if GroupVersionKind(target.group, target.version, target.kind) == known.gvk:
+            yield from (case for case in document.cases if case.object is None and case.profile == "standard")
+
+
+def _codes(case: Case, known: KnownKind, loaded: Catalog) -> set[str]:
+    result = run_case(case, known, loaded)
+    found = {cause.code for cause in result.validation.causes} | {found.code for found in result.validation.warnings}
+    return found | {item.code for item in result.mutation.defaults if not item.removed}
+
+
+def _text(case: Case) -> str:
+    return str(yaml.safe_dump({"spec": case.spec}, sort_keys=False, allow_unicode=True))
+
+
+def _likeness(bad: str, good: str) -> float:
+    return SequenceMatcher(None, bad, good, autojunk=False).ratio()
+
+
+def _one_line(source: str) -> str:
+    return " ".join(source.split())
