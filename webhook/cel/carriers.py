@@ -78,7 +78,11 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return equal(reveal(a), reveal(b))
+    """Whether members are equal; one that does not fit its schema is an error on the left, else no scalar is its equal."""
+    mine = reveal(a)
+    if b.__class__ is Invalid and not isinstance(mine, (list, dict)):
+        return False
+    return equal(mine, reveal(b))
 
 
 def contains(container: Any, value: Any) -> bool:
@@ -193,7 +197,8 @@ def _entry_key(element: Any, keys: tuple[str, ...]) -> Any:
 
 def _scalar_key(value: Any) -> Any:
     """A key with the equality of Go's interface values: no two types are equal."""
-    reveal(value)
+    if value.__class__ is Invalid:
+        return object()  # an error is the same only as itself
     if isinstance(value, (list, dict)):
         raise CelError("listSet operations are only supported on lists of scalar values")
     if value.__class__ is Timestamp:

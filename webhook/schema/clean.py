@@ -16,9 +16,9 @@ from typing import Any
 
 from webhook.schema.default import compile_default
 from webhook.schema.formats import FORMATS
+from webhook.schema.gotext import INT64
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, Node
-from webhook.schema.numbers import INT64
 from webhook.schema.objectmeta import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.regex import RegexError, matcher

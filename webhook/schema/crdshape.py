@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.schema.fielderror import FieldError, invalid, required
-from webhook.schema.numbers import INT64
+from webhook.schema.gotext import INT64
 
 __all__ = ["shape_errors"]
 

@@ -1,4 +1,4 @@
-"""How Go prints JSON values: ``strconv.Quote``, ``%v`` and ``encoding/json``, which give error texts their looks."""
+"""How Go reads and prints JSON values: ``strconv.Quote``, ``%v`` and ``encoding/json`` give error texts their looks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import math
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["GoStruct", "float_text", "go_json", "quote", "value_text"]
+__all__ = ["INT64", "GoStruct", "float_text", "go_json", "go_numbers", "quote", "value_text"]
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _JSON_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+INT64 = range(-(2**63), 2**63)
 
 
 class GoStruct(dict[str, Any]):
@@ -84,3 +87,16 @@ def value_text(value: Any) -> str:
         case float():
             return float_text(value, high=1e6)
     return str(value)
+
+
+def go_numbers(value: Any) -> Any:
+    """The value with integers beyond 64 bits as floats, as Go reads JSON; itself if there are none."""
+    if type(value) is int:
+        return value if value in INT64 else float(value)
+    if type(value) is dict:
+        changed = {key: new for key, item in value.items() if (new := go_numbers(item)) is not item}
+        return value | changed if changed else value
+    if type(value) is list:
+        items = list(map(go_numbers, value))
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.schema.gotext import quote
-from webhook.schema.numbers import INT64, kind_of
+from webhook.schema.gotext import INT64, quote
+from webhook.schema.numbers import kind_of
 
 __all__ = ["MetadataError", "decode_metadata", "decode_metadata_leniently"]
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from webhook.schema.formats import recognised
+from webhook.schema.gotext import go_numbers
 
 __all__ = ["MISSING", "Node", "Version", "build"]
 
@@ -85,7 +86,6 @@ class Node:
 _NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multipleOf": "multiple_of"}
 _SCALARS: Final = {
     "nullable": "nullable",
-    "default": "default",
     "exclusiveMinimum": "exclusive_minimum",
     "exclusiveMaximum": "exclusive_maximum",
     "minLength": "min_length",
@@ -103,7 +103,6 @@ _SCALARS: Final = {
 }
 _TUPLES: Final = {
     "required": "required",
-    "enum": "enum",
     "x-kubernetes-list-map-keys": "list_keys",
     "x-kubernetes-validations": "rules",
 }
@@ -151,6 +150,8 @@ _READERS: Final[Mapping[str, Reader]] = {
     **{key: _store(name) for key, name in _SCALARS.items()},
     **{key: _store(name, float) for key, name in _NUMBERS.items()},
     **{key: _store(name, tuple) for key, name in _TUPLES.items()},
+    "default": _store("default", go_numbers),
+    "enum": _store("enum", lambda values: tuple(map(go_numbers, values))),
     **{key: _child(name) for key, name in _CHILDREN.items()},
     **{key: _branches(name) for key, name in _BRANCHES.items()},
     "properties": _properties,

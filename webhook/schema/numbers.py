@@ -7,30 +7,16 @@ import struct
 from typing import Any
 
 from webhook.schema.correlate import deep_equal
-from webhook.schema.gotext import value_text
+from webhook.schema.gotext import INT64, value_text
 from webhook.schema.node import Node
 from webhook.schema.result import Result, Violation
 
-__all__ = ["INT64", "check_number", "convertible", "go_numbers", "is_float_integer", "kind_of", "to_int64"]
+__all__ = ["check_number", "convertible", "is_float_integer", "kind_of", "to_int64"]
 
-INT64 = range(-(2**63), 2**63)
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _SAFE = float(2**53 - 1)
 _KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", int: "integer", float: "number"}
-
-
-def go_numbers(value: Any) -> Any:
-    """The value with integers beyond 64 bits as floats, as Go reads JSON; itself if there are none."""
-    if type(value) is int:
-        return value if value in INT64 else float(value)
-    if type(value) is dict:
-        changed = {key: new for key, item in value.items() if (new := go_numbers(item)) is not item}
-        return value | changed if changed else value
-    if type(value) is list:
-        items = list(map(go_numbers, value))
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
 
 
 def kind_of(value: Any) -> str:

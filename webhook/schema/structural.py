@@ -11,9 +11,9 @@ from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
 from webhook.schema.fielderror import FieldError, invalid
+from webhook.schema.gotext import go_numbers
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, build
-from webhook.schema.numbers import go_numbers
 from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.rulerun import RuleRun
