@@ -84,8 +84,8 @@ def _among(impl: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def is_open(of: Any) -> bool:
-    """Whether a value of the type may be of another type at run time."""
-    return of.kind in ("dyn", "any", "param") or any(map(is_open, of.params))
+    """Whether a value of the type may be of another type at run time than an overload asks for (null fits many)."""
+    return of.kind in ("dyn", "any", "param", "null") or any(map(is_open, of.params))
 
 
 def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:
@@ -165,18 +165,22 @@ def _attempt(run: Run, frame: Frame) -> tuple[Any, CelError | None]:
 
 
 def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) -> Run:
-    """Three and more arguments: the first error ends the call before it costs anything."""
+    """Any number of arguments: an error ends the call before it costs anything, except one of the last argument."""
+    leading, last = runs[:-1], runs[-1] if runs else None
 
     def call(frame: Frame) -> Any:
-        args = tuple([run(frame) for run in runs])
+        args = [run(frame) for run in leading]
         try:
+            if last is not None:
+                args.append(CelError(""))  # in whose place the argument comes, if it is no error
+                args[-1] = last(frame)
             result = impl(*args)
         except BudgetExceeded:
             raise
         except CelError as error:
-            frame[0] += 1 if cost is None else charge(cost, args, error)
+            frame[0] += 1 if cost is None else charge(cost, tuple(args), error)
             raise
-        frame[0] += 1 if cost is None else cost(args, result)
+        frame[0] += 1 if cost is None else cost(tuple(args), result)
         return result
 
     return call

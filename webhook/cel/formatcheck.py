@@ -64,7 +64,7 @@ def _refused(checked: Checked, call: Call, text: str, arguments: ListExpr) -> It
         return ""
 
     try:
-        interpolate(text, len(arguments.elements), render)
+        interpolate(text, len(arguments.elements), render, checking=True)
     except CelError as error:
         yield Issue.at(checked.source, culprit.pos, error.message)
         return

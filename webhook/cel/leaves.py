@@ -11,9 +11,10 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Final
 
+from webhook.cel import timelayout
 from webhook.cel.errors import CelError
 from webhook.cel.values import INT_MAX, INT_MIN, Duration, Timestamp
 
@@ -124,19 +125,17 @@ def _date_time(raw: Any) -> Timestamp:
     if not source:
         return Timestamp(0)
     found = _DATE_TIME.fullmatch(source)
-    if found is None:
-        raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source)}")
+    zone = found[8] if found else None
+    local = source if zone is None else source.removesuffix(zone)
+    offset_is_valid = zone in (None, "Z") or (int(zone[1:3]) <= 24 and int(zone[4:6]) <= 60)
+    if found is None or not offset_is_valid or timelayout.fault(local, timelayout.DATE_TIME):
+        # Go tries several layouts and tells of the last, which has no zone.
+        raise CelError(f"Invalid date-time formatted string {source}: {timelayout.fault(source, timelayout.DATE_TIME)}")
     year, month, day, hour, minute, second = map(int, found.group(1, 2, 3, 4, 5, 6))
-    fraction, zone = found.group(7, 8)
-    try:
-        datetime(year or 4, month, day, hour, minute, second)  # noqa: DTZ001 - only checks the ranges; 0 is a leap year, too
-    except ValueError:
-        raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source, 'out of range')}") from None
+    fraction = found[7]
     offset = 0
     if zone and zone != "Z":
         hours, minutes = int(zone[1:3]), int(zone[4:6])
-        if hours > 24 or minutes > 59:
-            raise CelError(f"Invalid date-time formatted string {source}: {_unparsable(source, 'out of range')}")
         offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
     seconds = (_days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
     nanos = int((fraction or "0")[:9].ljust(9, "0"))
@@ -149,25 +148,16 @@ def _days(year: int, month: int, day: int) -> int:
     return date(400, month, day).toordinal() - _EPOCH_DAY - _DAYS_OF_400_YEARS  # Go has a year 0, Python has not
 
 
-def _unparsable(source: str, why: str = "") -> str:
-    if why:
-        return f'parsing time "{source}": {why}'
-    return f'parsing time "{source}" as "2006-01-02T15:04:05": cannot parse "{source}"'
-
-
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 
 
 def _date(raw: Any) -> Timestamp:
     source = text(raw)
+    fault = timelayout.fault(source, timelayout.DATE)
     found = _DATE.fullmatch(source)
-    try:
-        if found is None:
-            raise ValueError
-        year, month, day = map(int, found.groups())
-        return Timestamp(_days(year, month, day) * 86_400 * _SECOND)
-    except ValueError:
-        raise CelError(f"Invalid date formatted string {source}: {_unparsable(source)}") from None
+    if fault or found is None:
+        raise CelError(f"Invalid date formatted string {source}: {fault}")
+    return Timestamp(_days(*map(int, found.groups())) * 86_400 * _SECOND)
 
 
 _GO_UNITS: Final = {

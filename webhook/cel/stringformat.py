@@ -54,8 +54,10 @@ _GO_ESCAPES: Final = {
 }
 
 
-def interpolate(text: str, count: int, render: Render) -> str:
+def interpolate(text: str, count: int, render: Render, *, checking: bool = False) -> str:
     """Read a format string, rendering each clause with the next of ``count`` arguments.
+
+    When ``checking``, an incomplete clause is said before a missing argument, as cel-go's validator does.
 
     Raises:
         CelError: cel-go's text for a malformed clause, a missing argument, or what ``render`` says.
@@ -72,9 +74,10 @@ def interpolate(text: str, count: int, render: Render) -> str:
             pieces.append("%")
             position = percent + 2
             continue
-        if argument >= count:
+        incomplete = percent + 1 >= len(text)
+        if argument >= count and not (checking and incomplete):
             raise CelError(f"index {argument} out of range")
-        if percent + 1 >= len(text):
+        if incomplete:
             raise CelError("unexpected end of string")
         position, letter, precision = _clause(text, percent + 1)
         try:

@@ -53,9 +53,9 @@ def insertion(parts: list[Run]) -> Callable[[Frame, dict[Any, Any]], None]:
         read_key, read_value = parts
 
         def insert(frame: Frame, built: dict[Any, Any]) -> None:
-            key, value = read_key(frame), read_value(frame)
-            frame[COST] += 1
-            insert_into(built, key, value)
+            key = read_key(frame)
+            frame[COST] += 1  # also if the value is an error
+            insert_into(built, key, read_value(frame))
 
         return insert
 
