@@ -66,16 +66,22 @@ class _Checker:
         self.types: dict[Expr, Type] = {}
         self.references: dict[Expr, Reference] = {}
         self.issues: list[Issue] = []
+        self.wrong: dict[Expr, slice] = {}
         self.bindings = Bindings()
         self.local: dict[str, Type] = {}
         self.disabled = declarations.disabled
         self.free_vars = 0
 
     def check(self, expr: Expr) -> Type:
-        """The type of the expression, which is remembered: a macro may use a node twice."""
+        """The type of the expression, which is remembered: a macro may use a node twice, with its errors."""
         known = self.types.get(expr)
+        before = len(self.issues)
         if known is None:
             known = self.types[expr] = self._CHECKS[type(expr)](self, expr)
+            if len(self.issues) > before:
+                self.wrong[expr] = slice(before, len(self.issues))
+        elif expr in self.wrong and before < _ERROR_LIMIT:
+            self.issues += self.issues[self.wrong[expr]]
         return known
 
     def report(self, expr: Expr | MapEntry, message: str) -> None:
@@ -130,6 +136,10 @@ class _Checker:
             return target.params[1]
         if target.kind == "object":
             return self._object_field(expr, target, name)
+        if target.kind == "opaque" and target.name.startswith("kubernetes."):
+            # in Go these are objects whose fields nobody knows
+            self.report(expr, f"unexpected failed resolution of '{target.name}'")
+            return ERROR
         if target.kind == "param":
             self.bindings.assign(DYN, target)
         elif not is_dyn(target) and target.kind != "error":

@@ -134,12 +134,6 @@ def int_to_timestamp(seconds: int) -> Timestamp:
     return times.from_unix(seconds)
 
 
-def int_to_duration(value: int) -> Duration:
-    # Declared by cel-go, and refused by it.
-    del value
-    raise _failed(INT, DURATION)
-
-
 def timestamp_to_int(value: Timestamp) -> int:
     return value.ns // times.SECOND
 
@@ -166,7 +160,6 @@ CONVERSIONS: Final[tuple[Overload, ...]] = (
     free("double", "string_to_double", (STRING,), DOUBLE, string_to_double),
     free("double", "uint64_to_double", (UINT,), DOUBLE, int_to_double),
     free("duration", "duration_to_duration", (DURATION,), DURATION, same),
-    free("duration", "int64_to_duration", (INT,), DURATION, int_to_duration),
     free("duration", "string_to_duration", (STRING,), DURATION, string_to_duration),
     free("int", "int64_to_int64", (INT,), INT, same),
     free("int", "double_to_int64", (DOUBLE,), INT, float_to_int),

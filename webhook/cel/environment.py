@@ -132,6 +132,7 @@ class Environment:
         expected = () if expect is None else expect if isinstance(expect, tuple) else (expect,)
         if expected and checked.result not in expected:
             raise ResultFailure(source, expected)
+        self._refuse_unknown_types(checked)
         try:
             return build(checked, self._functions(), self.nodes, self.make, lambda: self.check(source))
         except CelError as error:
@@ -171,6 +172,13 @@ class Environment:
             frozenset() if self.at_least(_MIXED_NUMBERS) else _mixed_number_overloads(),
             self.at_least(_KEYWORD_FIELDS),
         )
+
+    def _refuse_unknown_types(self, checked: Checked) -> None:
+        """The names of schema types mean something to the API server's checker and nothing to its interpreter."""
+        for reference in checked.references.values():
+            if reference.value is not None and reference.name in schematypes.SCALARS:
+                message = f"reference to undefined type: {reference.name}"
+                raise FoldingFailure(checked.source, [Issue(message)])
 
     def _functions(self) -> Mapping[str, Function]:
         shared = _functions(self.version, stored=self.stored)

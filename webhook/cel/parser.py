@@ -11,7 +11,7 @@ from webhook.cel.errors import Issue, ParseFailure
 from webhook.cel.grammar import parser
 from webhook.cel.nesting import NestingError
 from webhook.cel.syntaxerrors import problem
-from webhook.cel.treebuilder import DIALECT, Dialect, SyntaxIssueError
+from webhook.cel.treebuilder import READING, Dialect, Reading
 
 if TYPE_CHECKING:
     from webhook.cel.ast import Expr
@@ -34,34 +34,34 @@ def parse(source: str, dialect: Dialect = FULL) -> Expr:
     if len(source) > SIZE_LIMIT:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {SIZE_LIMIT}"
         raise ParseFailure(source, [Issue(message)])
-    token = DIALECT.set(dialect)
-    try:
-        return parser().parse(source).expr  # type: ignore[no-any-return, attr-defined]  # a Part, made by TreeBuilder
-    except NestingError as error:
-        raise ParseFailure(source, [Issue(str(error))]) from None
-    except SyntaxIssueError as error:
-        raise ParseFailure(source, [Issue.at(source, error.pos, str(error))]) from None
-    except UnexpectedInput as error:
-        raise ParseFailure(source, _syntax_issues(source, error)) from None
-    finally:
-        DIALECT.reset(token)
+    found, issues = _read(source, dialect)
+    if found is None or issues:
+        raise ParseFailure(source, issues)
+    return found
 
 
-def _syntax_issues(source: str, error: UnexpectedInput) -> list[Issue]:
-    """The issue, and those of what is left when its cause is left out."""
+def _read(source: str, dialect: Dialect) -> tuple[Expr | None, list[Issue]]:
+    """The expression, or what is wrong; after an error of syntax also of what is left when its cause is left out."""
     issues: list[Issue] = []
     text = source
     while True:
-        found = problem(text, error)
+        reading = Reading(dialect)
+        token = READING.set(reading)
+        try:
+            expr: Expr = parser().parse(text).expr  # type: ignore[attr-defined]  # a Part, made by TreeBuilder
+        except NestingError as error:
+            return None, [*issues, Issue(str(error))]
+        except UnexpectedInput as error:
+            found = problem(text, error)
+        else:
+            return expr, [*issues, *_issues(source, reading)]
+        finally:
+            READING.reset(token)
         issues.append(found.issue)
         if found.rest is None or len(text) > _REPAIRED_SIZE or len(issues) == _ERROR_LIMIT:
-            return issues
+            return None, [*issues, *_issues(source, reading)]
         text = found.rest
-        try:
-            parser().parse(text)
-        except UnexpectedInput as next_error:
-            error = next_error
-        except (NestingError, SyntaxIssueError):
-            return issues
-        else:
-            return issues
+
+
+def _issues(source: str, reading: Reading) -> list[Issue]:
+    return [Issue.at(source, pos, message) for pos, message in reading.problems]

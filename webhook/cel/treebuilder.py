@@ -9,7 +9,7 @@ them: an operator at its sign, a call at its parenthesis, a macro's expansion at
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel import literals, macros
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lark import Token
 
-__all__ = ["DIALECT", "Dialect", "SyntaxIssueError", "TreeBuilder"]
+__all__ = ["READING", "Dialect", "Reading", "TreeBuilder"]
 
 _RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
@@ -49,15 +49,21 @@ class Dialect:
     quoted_fields: bool = True
 
 
-DIALECT: ContextVar[Dialect] = ContextVar("dialect")  # of the parse that is running
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A parse that is running: its dialect, and what it found wrong that is no error of syntax, by position."""
+
+    dialect: Dialect
+    problems: list[tuple[int, str]] = field(default_factory=list)
 
 
-class SyntaxIssueError(Exception):
-    """The expression is refused at ``pos``."""
+READING: ContextVar[Reading] = ContextVar("reading")
 
-    def __init__(self, pos: int, message: str) -> None:
-        super().__init__(message)
-        self.pos = pos
+
+def _wrong(pos: int, message: str) -> Expr:
+    """Note a problem; what stands there instead is an expression of no kind, so that reading goes on."""
+    READING.get().problems.append((pos, message))
+    return Expr(pos)
 
 
 def _pos(token: Token) -> int:
@@ -86,8 +92,8 @@ def _logical(function: str, children: list[Any]) -> Part:
 def _field_name(token: Token) -> str:
     if token.type != "ESC_IDENT":
         return str(token)
-    if not DIALECT.get().quoted_fields:
-        raise SyntaxIssueError(_pos(token), "unsupported syntax: '`'")
+    if not READING.get().dialect.quoted_fields:
+        _wrong(_pos(token), "unsupported syntax: '`'")
     return str(token)[1:-1]
 
 
@@ -100,8 +106,8 @@ def _optional(children: list[Any], syntax: str = "?") -> bool:
 
 
 def _require_optional(token: Token, syntax: str) -> None:
-    if not DIALECT.get().optional_syntax:
-        raise SyntaxIssueError(_pos(token), f"unsupported syntax '{syntax}'")
+    if not READING.get().dialect.optional_syntax:
+        _wrong(_pos(token), f"unsupported syntax '{syntax}'")
 
 
 def _negation(children: list[Any], function: str) -> Part:
@@ -118,13 +124,13 @@ def _macro_or_call(pos: int, function: str, target: Part | None, args: Sequence[
     """The call or what its macro stands for, and how many nodes the expansion adds."""
     receiver = None if target is None else target.expr
     values = tuple(arg.expr for arg in args)
-    expander = DIALECT.get().macros.get((function, len(values), target is not None))
+    expander = READING.get().dialect.macros.get((function, len(values), target is not None))
     if expander is None:
         return Call(pos, function, receiver, values), 0
     try:
         expr = expander(pos, receiver, values)
     except macros.MacroError as error:
-        raise SyntaxIssueError(error.pos, str(error)) from None
+        return _wrong(error.pos, str(error)), 0
     return expr, 8 + (target.size if target is not None and function in ("optMap", "optFlatMap") else 0)
 
 
@@ -132,7 +138,7 @@ def _sized(part: Part, extra: int, pos: int, function: str) -> Part:
     part.size += extra
     if extra and part.size > _SIZE_LIMIT:
         message = f"expression count exceeds limit of {_SIZE_LIMIT} while expanding macro '{function}'"
-        raise SyntaxIssueError(pos, message)
+        part.expr, part.size = _wrong(pos, message), 1
     return part
 
 
@@ -191,18 +197,23 @@ class TreeBuilder:
     def message(self, children: list[Any]) -> Part:
         target, brace, *fields = children
         if not target.name:
-            raise SyntaxIssueError(_pos(brace), "Syntax error: mismatched input '{' expecting <EOF>")
+            _wrong(_pos(brace), "Syntax error: mismatched input '{' expecting <EOF>")
         entries, parts = _entries(fields)
         return group(StructExpr(_pos(brace), target.name, entries), parts)
 
     def ident(self, children: list[Any]) -> Part:
+        if _is_reserved(children):
+            return Part(Expr(_pos(children[0])))
         name = "".join(children)
-        return Part(Ident(_pos(children[-1]), _unreserved(children)), name=name)
+        return Part(Ident(_pos(children[-1]), name), name=name)
 
     def global_call(self, children: list[Any]) -> Part:
         at = next(index for index, child in enumerate(children) if getattr(child, "type", "") == "LPAREN")
-        expr, extra = _macro_or_call(_pos(children[at]), _unreserved(children[:at]), None, children[at + 1 :])
-        return _sized(group(expr, children[at + 1 :]), extra, _pos(children[at]), str(children[at - 1]))
+        name, args = children[:at], children[at + 1 :]
+        if _is_reserved(name):
+            return group(Expr(_pos(name[0])), args)
+        expr, extra = _macro_or_call(_pos(children[at]), "".join(name), None, args)
+        return _sized(group(expr, args), extra, _pos(children[at]), "".join(name))
 
     def nested(self, children: list[Any]) -> Part:
         return group(children[0].expr, children)
@@ -237,7 +248,8 @@ class TreeBuilder:
     def signed(self, children: list[Any]) -> Part:
         minus, number = children
         part = _literal(_pos(minus), number.type, f"-{number}")
-        part.negated = Const(_pos(minus), -part.expr.value)  # type: ignore[attr-defined]  # a Const, just built
+        if isinstance(part.expr, Const):
+            part.negated = Const(_pos(minus), -part.expr.value)
         return part
 
 
@@ -245,17 +257,19 @@ class TreeBuilder:
 setattr(TreeBuilder, "not", staticmethod(lambda children: _negation(children, "!_")))
 
 
-def _unreserved(tokens: Sequence[Token]) -> str:
-    if tokens[-1] in _RESERVED:
-        raise SyntaxIssueError(_pos(tokens[0]), f"reserved identifier: {tokens[-1]}")
-    return "".join(tokens)
+def _is_reserved(name: Sequence[Token]) -> bool:
+    """Whether a name is reserved, which is noted as a problem."""
+    reserved = str(name[-1]) in _RESERVED
+    if reserved:
+        _wrong(_pos(name[0]), f"reserved identifier: {name[-1]}")
+    return reserved
 
 
 def _literal(pos: int, kind: str, text: str) -> Part:
     try:
         return Part(Const(pos, _LITERALS[kind](text)))
     except ValueError as error:
-        raise SyntaxIssueError(pos, str(error)) from None
+        return Part(_wrong(pos, str(error)))
 
 
 def _entries(entries: Sequence[tuple[MapEntry, Sequence[Part]]]) -> tuple[tuple[MapEntry, ...], list[Part]]:
