@@ -193,7 +193,7 @@ def _slow(number: str, exponent: int, notation: str) -> Quantity:
     else:
         amount = context.scaleb(amount, exponent)
     if amount:
-        if amount.adjusted() > _MAX_DIGITS:
+        if amount.adjusted() > max(_MAX_DIGITS, 2 * len(number)):  # an exponent that no text spells out
             raise CelError(_WRONG_NUMBER)
         amount = amount.quantize(Decimal(1).scaleb(_NANO), ROUND_UP, context)
     if notation == _BINARY and abs(amount) > INT_MAX:
