@@ -96,6 +96,14 @@ def test_mutation_is_idempotent(spec: dict[str, Any]) -> None:
     assert mutated(update(once, once)) == once
 
 
+@given(specs, specs)
+def test_being_called_again_for_the_same_update_changes_nothing(first: Any, second: Any) -> None:
+    """The API server reinvokes a mutating webhook when a later one has changed the object."""
+    for old in (a_model(first), mutated(creation(a_model(first)))):
+        once = mutated(update(old, a_model(second)))
+        assert mutated(update(old, once)) == once
+
+
 @given(specs)
 def test_a_users_value_is_never_changed(spec: dict[str, Any]) -> None:
     after = leaves(mutated(creation(a_model(spec)))["spec"])

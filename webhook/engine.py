@@ -64,11 +64,11 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     if known is None or obj is None:
         return Decision(obj)
     options.checkpoint("defaults")
-    stamped = Stamp.read(request.old_object or obj)
+    recorded = _recorded(obj, request.old_object)
     result = normalise(
         known,
         obj,
-        stamped.defaulted if stamped else {},
+        recorded,
         lambda current: scope_of(known, request, current, request.old_object, view),
     )
     options.checkpoint("stamp")
@@ -109,6 +109,20 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         warnings = [*(Warn(c.field, f"would be refused: {c.message}", c.code) for c in causes), *warnings]
         causes = []
     return Decision(request.object, tuple(causes), tuple(warnings), audit=_audit(catalog, causes, warnings))
+
+
+def _recorded(obj: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+    """What an earlier pass filled in.
+
+    The stamp of the object itself counts if it fits the object as it stands: then we have just
+    made it (a webhook is called again when a later one changes the object), or nothing has
+    changed. On an update it is the stored object's otherwise, which no client has written.
+    """
+    own = Stamp.read(obj)
+    if own is not None and (old is None or own.matches(obj)):
+        return own.defaulted
+    stored = Stamp.read(old) if old is not None else None
+    return stored.defaulted if stored is not None else {}
 
 
 def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[Cause, ...]:

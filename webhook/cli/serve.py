@@ -27,6 +27,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--tls-dir", type=Path, help="directory with tls.crt and tls.key; new files are taken up")
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], help="how hard to be")
+    parser.add_argument(
+        "--policies", type=Path, help="folder of APIs instead of the installed one; changes are taken up"
+    )
     parser.add_argument("--drain-seconds", type=float, help="how long to serve on after SIGTERM (default 10)")
 
 

@@ -100,7 +100,7 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         reasons = gate.unready()
         if reasons:
             return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
-        return PlainTextResponse("ok\n")
+        return PlainTextResponse(f"ok, but {gate.refused}\n" if gate.refused else "ok\n")
 
     return readyz
 

@@ -31,14 +31,25 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 @dataclass(slots=True)
 class Gate:
-    """What the server answers from. ``catalog`` is None until it is loaded; it is replaced as a whole."""
+    """What the server answers from.
+
+    ``catalog`` is None until it is loaded; it is replaced as a whole. ``refused`` says what was
+    wrong with a newer one, while the last good one stays in use.
+    """
 
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
+    refused: str = ""
     clock: Callable[[], float] = time.monotonic
+
+    def use(self, catalog: Catalog) -> None:
+        """Answer from this catalog from now on."""
+        self.catalog, self.refused = catalog, ""
+        self.metrics.catalog.clear()
+        self.metrics.catalog.labels(catalog.digest).set(1)
 
     def unready(self) -> list[str]:
         """Why the gate must not be asked yet; empty when it may."""

@@ -39,6 +39,12 @@ class Metrics:
             registry=self.registry,
         )
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.reloads = Counter(
+            "modelgate_catalog_loads",
+            "Sets of rules that were taken, or refused because something in them is wrong.",
+            ("outcome",),
+            registry=self.registry,
+        )
         self.certificate = Gauge(
             "modelgate_certificate_not_after_seconds",
             "When the served certificate expires, in seconds since 1970.",

@@ -23,6 +23,7 @@ from webhook.engine import Options
 from webhook.errors import Problem, SettingsError
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.reload import Reloader
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
 
@@ -95,9 +96,13 @@ def run(settings: Settings) -> int:
         certificate = Certificate(settings.tls_dir, watch_expiry)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
-    gate.catalog = catalog.load()
-    gate.metrics.catalog.labels(gate.catalog.digest).set(1)
     background = [lambda: certificate.watched(settings.tls_poll_seconds), _settled]
+    if settings.policies is None:
+        gate.use(catalog.load())
+    else:
+        reloader = Reloader(gate, settings.policies)
+        reloader.load()
+        background.append(lambda: reloader.watched(settings.policies_poll_seconds))
     config = uvicorn.Config(
         Draining(application(gate, background), gate),
         host=settings.host,
@@ -109,7 +114,6 @@ def run(settings: Settings) -> int:
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=LAST_REQUESTS,
     )
-    log.info("catalog %s: %d kinds", gate.catalog.digest, len(gate.catalog.kinds))
     server = _Server(config, gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1

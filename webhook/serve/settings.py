@@ -27,6 +27,10 @@ class Settings(BaseModel):
     listen_port: Annotated[int, Field(ge=0, le=65535)] = 9443
     tls_dir: Path
     profile: Profile = Profile.STANDARD
+    policies: Path | None = None
+    """A folder of APIs, laid out as ``policies/`` is, to use instead of the installed one; changes are taken up."""
+    policies_poll_seconds: Annotated[float, Field(gt=0)] = 5.0
+    """How often to look at that folder. The kubelet brings a changed ConfigMap within a minute."""
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
     """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0

@@ -1,0 +1,126 @@
+"""New rules into a running gate: nothing is lost, nothing half-loaded is used, what is broken changes nothing."""
+
+import contextlib
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.serve import body, model
+from tests.serve.conftest import Served, until
+from webhook.errors import CatalogError
+from webhook.serve.gate import Gate
+from webhook.serve.reload import Reloader
+
+ROOT = Path(__file__).resolve().parents[2] / "policies"
+RULE = """\
+  - {code: %s, at: spec.source, rule: 'false', message: always, action: Warn, docs: For a test.}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ROOT / "llmkube", tmp_path / "policies" / "llmkube")).parent
+
+
+def with_rule(folder: Path, *codes: str) -> None:
+    """Put a set in place that has these rules besides the installed ones, in one step."""
+    text = (ROOT / "llmkube" / "model.yaml").read_text() + "".join(RULE % code for code in codes)
+    new = folder / "llmkube" / "model.yaml.new"
+    new.write_text(text)
+    new.replace(folder / "llmkube" / "model.yaml")
+
+
+def loaded(folder: Path) -> tuple[Gate, Reloader]:
+    gate = Gate()
+    reloader = Reloader(gate, folder)
+    reloader.load()
+    return gate, reloader
+
+
+def test_a_new_set_is_taken_when_it_has_been_seen_twice(folder: Path) -> None:
+    gate, reloader = loaded(folder)
+    first = gate.catalog
+    with_rule(folder, "LK901")
+    reloader.refresh()
+    assert gate.catalog is first
+    reloader.refresh()
+    assert gate.catalog is not first
+    assert gate.catalog is not None
+    assert "LK901" in [code for known in gate.catalog.kinds.values() for code in known.policy.codes]
+
+
+def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:
+    gate, reloader = loaded(folder)
+    first = gate.catalog
+    with_rule(folder, "LK901", "LK901")
+    for _ in range(3):
+        reloader.refresh()
+    assert gate.catalog is first
+    assert "code LK901 is given twice" in gate.refused
+    assert gate.unready() == []
+    assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
+    with_rule(folder, "LK902")
+    reloader.refresh()
+    reloader.refresh()
+    assert gate.catalog is not first
+    assert gate.refused == ""
+
+
+def test_a_folder_that_vanishes_leaves_the_rules_in_use(folder: Path) -> None:
+    gate, reloader = loaded(folder)
+    first = gate.catalog
+    shutil.rmtree(folder)
+    reloader.refresh()
+    reloader.refresh()
+    assert gate.catalog is first
+    assert gate.refused
+
+
+def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:
+    with_rule(folder, "LK901", "LK901")
+    with pytest.raises(CatalogError, match="LK901"):
+        loaded(folder)
+
+
+def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callable[..., Served], folder: Path) -> None:
+    """The two rules of the new set are seen together or not at all."""
+    served = serve("--policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.05")
+    payload, stop = body(model(2048)), threading.Event()
+    seen: list[frozenset[str]] = []
+    failures: list[Any] = []
+
+    def caller() -> None:
+        with contextlib.closing(served.connection()) as connection:
+            while not stop.is_set():
+                connection.request("POST", "/validate?timeout=5s", payload, {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                text = response.read()
+                if response.status != 200:
+                    failures.append((response.status, text))
+                warnings = json.loads(text)["response"].get("warnings", [])
+                seen.append(frozenset(code for code in ("LK901", "LK902") if any(code in line for line in warnings)))
+
+    threads = [threading.Thread(target=caller) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    both = frozenset({"LK901", "LK902"})
+    try:
+        until(lambda: len(seen) > 50, "requests are answered")
+        with_rule(folder, "LK901", "LK902")
+        until(lambda: both in seen[-4:], "the new set is used")
+        with_rule(folder, "LK901", "LK901")
+        until(lambda: "ok, but the new rules" in served.get("/readyz")[1], "the broken set is refused")
+        count = len(seen)
+        until(lambda: len(seen) > count + 50, "requests are answered with the last good set")
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert set(seen) == {frozenset(), both}
+    assert set(seen[count:]) == {both}
