@@ -110,9 +110,11 @@ def _hand_f(v: dict[str, Any]) -> bool:
 
 _IMAGE = f"registry.example.com/models/main@sha256:{'ab' * 32}"
 
+# ruff: noqa: ISC004 - the expressions are long
 CASES: dict[str, tuple[str, Callable[[dict[str, Any]], bool], dict[str, Any], dict[str, Any]]] = {
     "a": (
-        "!has(self.resourceName) || self.resourceName == '' || !has(self.resourceClaims) || size(self.resourceClaims) == 0",
+        "!has(self.resourceName) || self.resourceName == '' || !has(self.resourceClaims)"
+        " || size(self.resourceClaims) == 0",
         _hand_a,
         {"self": {"resourceName": "nvidia.com/gpu", "count": 1, "resourceClaims": []}},
         {"self": _object(resourceName=TEXT, count=WHOLE, resourceClaims=_list(_CLAIM))},
@@ -156,7 +158,7 @@ CASES: dict[str, tuple[str, Callable[[dict[str, Any]], bool], dict[str, Any], di
 Runner = Callable[[], Any]
 
 
-def _typed(source: str, schemas: dict[str, Any]) -> Environment:
+def _typed(schemas: dict[str, Any]) -> Environment:
     env = Environment()
     for name, schema in schemas.items():
         env = env.with_schema(name, schema)
@@ -164,7 +166,7 @@ def _typed(source: str, schemas: dict[str, Any]) -> Environment:
 
 
 def _engines(source: str, hand: Callable[..., Any], data: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Runner]:
-    typed = _typed(source, schemas).compile(source)
+    typed = _typed(schemas).compile(source)
     plain = Environment().extend(dict.fromkeys(data, DYN)).compile(source)
     engines: dict[str, Runner] = {
         "hand-written": lambda: hand(data),
@@ -275,7 +277,7 @@ def _show(value: float | str, base: float) -> str:
 
 def _compiling() -> None:
     for key, (source, _, _, schemas) in CASES.items():
-        env = _typed(source, schemas)
+        env = _typed(schemas)
         began = time.thread_time()
         programs = [env.compile(source) for _ in range(50)]
         elapsed = (time.thread_time() - began) / len(programs)
@@ -288,7 +290,7 @@ def _kilobytes(programs: list[Any]) -> float:
     source = programs[0].source
     del programs
     key = next(key for key, case in CASES.items() if case[0] == source)
-    env = _typed(source, CASES[key][3])
+    env = _typed(CASES[key][3])
     env.compile(source)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

@@ -144,7 +144,7 @@ def node_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Node:
 
 
 def with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema with what every resource has; of its other metadata nothing can be seen, unless it declares all this."""
+    """The schema with what every resource has; no other metadata can be seen, unless all this is declared."""
     text = {"type": "string"}
     known = {
         "apiVersion": text,

@@ -70,8 +70,8 @@ def compile_select(compiler: Compiler, expr: Select, base: int) -> Step:
     find = _finder(operand, expr.field)
     if operand.optional:
         return _into_optional(operand.run, find, child)
-    if operand.node is not None and operand.node.kind == "object" and find is not None:
-        return _field(operand.run, operand.node, expr.field, child)
+    if operand.node is not None and operand.node.kind == "object":
+        return _field(operand.run, expr.field, child)
     return _member(operand, find, expr.field, child)
 
 
@@ -102,7 +102,7 @@ def _through(frame: Frame, optional: Opt, find: Any) -> Opt:
     return Opt.of(found)
 
 
-def _field(run: Run, node: Node, field: str, child: Node | None) -> Step:
+def _field(run: Run, field: str, child: Node | None) -> Step:
     """A declared property: null is absent, and the value is entered into its schema."""
     name = unescape(field)
     enter = child.enter if child is not None else None

@@ -216,7 +216,7 @@ def _logical(decisive: bool) -> Callable[[Compiler, Call, int], Step]:
                     failure = failure or error
                     continue
                 if value is decisive:
-                    return decisive
+                    return value is True
                 if value.__class__ is not bool:
                     failure = failure or CelError(_NO_OVERLOAD)
             if failure is not None:

@@ -78,7 +78,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether members are equal; one that does not fit its schema is an error on the left, else no scalar is its equal."""
+    """Whether members are equal; one that does not fit its schema is an error on the left, else no scalar's equal."""
     mine = reveal(a)
     if b.__class__ is Invalid and not isinstance(mine, (list, dict)):
         return False
@@ -86,7 +86,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def contains(container: Any, value: Any) -> bool:
-    """``value in container``; an element that cannot be compared is an error only if no other matches."""
+    """``value in container``; an element that cannot be compared is an error if no other matches."""
     if isinstance(container, dict):
         if value.__class__ is not str:
             raise CelError("no such overload")
@@ -131,7 +131,7 @@ class SetList(list[Any]):
             seen.add(key)
         return len(seen) == len(mine)
 
-    def __add__(self, other: list[Any]) -> SetList:  # type: ignore[override]  # of any list
+    def __add__(self, other: list[Any]) -> SetList:
         """The union: the order of this list, then what is new."""
         mine = {_scalar_key(element): element for element in self}
         added = {_scalar_key(element): element for element in other}
@@ -167,7 +167,7 @@ class MapList(list[Any]):
             seen.add(key)
         return len(seen) == len(mine)
 
-    def __add__(self, other: list[Any]) -> MapList:  # type: ignore[override]  # of any list
+    def __add__(self, other: list[Any]) -> MapList:
         """The merge: an element with the key of an existing one takes its place, the others follow."""
         merged = list(self)
         places = {_entry_key(element, self.keys): place for place, element in enumerate(merged)}
@@ -244,8 +244,10 @@ class Struct(dict[Any, Any]):
     def find(self, identifier: str, default: Any = None) -> Any:
         """The value of a field; ``default`` for an absent or undeclared one."""
         name = unescape(identifier)
-        child = None if name is None else self.node.field(name)
-        return default if child is None or self.raw.get(name) is None else _member(self.raw[name], child)
+        if name is None or self.raw.get(name) is None:
+            return default
+        child = self.node.field(name)
+        return default if child is None else _member(self.raw[name], child)
 
     def cel_equal(self, other: Any) -> bool:
         if not isinstance(other, dict):

@@ -14,7 +14,7 @@ and what constant folding removes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from webhook.cel import attributes, calls, costs, folds
 from webhook.cel.access import COMPOSITE, Node
@@ -74,7 +74,7 @@ class Compiler:
 
     def compile(self, expr: Expr, base: int = 1) -> Step:
         """Compile; ``base`` is the cost of reading a variable, 0 where cel-go does not observe it."""
-        return _COMPILERS[type(expr)](self, expr, base)
+        return self._COMPILERS[type(expr)](self, expr, base)
 
     def value(self, expr: Expr) -> Run:
         return self.compile(expr).value()
@@ -148,17 +148,16 @@ class Compiler:
         values = [self.value(entry.value) for entry in expr.entries]
         return Step(_struct_run(self.make, self.checked.types[expr], values, expr.entries))
 
-
-_COMPILERS: Mapping[type[Expr], Callable[[Compiler, Any, int], Step]] = {
-    Const: Compiler._const,
-    Ident: Compiler._ident,
-    Select: Compiler._select,
-    Call: Compiler._call,
-    ListExpr: Compiler._list,
-    MapExpr: Compiler._map,
-    StructExpr: Compiler._struct,
-    Comprehension: Compiler._comprehension,
-}
+    _COMPILERS: ClassVar[Mapping[type[Expr], Callable[[Compiler, Any, int], Step]]] = {
+        Const: _const,
+        Ident: _ident,
+        Select: _select,
+        Call: _call,
+        ListExpr: _list,
+        MapExpr: _map,
+        StructExpr: _struct,
+        Comprehension: _comprehension,
+    }
 
 
 def _read_local(local: Local, base: int) -> Step:

@@ -47,15 +47,13 @@ class _Variables:
     def rounds(self, frame: Frame, values: Any) -> Iterator[None]:
         """Set the variables to each element in turn, watching the limit."""
         limit, interrupt = frame[LIMIT], frame[INTERRUPT]
-        count = 0
-        for key, element in self._pairs(values):
+        for count, (key, element) in enumerate(self._pairs(values), 1):
             if self.is_pair:
                 frame[self.first] = key
             frame[self.element] = element if self.items is None else _entered(element, self.items)
             yield
             if frame[COST] > limit:
                 raise over_limit()
-            count += 1
             if interrupt is not None and count % INTERRUPT_EVERY == 0 and interrupt():
                 raise BudgetExceeded("operation interrupted")
 

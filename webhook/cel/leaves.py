@@ -49,27 +49,27 @@ def go_type(raw: Any) -> str:
 
 
 def text(raw: Any) -> str:
-    if raw.__class__ is str:
-        return raw  # type: ignore[no-any-return]
+    if isinstance(raw, str):
+        return raw
     raise CelError(f"invalid data, expected string, got {go_type(raw)}")
 
 
 def boolean(raw: Any) -> bool:
     if raw.__class__ is bool:
-        return raw  # type: ignore[no-any-return]
+        return raw
     raise CelError(f"invalid data, expected bool, got {go_type(raw)}")
 
 
 def integer(raw: Any) -> int:
     if raw.__class__ is int and INT_MIN <= raw <= INT_MAX:
-        return raw  # type: ignore[no-any-return]
+        return raw
     # A JSON number beyond 64 bits is a float to Go.
     raise CelError(f"invalid data, expected int, got {'float64' if raw.__class__ is int else go_type(raw)}")
 
 
 def number(raw: Any) -> float:
     if raw.__class__ is float:
-        return raw  # type: ignore[no-any-return]
+        return raw
     if raw.__class__ is int:
         return float(raw)
     raise CelError(f"invalid data, expected float, got {go_type(raw)}")
@@ -77,7 +77,7 @@ def number(raw: Any) -> float:
 
 def int_or_string(raw: Any) -> int | str:
     if raw.__class__ is str or (raw.__class__ is int and INT_MIN <= raw <= INT_MAX):
-        return raw  # type: ignore[no-any-return]
+        return raw
     raise CelError("invalid data, expected XIntOrString value to be either a string or integer")
 
 
@@ -93,7 +93,7 @@ def sequence(raw: Any) -> list[Any]:
     raise CelError("invalid data, expected an array for the provided schema with type=array")
 
 
-def untyped(raw: Any) -> Any:
+def untyped(_raw: Any) -> Any:
     raise CelError(
         "invalid type, expected object, array, number, integer, boolean or string, or no type with "
         "x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got "
@@ -208,13 +208,14 @@ def _go_part(whole: str, fraction: str, unit: str) -> int:
     return int(whole or "0") * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
 
 
+_URL_SAFE: Final = str.maketrans("-_+/", "+/--")  # of the two alphabets strfmt takes only this one
+
+
 def _bytes(raw: Any) -> bytes:
     source = text(raw)
+    standard = source.replace("\r", "").replace("\n", "").translate(_URL_SAFE)
     try:
-        encoded = source.replace("\r", "").replace("\n", "").encode("ascii")
-        if b"+" in encoded or b"/" in encoded:
-            raise ValueError
-        return base64.b64decode(encoded, altchars=b"-_", validate=True)
+        return base64.b64decode(standard, validate=True)
     except (ValueError, binascii.Error):
         raise CelError(f"Invalid byte formatted string {source}: illegal base64 data") from None
 

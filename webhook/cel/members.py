@@ -45,7 +45,7 @@ def find(value: Any, key: Any) -> Any:
     if isinstance(value, list):
         return _find_in_list(value, key)
     if isinstance(value, Mapping):  # variables that are computed when they are read
-        return value[key] if key in value else ABSENT
+        return value.get(key, ABSENT)
     return ABSENT
 
 

@@ -17,7 +17,12 @@ __all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "children", 
 Block = list[Any]
 """Lines of source; a pair is a header with the block below it, a list is a part of the block itself."""
 
-CLASSES: Final = {leaves.text: "str", leaves.boolean: "bool", leaves.integer: "int", leaves.int_or_string: "(str, int)"}
+CLASSES: Final[dict[Any, str]] = {
+    leaves.text: "str",
+    leaves.boolean: "bool",
+    leaves.integer: "int",
+    leaves.int_or_string: "(str, int)",
+}
 """The leaves that are CEL values already, if they are of this class (or one of these)."""
 
 CONTAINERS: Final = {"object": "dict", "map": "dict", "list": "list", "set": "list", "maplist": "list"}

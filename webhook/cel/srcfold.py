@@ -31,7 +31,7 @@ def write_fold(writer: Writer, expr: Comprehension) -> Code:
     outer_cost, writer.cost = writer.cost, 0
     outer_locals, writer.locals = writer.locals, {**writer.locals, **loop.variables}
     with writer.inner() as block:
-        block += (writer.slot(local) for local in loop.names)
+        block.extend(writer.slot(local) for local in loop.names)
         overhead = body(writer, expr, result)
     writer.locals = outer_locals
     each, writer.cost = writer.cost + overhead, outer_cost + 8

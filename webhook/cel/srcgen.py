@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from webhook.cel import srcfold, srcops, srcoptional
 from webhook.cel.access import COMPOSITE, Node, unescape
@@ -125,7 +125,7 @@ class Writer:
     # Expressions
 
     def expr(self, expr: Expr) -> Code:
-        return _WRITERS[type(expr)](self, expr)
+        return self._WRITERS[type(expr)](self, expr)
 
     def type_of(self, expr: Expr) -> Type:
         return self.checked.types.get(expr, DYN)
@@ -273,23 +273,20 @@ class Writer:
             return self.literal([element.literal for element in elements], of)
         return Code(f"[{', '.join(self.local(element) for element in elements)}]", of)
 
-    def _map(self, expr: MapExpr) -> Code:
+    def _unsupported(self, _expr: Expr) -> Code:
         raise Unsupported
 
-    def _struct(self, expr: StructExpr) -> Code:
-        raise Unsupported
+    _WRITERS: ClassVar[Mapping[type[Expr], Callable[[Writer, Any], Code]]] = {
+        Const: _const,
+        Ident: _ident,
+        Select: _select,
+        Call: _call,
+        ListExpr: _list,
+        MapExpr: _unsupported,
+        StructExpr: _unsupported,
+        Comprehension: _comprehension,
+    }
 
-
-_WRITERS: Final[Mapping[type[Expr], Callable[[Writer, Any], Code]]] = {
-    Const: Writer._const,
-    Ident: Writer._ident,
-    Select: Writer._select,
-    Call: Writer._call,
-    ListExpr: Writer._list,
-    MapExpr: Writer._map,
-    StructExpr: Writer._struct,
-    Comprehension: Writer._comprehension,
-}
 
 _WRITTEN: Final = frozenset({str, int, bool, type(None)})
 

@@ -26,7 +26,7 @@ def equality(negated: bool) -> Callable[[Writer, Call], Code]:
         first, second = (writer.expr(arg) for arg in expr.args)
         is_composite = any(code.node is not None and code.node.kind in COMPOSITE for code in (first, second))
         first, second = writer.value(first), writer.value(second)
-        text = None if is_composite else _plain_equality(writer, first, second, negated)
+        text = None if is_composite else _plain_equality(first, second, negated)
         if text is None:
             first, second = writer.named(first), writer.named(second)
             _meter_shorter(writer, first, second)
@@ -38,7 +38,7 @@ def equality(negated: bool) -> Callable[[Writer, Call], Code]:
     return write
 
 
-def _plain_equality(writer: Writer, first: Code, second: Code, negated: bool) -> str | None:
+def _plain_equality(first: Code, second: Code, negated: bool) -> str | None:
     """Python's own comparison, where it is CEL's."""
     operator = "!=" if negated else "=="
     if second.is_literal is False and first.is_literal:
@@ -137,21 +137,27 @@ def membership(writer: Writer, expr: Call) -> Code:
         fits = f"{writer.constant(node.items.value)}({value}) is not A"
         fits = fits if wanted is None else f"({is_of(value, wanted)} or {fits})"
         return Code(f"({element.text} in {parent} and {fits})", BOOL)
-    if node is not None and node.kind in ("list", "set") and node.items.enter is leaves.text:
-        if element.of.kind == "string":
-            parent = writer.container(container, "list")
-            writer.meter(f"len({parent}) + 1")
-            return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
+    holds_text = node is not None and node.kind in ("list", "set") and node.items.enter is leaves.text
+    if holds_text and element.of.kind == "string":
+        parent = writer.container(container, "list")
+        writer.meter(f"len({parent}) + 1")
+        return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
     container = writer.named(writer.value(container))
     writer.meter(f"length({container.text}) + 1")
     return Code(f"contains({element.text}, {container.text})", BOOL)
 
 
 def _in_literal(writer: Writer, element: Code, values: list[Any]) -> Code:
-    if not values or not all(value.__class__ is str for value in values):
-        if element.of.kind != "int" or not all(value.__class__ is int for value in values):
-            raise Unsupported
+    if not values or not _can_be_hashed(element, values):
+        raise Unsupported
     if len(values) == 1:
         return Code(f"({element.text} == {values[0]!r})", BOOL)
     # A dict or list on the left cannot be hashed, which the closures then report as "not in".
     return Code(f"({element.text} in {writer.constant(frozenset(values))})", BOOL)
+
+
+def _can_be_hashed(element: Code, values: list[Any]) -> bool:
+    """Whether Python's set has CEL's equality: of strings always, of ints if no bool comes along."""
+    if all(value.__class__ is str for value in values):
+        return True
+    return element.of.kind == "int" and all(value.__class__ is int for value in values)

@@ -89,7 +89,7 @@ def _maybe(writer: Writer, expr: Expr) -> Code:
     return code
 
 
-def has_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+def has_value(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     code = writer.expr(args[0])
     writer.cost += 1
     if not code.maybe:
