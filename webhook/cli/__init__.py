@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "normalise": ("webhook.cli.normalise", "print manifests as the gate would store them"),
     "test": ("webhook.cli.test", "run tables of cases"),
     "rule": ("webhook.cli.rule", "explain one rule"),
+    "export": ("webhook.cli.export", "rules as documents that Kubernetes knows by itself"),
     "fields": ("webhook.cli.fields", "list every field that the gate may set"),
     "certs": ("webhook.cli.certs", "issue certificates and publish the CA"),
     "reconcile": ("reconciler.cli", "act on what has passed the gate"),

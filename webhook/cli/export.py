@@ -1,0 +1,69 @@
+"""`modelgate export`: rules of ours as documents that Kubernetes knows by itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from webhook import catalog, documents
+from webhook.catalog import KnownKind
+from webhook.policy import Profile
+from webhook.policy.export import left_out, mutating, validating, with_rules
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="rules as documents that Kubernetes knows by itself",
+        description="Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
+        "bindings (policies), as the same for the API server's manifest directory (static), or as its CRD with "
+        "x-kubernetes-validations (crd). What only the gate can do is named on the error output.",
+    )
+    parser.add_argument("format", choices=("policies", "static", "crd"))
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="only this kind")
+    parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
+
+
+def run(options: argparse.Namespace) -> int:
+    wanted = options.kind.lower() if options.kind else None
+    kinds = [known for known in catalog.load().kinds.values() if wanted in {None, known.gvk.kind.lower()}]
+    if not kinds:
+        print(f"no kind {options.kind!r}", file=sys.stderr)
+        return 1
+    found = [item for known in kinds for item in _exported(known, options.format, Profile(options.profile))]
+    yaml.safe_dump_all(found, sys.stdout, sort_keys=False, allow_unicode=True, width=1_000_000)
+    return 0
+
+
+def _exported(known: KnownKind, form: str, profile: Profile) -> Iterator[dict[str, Any]]:
+    if form == "crd":
+        crd, refused = with_rules(_crd(known), known.policy, known.gvk, profile)
+        _tell(known, "a CRD cannot hold", refused)
+        yield crd
+        return
+    _tell(known, "only the gate can evaluate", left_out(known.policy))
+    static = form == "static"
+    yield from mutating(known.policy, known.gvk, known.plural, static=static)
+    yield from validating(known.policy, known.gvk, known.plural, profile, static=static)
+
+
+def _tell(known: KnownKind, what: str, codes: list[str]) -> None:
+    if codes:
+        print(f"{known.gvk}: {what} {', '.join(codes)}", file=sys.stderr)
+
+
+def _crd(known: KnownKind) -> dict[str, Any]:
+    folder = files("policies").joinpath(known.api).joinpath("crds")
+    for file in folder.iterdir():
+        for document in documents.parse(file.read_text(encoding="utf-8"), file.name) if file.is_file() else ():
+            spec = document.value.get("spec", {})
+            if (spec.get("group"), spec.get("names", {}).get("kind")) == (known.gvk.group, known.gvk.kind):
+                return document.value
+    raise AssertionError(f"{known.gvk} was loaded from {folder}")

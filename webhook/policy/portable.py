@@ -1,0 +1,107 @@
+"""Rules of ours as expressions that the API server evaluates itself.
+
+A rule is portable if it reads no fact and compares with no stored node: then its ``self`` can
+be written out as the node's place in the object, guarded by the node's presence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook import patch
+from webhook.cel.ast import Ident
+from webhook.cel.parser import parse
+from webhook.cel.validators import walk
+from webhook.policy.path import MISSING
+from webhook.policy.policy import DefaultRule, ValidationRule
+
+__all__ = ["condition", "defaulting", "is_portable", "literal", "message"]
+
+Keys = tuple[str, ...]
+
+
+def is_portable(rule: ValidationRule | DefaultRule) -> bool:
+    """Whether the API server can evaluate the rule by itself."""
+    if isinstance(rule, ValidationRule):
+        expressions = [rule.when, rule.rule]
+        if rule.transition:
+            return False
+    else:
+        expressions = [rule.when, rule.value]
+    return not any(expression.facts for expression in expressions if expression is not None)
+
+
+def condition(rule: ValidationRule) -> str:
+    """The rule over the whole object: true where the node is absent, or the rule does not apply, or holds."""
+    return _over("object", rule.at.keys, rule, depth=0)
+
+
+def _over(node: str, keys: Keys, rule: ValidationRule, depth: int) -> str:
+    """The condition on everything that the keys lead to from a node."""
+    if "*" not in keys:
+        place = _member(node, keys)
+        test = f"({_with_self(rule.rule.source, place)})"
+        if rule.when is not None:
+            test = f"!({_with_self(rule.when.source, place)}) || {test}"
+        return _guarded(node, keys, test)
+    star = keys.index("*")
+    item = f"item{depth or ''}"
+    inner = _over(item, keys[star + 1 :], rule, depth + 1)
+    return _guarded(node, keys[:star], f"{_member(node, keys[:star])}.all({item}, {inner})")
+
+
+def _guarded(node: str, keys: Keys, test: str) -> str:
+    absent = [f"!has({_member(node, keys[:count])})" for count in range(1, len(keys) + 1)]
+    return " || ".join([*absent, test])
+
+
+def _member(node: str, keys: Keys) -> str:
+    return ".".join((node, *keys))
+
+
+def _with_self(source: str, place: str) -> str:
+    """An expression with its ``self`` written out."""
+    found = {node.pos for node in walk(parse(source)) if isinstance(node, Ident) and node.name == "self"}
+    for position in sorted(found, reverse=True):
+        source = source[:position] + place + source[position + len("self") :]
+    return source
+
+
+def message(rule: ValidationRule) -> tuple[str, str | None]:
+    """The message of a rule with field and code, and its expression where it has one that can be written out."""
+    field = f"{rule.at}{rule.field_path}".removeprefix(".")
+    if rule.message_expression is None:
+        return f"{field}: {rule.message} ({rule.code})", None
+    fixed = f"{field}: see `modelgate rule {rule.code}`"
+    if not rule.at.single or rule.message_expression.facts:
+        return fixed, None
+    text = _with_self(rule.message_expression.source, _member("object", rule.at.keys))
+    return fixed, f"{literal(f'{field}: ')} + ({text}) + {literal(f' ({rule.code})')}"
+
+
+def defaulting(rule: DefaultRule) -> str:
+    """A list of JSON patches, as an expression, that sets the leaf (and makes its parents) where it is absent."""
+    keys = rule.path.keys
+    parents = [keys[:count] for count in range(1, len(keys))]
+    wanted = [f"!has({_member('object', parent)})" for parent in parents]
+    wanted.append(f"!has({_member('object', keys)})")
+    if rule.over is not MISSING:
+        wanted.append(f"{_member('object', keys)} == {literal(rule.over)}")
+    patches = [f"(has({_member('object', parent)}) ? [] : [{_added(parent, '{}')}])" for parent in parents]
+    patches.append(f"[{_added(keys, f'({rule.value.source})')}]")
+    when = f"({rule.when.source}) && " if rule.when is not None else ""
+    return f"{when}({' || '.join(wanted)}) ? {' + '.join(patches)} : []"
+
+
+def _added(keys: Keys, value: str) -> str:
+    return f'JSONPatch{{op: "add", path: {literal(patch.pointer(*keys))}, value: {value}}}'
+
+
+def literal(value: Any) -> str:
+    """A JSON scalar as a CEL literal."""
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+        return f"'{escaped}'"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)
