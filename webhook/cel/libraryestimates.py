@@ -61,10 +61,7 @@ def _self_compare(operand: Operand, *, text: bool) -> CallEstimate:
 
 
 def _distinct(_id: str, target: Operand | None, _args: Operands) -> CallEstimate | None:
-    if target is None:
-        return None
-    element = target.of.params[0].kind if target.of.kind == "list" and target.of.params else "dyn"
-    return _self_compare(target, text=element in ("string", "bytes"))
+    return None if target is None else _self_compare(target, text=False)
 
 
 def _sort(overload: str, target: Operand | None, _args: Operands) -> CallEstimate | None:
