@@ -43,7 +43,7 @@ def compile_call(compiler: Compiler, expr: Call, base: int) -> Step:
 
 def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args: Sequence[Expr]) -> Step:
     steps = [compiler.compile(arg) for arg in args]
-    impl, cost = _implementation(compiler, function, overloads, args)
+    impl, cost = _implementation(compiler, function, overloads)
     if function == "@in":
         impl = _among(impl)
     if function == "size" and steps[0].node is not None and not steps[0].optional and not steps[0].node.nullable:
@@ -61,14 +61,10 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
 
 
 def _implementation(
-    compiler: Compiler, function: str, overloads: Sequence[Overload], args: Sequence[Expr]
+    compiler: Compiler, function: str, overloads: Sequence[Overload]
 ) -> tuple[Callable[..., Any], Cost | None]:
-    if len(overloads) == 1:
-        chosen = overloads[0]
-        types = [compiler.checked.types[arg] for arg in args]
-        if chosen.raw is not None and not any(map(is_open, types)):
-            return chosen.raw, chosen.cost
-        return chosen.impl, chosen.cost
+    if len(overloads) == 1:  # its arguments are checked: what the schema allows to be null may be null
+        return overloads[0].impl, overloads[0].cost
     declared = compiler.functions[function]
     everything = [signature.overload for signature in (*declared.free, *declared.member)]
     return dispatcher(everything), call_cost(function)

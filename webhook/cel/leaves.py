@@ -45,7 +45,7 @@ _GO_TYPES: Final = {
 
 def go_type(raw: Any) -> str:
     """The name Go prints for the type of decoded JSON, as it stands in the API server's messages."""
-    return _GO_TYPES.get(raw.__class__, raw.__class__.__name__)
+    return str(_GO_TYPES.get(raw.__class__, raw.__class__.__name__))
 
 
 def text(raw: Any) -> str:
