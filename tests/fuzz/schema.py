@@ -19,7 +19,7 @@ from tests.fuzz.oracle import Oracle
 from tests.fuzz.shrink import shrink
 from webhook.schema import Structural
 from webhook.schema.crd import validate_crd
-from webhook.schema.objectmeta import CoerceError
+from webhook.schema.errors import CoerceError
 
 Request = dict[str, Any]
 

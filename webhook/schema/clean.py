@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
@@ -231,7 +232,10 @@ def _number(node: Node) -> Check | None:
     over, under = node.exclusive_minimum, node.exclusive_maximum
 
     def check(value: Any) -> bool:
-        if type(value) is not float and (type(value) is not int or value not in INT64):
+        if type(value) is float:
+            if not isfinite(value):
+                return False
+        elif type(value) is not int or value not in INT64:
             return False
         if low is not None and not (value > low if over else value >= low):
             return False

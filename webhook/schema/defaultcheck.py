@@ -12,9 +12,10 @@ from webhook.cel.program import Budget
 from webhook.schema.correlate import deep_equal
 from webhook.schema.default import copy_json
 from webhook.schema.defaults import Steps, surround
+from webhook.schema.errors import CoerceError
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.node import MISSING, Node, build
-from webhook.schema.objectmeta import CoerceError, coerce, validate_embedded
+from webhook.schema.objectmeta import coerce, validate_embedded
 from webhook.schema.prune import prune
 from webhook.schema.rulerun import RuleRun
 from webhook.schema.rules import compile_rules

@@ -89,10 +89,22 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
+def _float64(number: float) -> float:
+    converted = number if type(number) is float else float(number)
+    if not math.isfinite(converted):
+        raise OverflowError(f"{converted} is no number of JSON")
+    return converted
+
+
 def go_numbers(value: Any) -> Any:
-    """The value with integers beyond 64 bits as floats, as Go reads JSON; itself if there are none."""
-    if type(value) is int:
-        return value if value in INT64 else float(value)
+    """The value with integers beyond 64 bits as floats, as Go reads JSON; itself if there are none.
+
+    Raises OverflowError for a number that is no float64, RecursionError for a value nested too deeply.
+    """
+    if type(value) is int and value in INT64:
+        return value
+    if type(value) is int or type(value) is float:
+        return _float64(value)
     if type(value) is dict:
         changed = {key: new for key, item in value.items() if (new := go_numbers(item)) is not item}
         return value | changed if changed else value

@@ -8,18 +8,10 @@ from typing import Any
 
 from webhook.schema.crd import validate_crd
 from webhook.schema.crdshape import shape_errors
-from webhook.schema.fielderror import FieldError
+from webhook.schema.errors import SchemaError
 from webhook.schema.structural import Structural
 
-__all__ = ["CRD", "SchemaError", "Version", "load_crd"]
-
-
-class SchemaError(ValueError):
-    """A CRD that the API server would refuse; ``errors`` holds all it would say."""
-
-    def __init__(self, errors: tuple[FieldError, ...]) -> None:
-        super().__init__("\n".join(map(str, errors)))
-        self.errors = errors
+__all__ = ["CRD", "Version", "load_crd"]
 
 
 @dataclass(frozen=True, slots=True)

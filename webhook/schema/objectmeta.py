@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.schema.errors import CoerceError
 from webhook.schema.fielderror import FieldError, invalid, required
 from webhook.schema.metadata import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.metavalidate import validate_metadata
 from webhook.schema.names import dns_1035_label, path_segment
 from webhook.schema.node import MISSING, Node
 
-__all__ = ["CoerceError", "coerce", "has_embedded", "validate_embedded"]
-
-
-class CoerceError(ValueError):
-    """Type information or metadata of the wrong type; ``error`` says which."""
-
-    def __init__(self, error: FieldError) -> None:
-        super().__init__(str(error))
-        self.error = error
+__all__ = ["coerce", "has_embedded", "validate_embedded"]
 
 
 def has_embedded(node: Node) -> bool:

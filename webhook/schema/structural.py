@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from webhook.cel.program import Budget
 from webhook.schema.clean import Check, compile_clean
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
+from webhook.schema.errors import DecodeError
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.gotext import go_numbers
 from webhook.schema.listtype import validate_lists
@@ -35,6 +37,24 @@ _BLOCKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _decodable(method: Callable[P, R]) -> Callable[P, R]:
+    """Report what Go's decoder would refuse; Python finds out while walking."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except RecursionError:
+            raise DecodeError("the object is nested too deeply") from None
+        except OverflowError as error:
+            raise DecodeError(f"the object has a number that is out of range: {error}") from None
+
+    return call
 
 
 class Structural:
@@ -76,6 +96,7 @@ class Structural:
         dropped: dict[str, Any] = drop_nulls(self.root, obj)
         return dropped
 
+    @_decodable
     def decode(
         self, obj: dict[str, Any], *, fresh: bool = False, stored: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
@@ -85,11 +106,15 @@ class Structural:
         metadata is decoded too if the object is ``fresh``, that is read from a file: in an
         admission review the API server has done it. Raises :class:`CoerceError` for metadata
         that does not fit, unless the object is ``stored``: then what does not fit is dropped.
+        This and the methods below raise :class:`DecodeError` for what is no JSON to Go.
         """
-        unknown: list[str] = []
         if self.is_clean(obj) and not fresh:
-            return obj, unknown
-        obj = self.default(go_numbers(obj))
+            return obj, []
+        return self._decode(go_numbers(obj), fresh=fresh, stored=stored)
+
+    def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
+        unknown: list[str] = []
+        obj = self.default(obj)
         if fresh and "metadata" in obj:
             meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=stored)
             obj = {**obj, **meta}
@@ -101,6 +126,7 @@ class Structural:
             unknown += paths
         return obj, unknown
 
+    @_decodable
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """Every error of the OpenAPI schema, embedded resources and list types; [] if there is none.
 
@@ -122,6 +148,7 @@ class Structural:
         """The compiled x-kubernetes-validations, None if the schema has none."""
         return compile_rules(self.root, version=self.version)
 
+    @_decodable
     def validate_rules(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
@@ -145,6 +172,7 @@ class Structural:
         run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return run.errors, run.warnings
 
+    @_decodable
     def check(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
