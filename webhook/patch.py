@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902): the difference of two JSON values.
+"""JSON Patch (RFC 6902): the difference of two JSON values, and patches applied.
 
 The patch is minimal for what admission does (a few leaves set, changed or removed in a large
 tree): subtrees shared by identity are skipped without being read, so copying only what is
@@ -8,10 +8,10 @@ three different JSON texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NotRequired, TypedDict
 
-__all__ = ["Operation", "apply", "diff", "keys", "pointer"]
+__all__ = ["Operation", "PatchError", "TestFailed", "apply", "diff", "keys", "pointer"]
 
 
 class Operation(TypedDict):
@@ -20,6 +20,16 @@ class Operation(TypedDict):
     op: str
     path: str
     value: NotRequired[Any]
+
+
+class PatchError(ValueError):
+    """An operation that does not fit the document; the text is that of the API server's library."""
+
+
+class TestFailed(PatchError):
+    """A ``test`` operation found another value than it wanted."""
+
+    __test__ = False  # no test class, whatever its name says to pytest
 
 
 def pointer(*keys: str | int) -> str:
@@ -69,34 +79,201 @@ def keys(path: str) -> tuple[str, ...]:
     return tuple(key.replace("~1", "/").replace("~0", "~") for key in path.split("/")[1:])
 
 
-def apply(document: Any, operations: Iterable[Operation]) -> Any:
-    """The document with the operations applied (add, replace, remove); the parents on the way are copied.
+def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
+    """The document with the operations applied; the parents on the way are copied.
+
+    All of RFC 6902 with the latitude and the words of the API server's library (evanphx/json-patch):
+    ``replace`` may set a key that an object does not have, an index may count from the end.
 
     Raises:
-        ValueError: an operation that does not fit the document.
+        TestFailed: a ``test`` found another value.
+        PatchError: an operation that does not fit the document.
     """
     for operation in operations:
-        document = _apply(document, keys(operation["path"]), operation)
+        kind = operation.get("op", "")
+        run = _OPERATIONS.get(kind)
+        if run is None:
+            raise PatchError(f"Unexpected kind: {kind}")
+        document = run(document, operation.get("path", ""), operation)
     return document
 
 
-def _apply(node: Any, path: tuple[str, ...], operation: Operation) -> Any:
+_NOTHING: Final = object()
+_MISSING: Final = "missing value"
+_NO_DESTINATION: Final = "operation does not apply: doc is missing destination path:"
+
+
+def _add(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
+    try:
+        return _put(document, path, operation.get("value"))
+    except _NoParentError:
+        raise PatchError(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}') from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in add for path: '{path}': {error}") from None
+
+
+def _remove(document: Any, path: str, _operation: Mapping[str, Any]) -> Any:
+    try:
+        return _cut(document, path)
+    except _NoParentError:
+        raise PatchError(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}') from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in remove for path: '{path}': {error}") from None
+
+
+def _replace(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
+    value = operation.get("value")
     if not path:
-        return operation.get("value")
+        return value
+    try:
+        _find(document, path)
+        return _change(document, path, lambda container, key: _with(container, key, value))
+    except _NoParentError:
+        raise PatchError(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}") from None
+    except _NoPlaceError:
+        raise PatchError(f"replace operation does not apply: doc is missing key: {path}: {_MISSING}") from None
+
+
+def _move(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
+    source = operation.get("from", "")
+    try:
+        value = _find(document, source)
+        rest = _cut(document, source)
+    except _NoParentError:
+        raise PatchError(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}") from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in move for path: '{keys(source)[-1]}': {error}") from None
+    try:
+        return _put(rest, path, value)
+    except _NoParentError:
+        raise PatchError(
+            f"move operation does not apply: doc is missing destination path: {path}: {_MISSING}"
+        ) from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in move for path: '{path}': {error}") from None
+
+
+def _copy(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
+    source = operation.get("from", "")
+    try:
+        value = _find(document, source)
+    except _NoParentError:
+        raise PatchError(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}") from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in copy for from: '{source}': {error}") from None
+    try:
+        return _put(document, path, None if value is _NOTHING else value)
+    except _NoParentError:
+        raise PatchError(
+            f"copy operation does not apply: doc is missing destination path: {path}: {_MISSING}"
+        ) from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error while adding value during copy: {error}") from None
+
+
+def _test(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
+    try:
+        found = _find(document, path) if path else document
+    except _NoParentError:
+        raise PatchError(f"test operation does not apply: is missing path: {path}: {_MISSING}") from None
+    except _NoPlaceError as error:
+        raise PatchError(f"error in test for path: '{path}': {error}") from None
+    wanted = operation.get("value")
+    if diff(None if found is _NOTHING else found, wanted):
+        raise TestFailed(f"testing value {path} failed: test failed")
+    return document
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Any, str, Mapping[str, Any]], Any]]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+
+class _NoParentError(Exception):
+    """The value that a path leads through is not there, or has no members."""
+
+
+class _NoPlaceError(Exception):
+    """The last key of a path leads nowhere; the text says why."""
+
+
+def _find(document: Any, path: str) -> Any:
+    """The value at a path; _NOTHING for a key that an object does not have."""
+    parents = keys(path)
+    if not parents:
+        raise _NoParentError
+    for key in parents[:-1]:
+        document = _inner(document, key)
+    if isinstance(document, dict):
+        return document.get(parents[-1], _NOTHING)
+    if isinstance(document, list):
+        return document[_index(parents[-1], len(document))]
+    raise _NoParentError
+
+
+def _inner(node: Any, key: str) -> Any:
+    try:
+        found = node.get(key) if isinstance(node, dict) else node[_index(key, len(node))]
+    except (_NoPlaceError, TypeError):
+        raise _NoParentError from None
+    if not isinstance(found, (dict, list)):
+        raise _NoParentError
+    return found
+
+
+def _change(document: Any, path: str, change: Callable[[Any, str], Any]) -> Any:
+    """The document with the container at the end of a path changed, the containers on the way copied."""
+    return _changed(document, keys(path), change)
+
+
+def _changed(node: Any, path: tuple[str, ...], change: Callable[[Any, str], Any]) -> Any:
+    if not path or not isinstance(node, (dict, list)):
+        raise _NoParentError
     key, rest = path[0], path[1:]
-    adds = operation["op"] == "add" and not rest
-    if isinstance(node, dict) and (adds or key in node):
-        fields = dict(node)
-        if operation["op"] == "remove" and not rest:
-            del fields[key]
-        else:
-            fields[key] = _apply(fields.get(key), rest, operation)
-        return fields
-    if isinstance(node, list) and (key == "-" or key.isdecimal()):
-        index = len(node) if key == "-" else int(key)
-        if adds and index <= len(node):
-            return [*node[:index], operation["value"], *node[index:]]
-        if index < len(node):
-            removed = operation["op"] == "remove" and not rest
-            return [*node[:index], *([] if removed else [_apply(node[index], rest, operation)]), *node[index + 1 :]]
-    raise ValueError(f"{operation['op']} {operation['path']}: nothing is there")
+    return change(node, key) if not rest else _with(node, key, _changed(_inner(node, key), rest, change))
+
+
+def _with(container: Any, key: str, value: Any) -> Any:
+    if isinstance(container, dict):
+        return {**container, key: value}
+    items = list(container)
+    items[_index(key, len(items))] = value
+    return items
+
+
+def _put(document: Any, path: str, value: Any) -> Any:
+    def put(container: Any, key: str) -> Any:
+        if isinstance(container, dict):
+            return {**container, key: value}
+        index = len(container) if key == "-" else _index(key, len(container) + 1, "value was not a proper array index")
+        return [*container[:index], value, *container[index:]]
+
+    return _change(document, path, put)
+
+
+def _cut(document: Any, path: str) -> Any:
+    def cut(container: Any, key: str) -> Any:
+        if isinstance(container, list):
+            index = _index(key, len(container))
+            return [*container[:index], *container[index + 1 :]]
+        if key not in container:
+            raise _NoPlaceError(f"Unable to remove nonexistent key: {key}: {_MISSING}")
+        return {name: item for name, item in container.items() if name != key}
+
+    return _change(document, path, cut)
+
+
+def _index(key: str, size: int, complaint: str = "") -> int:
+    """An index below ``size``; a negative one counts from the end."""
+    if not key.removeprefix("-").isascii() or not key.removeprefix("-").isdigit():
+        no_number = f'strconv.Atoi: parsing "{key}": invalid syntax'
+        raise _NoPlaceError(f"{complaint}: '{key}': {no_number}" if complaint else no_number)
+    index = int(key)
+    if not -size <= index < size:
+        raise _NoPlaceError(f"Unable to access invalid index: {index}: invalid index referenced")
+    return index % size
