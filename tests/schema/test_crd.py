@@ -1,0 +1,172 @@
+"""CustomResourceDefinitions: what loads, and what is refused as the API server refuses it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from tests.shared import ROOT, shared
+from webhook.schema import SchemaError, load_crd
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "foos.example.com"},
+    "spec": {
+        "group": "example.com",
+        "names": {"plural": "foos", "kind": "Foo"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}},
+            }
+        ],
+    },
+}
+ROOT_PATH = "spec.validation.openAPIV3Schema"
+
+
+def crd_with(**spec):
+    """The CRD with another schema of ``spec``."""
+    document = copy.deepcopy(CRD)
+    document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = spec
+    return document
+
+
+def refusal(document):
+    with pytest.raises(SchemaError) as caught:
+        load_crd(document)
+    return [*map(str, caught.value.errors)]
+
+
+def test_a_crd_is_loaded_with_its_defaults():
+    crd = load_crd(CRD)
+    assert (crd.group, crd.kind, crd.plural, crd.singular, crd.list_kind) == (
+        "example.com",
+        "Foo",
+        "foos",
+        "foo",
+        "FooList",
+    )
+    assert crd.scope == "Namespaced"
+    version = crd.versions["v1"]
+    assert (version.served, version.storage, version.status) == (True, True, True)
+    assert version.schema.raw is CRD["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+SPEC = f"{ROOT_PATH}.properties[spec]"
+REFUSED = {
+    "no type": ({}, f"{SPEC}.type: Required value: must not be empty for specified object fields"),
+    "no items": ({"type": "array"}, f"{SPEC}.items: Required value: must be specified"),
+    "structure under anyOf": (
+        {"type": "object", "anyOf": [{"type": "object"}]},
+        f"{SPEC}.anyOf[0].type: Forbidden: must be empty to be structural",
+    ),
+    "a default of the wrong type": (
+        {"type": "integer", "default": "x"},
+        f'{SPEC}.default: Invalid value: "string":  in body must be of type integer: "string"',
+    ),
+    "a default with unknown fields": (
+        {"type": "object", "default": {"x": 1}},
+        f'{SPEC}.default: Invalid value: {{"x":1}}: must not have unknown fields',
+    ),
+    "a pattern with lookahead": (
+        {"type": "string", "pattern": "(?!x)"},
+        (
+            f'{SPEC}.pattern: Invalid value: "(?!x)": must be a valid regular expression, but isn\'t: '
+            "error parsing regexp: invalid or unsupported Perl syntax: `(?!`"
+        ),
+    ),
+    "map keys without a default": (
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "properties": {"k": {"type": "string"}}},
+        },
+        (
+            f"{SPEC}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, "
+            "so it must have a default or be a required property"
+        ),
+    ),
+    "properties beside additionalProperties": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+        f"{SPEC}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+    ),
+    "oldSelf where nothing correlates": (
+        {
+            "type": "array",
+            "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]},
+        },
+        (
+            f'{SPEC}.items.x-kubernetes-validations[0].rule: Invalid value: "self >= oldSelf": oldSelf cannot be used '
+            f"on the uncorrelatable portion of the schema within {SPEC}"
+        ),
+    ),
+    "a number as a type": (
+        {"type": 5},
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Invalid value: 5: must be a string",
+    ),
+    "a fraction as a length": (
+        {"type": "string", "maxLength": 4.0},
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].maxLength: Invalid value: 4: must be an integer",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "wanted"), REFUSED.values(), ids=REFUSED)
+def test_a_schema_the_api_server_refuses_is_refused_in_its_words(spec, wanted):
+    assert refusal(crd_with(**spec)) == [wanted]
+
+
+def test_a_rule_that_does_not_compile_is_refused():
+    (error,) = refusal(crd_with(type="object", **{"x-kubernetes-validations": [{"rule": "self.unknown > 1"}]}))
+    assert "compilation failed: ERROR: <input>:1:5: undefined field 'unknown'" in error
+
+
+def test_a_rule_that_could_cost_too_much_is_refused():
+    strings = {"type": "array", "items": {"type": "string"}}
+    errors = refusal(
+        crd_with(**strings, **{"x-kubernetes-validations": [{"rule": "self.all(x, self.all(y, x == y))"}]})
+    )
+    assert "estimated rule cost exceeds budget by factor of more than 100x" in errors[0]
+
+
+def test_all_errors_are_reported_at_once():
+    document = crd_with(type="array")
+    document["spec"]["group"] = "nodot"
+    document["spec"]["scope"] = "World"
+    fields = [error.partition(":")[0] for error in refusal(document)]
+    assert fields == ["metadata.name", "spec.group", "spec.scope", f"{SPEC}.items"]
+
+
+@pytest.mark.parametrize("document", [None, [], {}, {"spec": 5}, {"spec": {"versions": [5]}}, {"spec": {"names": []}}])
+def test_what_is_no_crd_at_all_is_refused(document):
+    assert refusal(document)
+
+
+def test_a_schema_that_never_ends_is_refused():
+    schema = {"type": "object"}
+    for _ in range(2000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    assert "must not be nested deeper than 100 levels" in refusal(crd_with(**schema))[0]
+
+
+def crd_files(folder):
+    return sorted(folder.glob("*/**/*.yaml"))
+
+
+def test_our_own_crds_load():
+    for path in ROOT.glob("policies/*/crds/*.yaml"):
+        load_crd(yaml.safe_load(path.read_text()))
+
+
+def test_all_upstream_crds_load():
+    for path in sorted(shared("upstream-crds").glob("*/*.yaml")):
+        load_crd(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))

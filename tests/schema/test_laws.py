@@ -1,0 +1,77 @@
+"""Laws that hold for any schema and object: random ones, from the generator of the differential fuzzer."""
+
+from __future__ import annotations
+
+import copy
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.generate import Generator
+from webhook.schema import CoerceError, Structural
+from webhook.schema.listtype import validate_lists
+from webhook.schema.objectmeta import validate_embedded
+from webhook.schema.prune import drop_nulls, prune
+from webhook.schema.validate import validate
+
+seeds = st.integers(0, 2**32)
+
+
+def made(seed):
+    """A schema that makes sense, and an object for it."""
+    generator = Generator(seed)
+    raw = generator.root_schema()
+    return Structural(raw), generator.object(raw)
+
+
+def decoded(structural, obj):
+    try:
+        return structural.decode(obj, fresh=True)[0]
+    except CoerceError:
+        return None
+
+
+@given(seeds)
+@settings(max_examples=150, deadline=None)
+def test_decoding_twice_is_decoding_once(seed):
+    structural, obj = made(seed)
+    once = decoded(structural, obj)
+    if once is not None:
+        again, dropped = structural.decode(once)
+        assert again is once
+        assert dropped == []
+
+
+@given(seeds)
+@settings(max_examples=150, deadline=None)
+def test_decoding_and_validating_change_nothing_they_are_given(seed):
+    structural, obj = made(seed)
+    before = copy.deepcopy(obj)
+    once = decoded(structural, obj)
+    if once is not None:
+        structural.check(once, obj)
+    assert obj == before
+
+
+@given(seeds)
+@settings(max_examples=300, deadline=None)
+def test_a_clean_object_is_one_the_walkers_find_nothing_in(seed):
+    structural, obj = made(seed)
+    candidates = [obj, decoded(structural, obj) or obj]
+    for candidate in candidates:
+        if structural.is_clean(candidate):
+            assert structural.default(candidate) is candidate
+            assert prune(structural.root, candidate, is_root=True) == (candidate, [])
+            assert drop_nulls(structural.root, candidate) is candidate
+            assert validate(structural.root, candidate) == []
+            assert validate_lists(structural.root, candidate) == []
+            assert validate_embedded(structural.root, candidate) == []
+
+
+def test_the_generator_makes_clean_objects_too():
+    made_clean = 0
+    for seed in range(200):
+        structural, obj = made(seed)
+        once = decoded(structural, obj)
+        made_clean += once is not None and structural.is_clean(once)
+    assert made_clean > 20
