@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from webhook.cel import srcfold, srcops, srcoptional
 from webhook.cel.access import COMPOSITE, Node, unescape
 from webhook.cel.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
+from webhook.cel.errors import CelError
 from webhook.cel.srcbase import CLASSES, CONTAINERS, Block, Code, Unsupported, children, is_not_of, is_of, render
 from webhook.cel.srcrt import GLOBALS
 from webhook.cel.types import BOOL, DYN, Type
@@ -332,8 +333,8 @@ def generate(
         result = writer.value(writer.expr(checked.expr))
         writer.line(f"r = {result.text}")
         make = _compiled(_source(writer))
-    except (Unsupported, RecursionError, SyntaxError, MemoryError):
-        return None
+    except (CelError, Unsupported, RecursionError, SyntaxError, MemoryError):
+        return None  # a CelError: what it takes for constant fails, and only an evaluation may say so
     return make(exact, *writer.constants) if writer.cost <= LIMIT else None
 
 
