@@ -7,7 +7,7 @@ while anything a user wrote stays. Only leaves that the policy names are ever to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,20 +34,22 @@ class Normalised:
     defaults: tuple[Default, ...]
 
 
-def normalise(known: KnownKind, obj: dict[str, Any], recorded: Mapping[str, Any], scope_of: ScopeOf) -> Normalised:
+def normalise(
+    known: KnownKind, obj: dict[str, Any], records: Sequence[Mapping[str, Any]], scope_of: ScopeOf
+) -> Normalised:
     """Default one object.
 
     Args:
         known: the kind's schema and policy.
         obj: the object as it came; never changed.
-        recorded: what an earlier pass filled in, from the stamp of the stored object.
+        records: what earlier passes filled in, from stamps: a leaf that holds one of these values is ours.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
 
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
     rules = known.policy.defaults
-    current = known.schema.default(_without_ours(obj, rules, recorded))
+    current = known.schema.default(_without_ours(obj, rules, records))
     try:
         current, filled = _fill(known, rules, current, scope_of)
     except PolicyFault:
@@ -59,10 +61,12 @@ def normalise(known: KnownKind, obj: dict[str, Any], recorded: Mapping[str, Any]
     return Normalised(current, new, tuple(_explain(obj, current, filled, rules)))
 
 
-def _without_ours(obj: dict[str, Any], rules: tuple[DefaultRule, ...], recorded: Mapping[str, Any]) -> dict[str, Any]:
+def _without_ours(
+    obj: dict[str, Any], rules: tuple[DefaultRule, ...], records: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     for rule in rules:
-        ours = recorded.get(str(rule.path), MISSING)
-        if ours is not MISSING and not patch.diff(rule.path.get(obj), ours):
+        path, value = str(rule.path), rule.path.get(obj)
+        if any(path in record and not patch.diff(value, record[path]) for record in records):
             obj = rule.path.delete(obj)
     return obj
 

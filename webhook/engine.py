@@ -64,11 +64,11 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     if known is None or obj is None:
         return Decision(obj)
     options.checkpoint("defaults")
-    recorded = _recorded(obj, request.old_object)
+    records = _records(obj, request.old_object)
     result = normalise(
         known,
         obj,
-        recorded,
+        records,
         lambda current: scope_of(known, request, current, request.old_object, view),
     )
     options.checkpoint("stamp")
@@ -111,18 +111,15 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(request.object, tuple(causes), tuple(warnings), audit=_audit(catalog, causes, warnings))
 
 
-def _recorded(obj: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
-    """What an earlier pass filled in.
+def _records(obj: dict[str, Any], old: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """What earlier passes filled in: by the stored object's stamp, and by the object's own.
 
-    The stamp of the object itself counts if it fits the object as it stands: then we have just
-    made it (a webhook is called again when a later one changes the object), or nothing has
-    changed. On an update it is the stored object's otherwise, which no client has written.
+    A webhook is called again when a later one has changed the object: what we have just filled in
+    is then recorded in the object only, by a hash that fits no more if the other one changed the
+    specification. A record counts by the values that are still there, so a stale one does no harm.
     """
-    own = Stamp.read(obj)
-    if own is not None and (old is None or own.matches(obj)):
-        return own.defaulted
-    stored = Stamp.read(old) if old is not None else None
-    return stored.defaulted if stored is not None else {}
+    stamps = (Stamp.read(each) for each in (old, obj) if each is not None)
+    return [stamp.defaulted for stamp in stamps if stamp is not None]
 
 
 def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[Cause, ...]:

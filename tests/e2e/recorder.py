@@ -10,13 +10,15 @@ import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.e2e.kubectl import Object
+
+Patch = list[dict[str, Any]]
 
 # Every request for a Model, its status included, in the order of the fixtures.
 RULES = [
@@ -30,14 +32,18 @@ RULES = [
 
 
 class Recorder:
-    """An HTTPS server on loopback; ``take()`` hands out the AdmissionReviews since the last time, by path."""
+    """An HTTPS server on loopback; ``take()`` hands out the AdmissionReviews since the last time, by path.
 
-    def __init__(self, folder: Path) -> None:
+    With ``patch``, a JSON patch, its mutating webhook changes every Model.
+    """
+
+    def __init__(self, folder: Path, patch: Patch | None = None) -> None:
         certificate = self_signed(folder, "127.0.0.1")
         self.ca = base64.b64encode(certificate.read_bytes()).decode()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, folder / "tls.key")
         self._server = Server(("127.0.0.1", 0), Handler)
+        self._server.patch = patch
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, name="recorder")
 
@@ -82,6 +88,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         self.seen: list[tuple[str, Object]] = []
+        self.patch: Patch | None = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -94,6 +101,9 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append((path, review))
         answer = {"apiVersion": review["apiVersion"], "kind": review["kind"]}
         answer["response"] = {"uid": review["request"]["uid"], "allowed": True}
+        if path == "mutate" and self.server.patch:
+            patch = base64.b64encode(json.dumps(self.server.patch).encode()).decode()
+            answer["response"] |= {"patchType": "JSONPatch", "patch": patch}
         body = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

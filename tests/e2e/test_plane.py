@@ -10,6 +10,8 @@ import yaml
 from tests.e2e.gate import STAMP
 from tests.e2e.kubectl import Refused
 from tests.e2e.models import FINALIZER, bad_model, model, with_vendor
+from tests.e2e.processes import wait_until
+from tests.e2e.recorder import Recorder
 
 pytestmark = pytest.mark.usefixtures("gate")
 
@@ -123,6 +125,28 @@ def test_without_the_gate_models_are_refused_and_everything_else_is_untouched(ku
     finally:
         gate.start()
     kubectl.send("create", model("after"))
+
+
+def test_what_was_derived_stays_ours_when_another_webhook_changes_the_object_after_us(kubectl, gate, plane, tmp_path):
+    with gate.absent():
+        kubectl.send("create", model("shared"))
+    change = [{"op": "replace", "path": "/spec/source", "value": "https://example.com/mirror/model.gguf"}]
+    with Recorder(tmp_path, change) as other:
+        mutating, _ = other.configurations()
+        plane.kubectl.send("create", mutating)
+        try:
+            wait_until(lambda: called(kubectl, other), "the API server to call the other webhook")
+            changed = kubectl.patch("model", "shared", {"spec": {"quantization": "Q4_K_M"}})
+        finally:
+            plane.kubectl("delete", "mutatingwebhookconfiguration", mutating["metadata"]["name"])
+    assert changed["spec"]["source"] == change[0]["value"]
+    moved = kubectl.send("replace", with_vendor(changed, "nvidia"))
+    assert derived(moved)[:2] == ("nvidia.com/gpu", "nvidia.com/gpu")
+
+
+def called(kubectl, other):
+    kubectl.send("create", model("probe"), "--dry-run=server")
+    return other.take()
 
 
 def test_the_gate_can_be_called_by_url(kubectl, gate):
