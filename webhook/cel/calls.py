@@ -50,6 +50,7 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
         return Step(_counted(steps[0].run, len))
     if function in _REGEX and steps[1].is_constant:
         compiled(steps[1].constant)  # a pattern that is none is found now, as cel-go does
+        impl = _of_text(impl)
     if len(steps) == 1 and function in CONVERSIONS and steps[0].is_constant:
         return constant(impl(steps[0].constant))
     runs = [step.value() for step in steps]
@@ -58,6 +59,17 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
     if len(runs) == 2 and not (function in _REGEX and steps[1].is_constant):
         return Step(_binary(runs[0], runs[1], impl, cost))
     return Step(_variadic(runs, impl, cost))
+
+
+def _of_text(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with a compiled pattern, for which cel-go has another message."""
+
+    def call(text: Any, *others: Any) -> Any:
+        if text.__class__ is str:
+            return impl(text, *others)
+        raise CelError(_NO_OVERLOAD)
+
+    return call
 
 
 def _implementation(

@@ -40,6 +40,8 @@ def missing(value: Any, key: Any) -> CelError:
 
 def find(value: Any, key: Any) -> Any:
     """The member, or ABSENT; a value without members has none."""
+    if key is None:
+        raise CelError("invalid qualifier type: <nil>")
     if isinstance(value, dict):
         return _find_in_map(value, key)
     if isinstance(value, list):
