@@ -65,7 +65,7 @@ def test_conversions(function, value, result):
         ("string", b"\xff", "invalid UTF-8 in bytes, cannot convert to string"),
         ("string", [1], "no such overload: string(list)"),
         ("string", None, "no such overload: string(null_type)"),
-        ("timestamp", "2020-01-01", "type conversion error from 'string' to 'google.protobuf.Timestamp'"),
+        ("timestamp", "2020-01-01", 'invalid RFC 3339 timestamp "2020-01-01"'),
         ("timestamp", 253_402_300_800, "timestamp overflow"),
         ("duration", "1d", "type conversion error from 'string' to 'google.protobuf.Duration'"),
     ],

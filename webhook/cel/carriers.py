@@ -74,7 +74,10 @@ def equal(a: Any, b: Any) -> bool:
         if a.__class__ is leaves.Unknown:
             return bool(a == b)
         return values.equal(a, b)
-    return bool(compare(b))
+    outcome = compare(b)
+    if outcome is None:  # a value of a library meets something else
+        raise CelError("no such overload")
+    return bool(outcome)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -176,6 +176,8 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
     "validate": _format,
     "join": _result_twice,
     "ip.isCanonical": _first_twice,
+    "containsIP": _contains_ip,
+    "containsCIDR": _contains_cidr,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _tree),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"), _first),

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from webhook.cel import types
+from webhook.cel import timelayout, types
 from webhook.cel.errors import CelError
 from webhook.cel.gourl import parse_request_uri
 from webhook.cel.overload import Overload, free, member
-from webhook.cel.times import parse_timestamp
 from webhook.cel.types import STRING, Type, list_of, optional_of
 from webhook.cel.values import NONE, Opaque, Opt
 
@@ -152,7 +151,7 @@ def uri(text: str) -> list[str]:
 
 
 def _is_date(text: str) -> bool:
-    return _DATE.fullmatch(text) is not None and parse_timestamp(f"{text}T00:00:00Z") is not None
+    return _DATE.fullmatch(text) is not None and not timelayout.fault(text, timelayout.DATE)
 
 
 def _is_datetime(text: str) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from webhook.cel.errors import CelError
+from webhook.cel.goquote import quoted
 from webhook.cel.netip import parse_address
-from webhook.cel.stringformat import quoted
 
 __all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
 

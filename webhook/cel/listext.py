@@ -76,21 +76,25 @@ def _flatten(values: list[Any], depth: int) -> list[Any]:
 
 
 def sort(values: Any) -> list[Any]:
-    if not isinstance(values, list):
-        raise CelError("no such overload: sort")
+    _a_list(values, "sort")
     return sort_by_keys(values, values)
 
 
-def sort_by_keys(values: Any, keys: Any) -> list[Any]:
+def _a_list(values: Any, function: str) -> None:
     if not isinstance(values, list):
-        raise CelError("no such overload: @sortByAssociatedKeys")
+        has_methods = values.__class__ in operators.RECEIVERS
+        raise CelError("no such overload" if has_methods else f"no such overload: {function}")
+
+
+def sort_by_keys(values: Any, keys: Any) -> list[Any]:
+    _a_list(values, "@sortByAssociatedKeys")
     if len(values) != len(keys):
         raise CelError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
             f"but got {len(values)} and {len(keys)} elements respectively"
         )
     if not values:
-        return values
+        return []
     if not operators.is_ordered(keys[0]):
         raise CelError("list elements must be comparable")
     kind = keys[0].__class__

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
 from webhook.cel.errors import CelError
-from webhook.cel.stringformat import quoted
+from webhook.cel.goquote import quoted
 
 __all__ = ["Address", "parse_address", "parse_prefix"]
 

@@ -30,6 +30,7 @@ from webhook.cel.values import (
 
 __all__ = [
     "LIST_LIMIT",
+    "RECEIVERS",
     "STRING_LIMIT",
     "add",
     "compare",
@@ -61,6 +62,9 @@ LIST_LIMIT: Final = 1_000_000
 STRING_LIMIT: Final = 10_000_000
 """No string is longer: reading it once, at a tenth a character, would spend the limit."""
 
+RECEIVERS: Final = frozenset({str, Timestamp, Duration})
+"""The types whose values have methods in cel-go."""
+
 _ORDERED: Final = frozenset({int, str, bool, bytes, UInt, Timestamp, Duration})
 _NUMBERS: Final = frozenset({int, float, UInt})
 _ADDED: Final = frozenset({int, float, UInt, str, bytes, list, Timestamp, Duration})
@@ -68,8 +72,11 @@ _SUBTRACTED: Final = frozenset({int, float, UInt, Timestamp, Duration})
 
 
 def _no_overload(operator: str, left: Any, having: frozenset[type]) -> CelError:
-    """cel-go's two messages: the operator is named where the left operand has no such operator at all."""
-    known = left.__class__ in having or (list in having and isinstance(left, list))
+    """cel-go's two messages: the operator is named where the left operand has no such operator at all.
+
+    A value with methods (a string, a time) does not come so far: cel-go looks for a method of the name.
+    """
+    known = left.__class__ in having or left.__class__ in RECEIVERS or (list in having and isinstance(left, list))
     return CelError("no such overload" if known else f"no such overload: {operator}")
 
 
@@ -201,7 +208,7 @@ def negate(a: Any) -> Any:
         return -a
     if ca is Duration:
         return _duration(-a.ns)
-    raise CelError("no such overload" if ca is bool else "no such overload: -_")
+    raise CelError("no such overload" if ca is bool or ca in RECEIVERS else "no such overload: -_")
 
 
 def not_(a: Any) -> bool:
@@ -217,25 +224,40 @@ def not_equal(a: Any, b: Any) -> bool:
 def less(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
         return bool(a < b)
-    return compare(a, b, "_<_") < 0
+    order = _order(a, b, "_<_")
+    return order is not None and order < 0
 
 
 def less_equal(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
         return bool(a <= b)
-    return compare(a, b, "_<=_") <= 0
+    order = _order(a, b, "_<=_")
+    return order is not None and order <= 0
 
 
 def greater(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
         return bool(a > b)
-    return compare(a, b, "_>_") > 0
+    order = _order(a, b, "_>_")
+    return order is not None and order > 0
 
 
 def greater_equal(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
         return bool(a >= b)
-    return compare(a, b, "_>=_") >= 0
+    order = _order(a, b, "_>=_")
+    return order is not None and order >= 0
+
+
+def _is_nan(value: Any) -> bool:
+    return value.__class__ is float and math.isnan(value)
+
+
+def _order(a: Any, b: Any, operator: str) -> int | None:
+    """As :func:`compare`; None with NaN, which is neither less nor greater than anything (cel-go 0.30)."""
+    if (_is_nan(a) or _is_nan(b)) and is_ordered(a):
+        return None
+    return compare(a, b, operator)
 
 
 def compare(a: Any, b: Any, operator: str = "compare") -> int:
@@ -330,7 +352,7 @@ def holds(element: Any, item: Any) -> bool:
 def size(value: Any) -> int:
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
-    raise CelError("no such overload: size")
+    raise CelError("no such overload" if value.__class__ in RECEIVERS else "no such overload: size")
 
 
 def go_value(value: Any) -> str:

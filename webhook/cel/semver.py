@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 from webhook.cel import types
 from webhook.cel.errors import CelError
+from webhook.cel.goquote import quoted
 from webhook.cel.overload import Overload, free, member
-from webhook.cel.stringformat import quoted
 from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values import UINT_MAX, Opaque
 

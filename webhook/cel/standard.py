@@ -182,7 +182,7 @@ def starts_with(text: str, part: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    if text.__class__ is not str:
+    if text.__class__ is not str and text.__class__ not in operators.RECEIVERS:
         raise CelError("no such overload: matches")
     _tests(text, pattern)
     return regex.matches(text, pattern)

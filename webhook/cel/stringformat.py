@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from webhook.cel import gofloat, times
 from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.goquote import quoted
 from webhook.cel.types import Type
 from webhook.cel.values import Duration, Timestamp, UInt, from_map_key, type_name, type_of_value
 
-__all__ = ["CLAUSE_ERRORS", "Render", "format_string", "interpolate", "quoted"]
+__all__ = ["CLAUSE_ERRORS", "Render", "format_string", "interpolate"]
 
 Render = Callable[[str, int | None, int], str]
 """(clause letter, precision, argument index) -> text; raises CelError for an argument it cannot print."""
@@ -41,17 +42,6 @@ _SUPERSCRIPTS: Final = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
 _FLOAT_NAMES: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_GO_ESCAPES: Final = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 
 
 def interpolate(text: str, count: int, render: Render, *, checking: bool = False) -> str:
@@ -193,29 +183,6 @@ def _map(value: dict[Any, Any]) -> str:
         entries.append((_literal(found), _literal(member)))
     entries.sort(key=lambda entry: entry[0])
     return "{" + ", ".join(f"{key}:{member}" for key, member in entries) + "}"
-
-
-def quoted(text: str) -> str:
-    """Go's ``%q``."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_quoted_rune, text)) + '"'
-
-
-def _quoted_rune(rune: str) -> str:
-    escape = _GO_ESCAPES.get(rune)
-    if escape is not None:
-        return escape
-    if rune.isprintable():
-        return rune
-    code = ord(rune)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    if 0xDC80 <= code < 0xDD00:
-        return f"\\x{code - 0xDC00:02x}"  # a byte that is no UTF-8, as surrogateescape decodes it
-    if 0xD800 <= code < 0xE000:
-        return "\\ufffd"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _integer(value: Any) -> int | None:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from webhook.cel import gofloat
 from webhook.cel.errors import CelError
+from webhook.cel.goquote import quoted
 from webhook.cel.values import INT_MAX, INT_MIN, Duration, Timestamp
 
 if TYPE_CHECKING:
@@ -47,10 +48,9 @@ _UNITS: Final = {
     "h": 3600 * SECOND,
 }
 _SPAN: Final = re.compile(r"(\d*)(?:(\.)(\d*))?([^.0-9]+)", re.ASCII)
-_TIMESTAMP: Final = re.compile(  # as time.Parse takes RFC 3339: an hour of one digit, a comma before the fraction
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 )
-_DATE_DIGITS: Final = 4_096  # a longer text is no time; Go would read on
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -121,19 +121,23 @@ def shift(timestamp: Timestamp, ns: int) -> Timestamp:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """An RFC 3339 time as ``time.Parse`` reads it; None where it refuses. The range is not checked."""
-    match = _TIMESTAMP.fullmatch(text) if len(text) < _DATE_DIGITS else None
+    """An RFC 3339 time as cel-go reads it; None where it refuses. The range is not checked.
+
+    Raises:
+        CelError: the text has not even the form (cel-go 0.30 checks it before ``time.Parse`` does).
+    """
+    match = _TIMESTAMP.fullmatch(text)
     if match is None:
-        return None
+        raise CelError(f"invalid RFC 3339 timestamp {quoted(text)}")
     year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
-    if not (1 <= month <= 12 and 1 <= day <= _days_in(month, year) and hour < 24 and minute < 60 and second < 60):
+    hours, minutes = int(match[9] or 0), int(match[10] or 0)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second <= 60):
+        raise CelError(f"invalid RFC 3339 timestamp {quoted(text)}")
+    if hours > 23 or minutes > 59:
+        raise CelError(f"invalid RFC 3339 timestamp {quoted(text)}")
+    if day > _days_in(month, year) or second == 60 or text[10] == "t" or text.endswith("z"):
         return None
-    offset = 0
-    if match[8]:
-        hours, minutes = int(match[9]), int(match[10])
-        if hours > 24 or minutes > 60:  # Go lets both of them through
-            return None
-        offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
+    offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
     fraction = int((match[7] or "")[:9].ljust(9, "0"))
     clock = hour * 3600 + minute * 60 + second - offset
     return Timestamp((_days_from_civil(year, month, day) * _DAY + clock) * SECOND + fraction, offset)
