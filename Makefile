@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test lint crds conformance fuzz e2e assets bench image lock clean help
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -26,6 +26,9 @@ lint: $(READY)  ## ruff, mypy --strict, import contracts
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+crds: $(READY)  ## definitions that embed types of Kubernetes, made from policies/*/crds/src
+	$(PY) -m tools.crds
 
 conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
 	$(PY) -m tests.conformance

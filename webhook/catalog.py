@@ -70,7 +70,7 @@ class _Loader:
         self._codes: dict[str, str] = {}
 
     def api(self, folder: Traversable) -> None:
-        """Load ``<api>/crds/*.yaml``, then the policies ``<api>/*.yaml`` that speak of them."""
+        """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` that speak of them."""
         for document in self._documents(folder.joinpath("crds"), f"{folder.name}/crds"):
             try:
                 self._crd(folder.name, load_crd(document.value))
@@ -87,7 +87,7 @@ class _Loader:
         if not folder.is_dir():
             return
         for file in _sorted(folder):
-            if not file.name.endswith(".yaml"):
+            if not file.name.endswith((".yaml", ".json")):
                 continue
             content = file.read_bytes()
             self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)

@@ -39,7 +39,17 @@ def rendered(*sets: str, release: str = "modelgate") -> tuple[Object, ...]:
     """All objects; ``sets`` are arguments of --set-json."""
     done = run("template", release, str(CHART), "--namespace", NAMESPACE, *(f"--set-json={each}" for each in sets))
     assert done.returncode == 0, done.stderr
-    return tuple(each for each in yaml.safe_load_all(done.stdout) if each)
+    return documents(done.stdout)
+
+
+def documents(text: str) -> tuple[Object, ...]:
+    """The objects of a text; the same object in another text is read once (the definitions are large)."""
+    return tuple(each for part in text.split("\n---\n") if (each := _document(part)))
+
+
+@cache
+def _document(text: str) -> Object:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def of_kind(kind: str, *sets: str, release: str = "modelgate") -> list[Object]:

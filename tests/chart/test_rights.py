@@ -1,6 +1,6 @@
 """Who may do what: nothing by wildcard, no Secret but the CA's, no webhook configuration but ours."""
 
-from tests.chart.helm import NAMESPACE, of_kind, pods, rendered
+from tests.chart.helm import NAMESPACE, of_kind, pods, rendered, values
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
 
@@ -54,7 +54,8 @@ def test_the_reconciler_may_act_on_the_kinds_of_the_values_and_write_their_statu
 
 def test_the_reconciler_holds_one_lease_and_reads_what_a_model_refers_to():
     granted = rights("modelgate-reconciler")
-    assert {key: verbs for key, verbs in granted.items() if key[1] != "inference.llmkube.dev"} == {
+    guarded = {each["group"] for each in values()["kinds"]}
+    assert {key: verbs for key, verbs in granted.items() if key[1] not in guarded} == {
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "", "persistentvolumeclaims", ()): ["get"],

@@ -3,7 +3,8 @@
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, of_kind, rendered, run
+from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, documents, of_kind, rendered, run
+from tests.definitions import definition_files, definitions
 
 
 @pytest.mark.parametrize(
@@ -74,10 +75,7 @@ def test_every_object_says_whose_it_is():
 
 
 def test_the_definitions_are_those_of_the_gate_and_stay():
-    sources = {}
-    for path in ROOT.glob("policies/*/crds/*.yaml"):
-        document = yaml.safe_load(path.read_text())
-        sources[document["metadata"]["name"]] = document
+    sources = {each["metadata"]["name"]: each for each in definitions()}
     installed = {each["metadata"]["name"]: each for each in of_kind("CustomResourceDefinition")}
     assert installed.keys() == sources.keys()
     for name, source in sources.items():
@@ -86,11 +84,10 @@ def test_the_definitions_are_those_of_the_gate_and_stay():
 
 
 def test_every_api_with_definitions_is_linked_into_the_chart():
-    for folder in ROOT.glob("policies/*/crds"):
-        if any(folder.glob("*.yaml")):
-            link = CHART / "files" / "crds" / folder.parent.name
-            assert link.is_symlink()
-            assert link.resolve() == folder.resolve()
+    for folder in {path.parent for path in definition_files()}:
+        link = CHART / "files" / "crds" / folder.parent.name
+        assert link.is_symlink()
+        assert link.resolve() == folder.resolve()
 
 
 def test_the_definitions_can_be_left_out():
@@ -115,4 +112,4 @@ def test_a_packaged_chart_holds_the_definitions_themselves(tmp_path):
     assert run("package", str(CHART), f"--destination={tmp_path}").returncode == 0
     (package,) = tmp_path.iterdir()
     done = run("template", "modelgate", str(package), f"--namespace={NAMESPACE}")
-    assert tuple(each for each in yaml.safe_load_all(done.stdout) if each) == rendered()
+    assert documents(done.stdout) == rendered()

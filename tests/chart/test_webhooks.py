@@ -4,9 +4,9 @@ import itertools
 import json
 
 import pytest
-import yaml
 
-from tests.chart.helm import ROOT, configurations, of_kind, rendered, values, webhooks
+from tests.chart.helm import configurations, of_kind, rendered, values, webhooks
+from tests.definitions import definitions
 
 # Two kinds, one of them under two versions, as later kinds will be.
 MORE = "kinds=" + json.dumps(
@@ -15,11 +15,6 @@ MORE = "kinds=" + json.dumps(
         {"group": "b.example", "versions": ["v1"], "resources": ["zs"]},
     ]
 )
-
-
-def crds():
-    for path in ROOT.glob("policies/*/crds/*.yaml"):
-        yield from yaml.safe_load_all(path.read_text())
 
 
 def matches(rule, group, version, resource):
@@ -45,7 +40,7 @@ def sent(group, version, resource, *sets):
 def test_the_rules_are_the_served_kinds_of_the_catalog_and_nothing_else():
     served = {
         (crd["spec"]["group"], version["name"], crd["spec"]["names"]["plural"])
-        for crd in crds()
+        for crd in definitions()
         for version in crd["spec"]["versions"]
         if version["served"]
     }

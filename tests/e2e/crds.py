@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tests.definitions import definition_files
 from tests.e2e.kubectl import Kubectl
-
-POLICIES = Path(__file__).parents[2] / "policies"
 
 
 def install_crds(kubectl: Kubectl) -> None:
     """Create or update every CRD of ``policies/``, and wait until each is served."""
-    files = sorted(POLICIES.glob("*/crds/*.yaml"))
-    chosen = [flag for file in files for flag in ("-f", str(file))]
+    chosen = [flag for file in definition_files() for flag in ("-f", str(file))]
     kubectl("apply", "--server-side", "--force-conflicts", *chosen)
-    kubectl("wait", "--for=condition=Established", "--timeout=30s", *chosen)
+    # By path: by condition, kubectl gives up on a definition that has none yet.
+    established = 'jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
+    kubectl("wait", f"--for={established}", "--timeout=30s", *chosen)

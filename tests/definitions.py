@@ -1,0 +1,26 @@
+"""The definitions of the checkout: written by hand as YAML, or made by ``make crds`` as JSON."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.shared import ROOT
+
+POLICIES = ROOT / "policies"
+
+
+def definition_files() -> list[Path]:
+    return sorted(path for path in POLICIES.glob("*/crds/*.*") if path.suffix in {".yaml", ".json"})
+
+
+@cache
+def definition(path: Path) -> dict[str, Any]:
+    """One definition; shared, so leave it as it is."""
+    return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+
+
+def definitions() -> Iterator[dict[str, Any]]:
+    return map(definition, definition_files())

@@ -1,0 +1,157 @@
+"""OME's definitions say what its API document says, field by field, with upstream's real constraints."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.definitions import POLICIES, definition
+from tests.shared import shared
+
+PLURALS = {
+    "BaseModel": "basemodels",
+    "BenchmarkJob": "benchmarkjobs",
+    "ClusterBaseModel": "clusterbasemodels",
+    "ClusterServingRuntime": "clusterservingruntimes",
+    "FineTunedWeight": "finetunedweights",
+    "InferenceService": "inferenceservices",
+    "ServingRuntime": "servingruntimes",
+}
+KINDS = sorted(PLURALS)
+
+# Fields of the document that upstream deletes from its definition to save space.
+DELETED = {f".spec.{component}.ephemeralContainers" for component in ("predictor", "engine", "decoder", "router")}
+
+JSON_TYPES = {"string": "string", "bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer"}
+FORMATS = {"int32", "int64"}
+
+Types = dict[str, dict[str, str]]
+
+
+def ours(kind: str) -> dict[str, Any]:
+    return definition(POLICIES / "ome" / "crds" / f"{PLURALS[kind]}.json")
+
+
+def upstream(kind: str) -> dict[str, Any]:
+    path = shared("upstream-crds", "ome") / f"ome.io_{PLURALS[kind]}.yaml"
+    return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+
+
+def schema_of(crd: dict[str, Any]) -> dict[str, Any]:
+    (version,) = crd["spec"]["versions"]
+    return version["schema"]["openAPIV3Schema"]
+
+
+def types_of_the_document() -> Types:
+    """Type → field → type of the field; a field whose members are embedded has the type's name as its own."""
+    (path,) = shared("seeds").glob("003_*.txt")
+    types: Types = {}
+    for name, body in re.findall(r"^## `([^`]+)`.*?\n(.*?)(?=^## `|\Z)", path.read_text(), re.DOTALL | re.MULTILINE):
+        types[name] = {}
+        for field, rest in re.findall(r"<tr><td><code>(\w+)</code>(.*?)</td>\s*<td>", body, re.DOTALL):
+            text = html.unescape(re.sub(r"<B>.*?</B>|<[^>]+>", "", rest))
+            types[name][field] = text.strip()
+    return types
+
+
+def fields_of(types: Types, name: str, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every field below a type of the document: its path, and its type where that is not one of the document's."""
+    for field, kind in types[name].items():
+        inner = re.sub(r"^(\[\]|map\[\w+\])", "", kind)
+        below = f"{path}.{field}" + "[*]" * (inner != kind)
+        if field == kind and field in types:
+            yield from fields_of(types, kind, path)
+        elif types.get(inner):
+            yield f"{path}.{field}", ""
+            yield from fields_of(types, inner, below)
+        elif inner not in {"k8s.io/api/core/v1.Container", "knative.dev/pkg/apis/duck/v1.Status"} or inner != kind:
+            yield f"{path}.{field}", kind
+
+
+def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
+    for key in path.removeprefix(".").replace("[*]", ".*").split("."):
+        children = schema.get("properties", {})
+        child = schema.get("items") or schema.get("additionalProperties") if key == "*" else children.get(key)
+        if not child:
+            return None
+        schema = child
+    return schema
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_the_document_is_there_with_its_type(kind):
+    schema, fields = schema_of(ours(kind)), dict(fields_of(types_of_the_document(), kind))
+    missing = {path for path in fields if node_at(schema, path) is None}
+    assert missing == {path for path in DELETED if path in fields}
+    assert len(fields) > 20
+    for path, text in fields.items():
+        if text in JSON_TYPES:
+            node = node_at(schema, path)
+            assert node["type"] == JSON_TYPES[text], path
+            assert node.get("format") == (text if text in FORMATS else None), path
+
+
+def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every statement of a schema as (path, value), descriptions left out."""
+    for keyword, value in schema.items():
+        match keyword:
+            case "properties":
+                for name, child in value.items():
+                    yield from facts_of(child, f"{path}.{name}")
+            case "items" | "additionalProperties":
+                yield from facts_of(value, f"{path}[*]")
+            case "description":
+                pass
+            case "required" | "enum":
+                yield f"{path} {keyword}", frozenset(value)
+            case _:
+                yield f"{path} {keyword}", value
+
+
+NEWER = (
+    r"\.env\[\*\]\.valueFrom\.fileKeyRef\b",
+    r"\.restartPolicyRules\b",
+    r"\.lifecycle\.stopSignal\b",
+    r"\.securityContext\.seLinuxChangePolicy\b",
+    r"\.projected\.sources\[\*\]\.podCertificate\b",
+    r"\.azureDisk\.(cachingMode|kind) default$",
+    r"\.volumeClaimTemplate\.metadata\.",  # upstream drops what its author wrote there
+)
+"""What Kubernetes has gained since upstream's definitions were made."""
+
+OLDER = (
+    # How Go embeds a structure; the API server does not publish it.
+    r"\.(configMap|secret|configMapRef|secretRef) x-kubernetes-map-type$",
+)
+
+RELAXED = (
+    # Upstream deletes every `required` at a certain depth of InferenceService to relax that of a runner's name.
+    r"^\.spec\.\w+\.os required$",
+    r"^\.spec\.\w+\.(containers\[\*\]|runner|model)\.\w+Probe\.(httpGet|tcpSocket|grpc) required$",
+)
+
+
+def matches(statement: str, patterns: tuple[str, ...]) -> bool:
+    return any(re.search(pattern, statement) for pattern in patterns)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_upstream_s_schema_differs_only_in_the_version_of_kubernetes(kind):
+    mine, theirs = dict(facts_of(schema_of(ours(kind)))), dict(facts_of(schema_of(upstream(kind))))
+    changed = {statement for statement in mine.keys() & theirs.keys() if mine[statement] != theirs[statement]}
+    added = {statement for statement in mine.keys() - theirs.keys() if not matches(statement, (*NEWER, *RELAXED))}
+    assert changed == set()
+    assert added == set()
+    assert {statement for statement in theirs.keys() - mine.keys() if not matches(statement, OLDER)} == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_upstream_s_names_columns_and_subresources_are_ours(kind):
+    heads = []
+    for crd in (ours(kind), upstream(kind)):
+        (version,) = crd["spec"]["versions"]
+        heads.append({**crd["spec"], "versions": {key: value for key, value in version.items() if key != "schema"}})
+    assert heads[0] == heads[1]

@@ -1,0 +1,46 @@
+"""Which files there are: sources, the types they name, and the definitions made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tools.crds.expand import embedded_names, expand
+from tools.crds.openapi import Schema
+from tools.crds.text import text_of
+
+__all__ = ["POLICIES", "TYPES", "kubernetes_names", "made_files"]
+
+POLICIES: Final = Path(__file__).parents[2] / "policies"
+TYPES: Final = Path(__file__).with_name("kubernetes.json")
+"""The types of Kubernetes that some source names, as ``types_of`` gives them."""
+
+
+def kubernetes_names() -> list[str]:
+    """The types of Kubernetes that the sources name."""
+    documents = [_read(path) for path in sorted(POLICIES.glob("*/crds/src/*.yaml"))]
+    return sorted({name for document in documents for name in embedded_names(document) if "." in name})
+
+
+def made_files() -> Iterator[tuple[Path, str]]:
+    """Each definition that has a source, with the text it should have.
+
+    Raises:
+        UnknownType: a source names a type that there is not.
+    """
+    kubernetes: dict[str, Schema] = json.loads(TYPES.read_text())
+    for folder in sorted(POLICIES.glob("*/crds/src")):
+        local = folder / "types.yaml"
+        types = {**kubernetes, **(_read(local) if local.exists() else {})}
+        for source in sorted(folder.glob("*.yaml")):
+            if source != local:
+                yield folder.parent / f"{source.stem}.json", text_of(expand(_read(source), types))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(path.read_text())
+    return document
