@@ -2,6 +2,8 @@ import pytest
 
 from tests.cel.calls import call, error
 from webhook.cel import regex
+from webhook.cel.environment import Environment
+from webhook.cel.errors import CelError
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,11 @@ def test_arguments_of_other_types():
     assert error("matches", 1, "a") == "no such overload: matches"
     assert error("matches", "a", 1) == "no such overload"
     assert error("find", "a", 1) == "no such overload: find(string, int)"
+
+
+@pytest.mark.parametrize(
+    "source", ["dyn('a').findAll(dyn([1.5]), 1)", "dyn('a').find(dyn(1))", "'a'.matches(dyn(null))"]
+)
+def test_a_constant_that_is_no_pattern_is_an_error_when_it_runs(source):
+    with pytest.raises(CelError, match="no such overload"):
+        Environment((1, 36)).compile(source).evaluate({})

@@ -48,7 +48,8 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
         impl = _among(impl)
     if function == "size" and steps[0].node is not None and not steps[0].optional and not steps[0].node.nullable:
         return Step(_counted(steps[0].run, len))
-    if function in _REGEX and steps[1].is_constant:
+    has_pattern = function in _REGEX and steps[1].is_constant and isinstance(steps[1].constant, str)
+    if has_pattern:
         compiled(steps[1].constant)  # a pattern that is none is found now, as cel-go does
         impl = _of_text(impl)
     if len(steps) == 1 and function in CONVERSIONS and steps[0].is_constant:
@@ -56,7 +57,7 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
     runs = [step.value() for step in steps]
     if len(runs) == 1:
         return Step(_unary(runs[0], impl, cost))
-    if len(runs) == 2 and not (function in _REGEX and steps[1].is_constant):
+    if len(runs) == 2 and not has_pattern:
         return Step(_binary(runs[0], runs[1], impl, cost))
     return Step(_variadic(runs, impl, cost))
 
