@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from webhook.cel.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
-from webhook.cel.declarations import Declarations, Function, Reference, Signature, fields_of
+from webhook.cel.declarations import Declarations, Function, Reference, Signature, fields_of, qualified_name
 from webhook.cel.errors import CompileFailure, Issue
 from webhook.cel.types import BOOL, DYN, INT, Type, list_of, map_of, optional_of, param
 from webhook.cel.unify import ERROR, Bindings, format_signature, format_type, is_dyn, most_general, substitute
@@ -50,15 +50,6 @@ def check(expr: Expr, declarations: Declarations, source: str = "") -> Checked:
     return Checked(source, expr, types, checker.references)
 
 
-def qualified_name(expr: Expr) -> str | None:
-    """``a.b.c`` if the expression is nothing but that."""
-    names: list[str] = []
-    while isinstance(expr, Select) and not expr.test_only:
-        names.append(expr.field)
-        expr = expr.operand
-    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None
-
-
 class _Checker:
     def __init__(self, declarations: Declarations, source: str) -> None:
         self.declarations = declarations
@@ -66,7 +57,7 @@ class _Checker:
         self.types: dict[Expr, Type] = {}
         self.references: dict[Expr, Reference] = {}
         self.issues: list[Issue] = []
-        self.wrong: dict[Expr, slice] = {}
+        self.effects: dict[Expr, tuple[int, int, int]] = {}  # first and last issue, new type variables
         self.bindings = Bindings()
         self.local: dict[str, Type] = {}
         self.disabled = declarations.disabled
@@ -75,14 +66,21 @@ class _Checker:
     def check(self, expr: Expr) -> Type:
         """The type of the expression, which is remembered: a macro may use a node twice, with its errors."""
         known = self.types.get(expr)
-        before = len(self.issues)
-        if known is None:
-            known = self.types[expr] = self._CHECKS[type(expr)](self, expr)
-            if len(self.issues) > before:
-                self.wrong[expr] = slice(before, len(self.issues))
-        elif expr in self.wrong and before < _ERROR_LIMIT:
-            self.issues += self.issues[self.wrong[expr]]
+        if known is not None:
+            self._repeat(expr)
+            return known
+        issues, free_vars = len(self.issues), self.free_vars
+        known = self.types[expr] = self._CHECKS[type(expr)](self, expr)
+        if len(self.issues) > issues or self.free_vars > free_vars:
+            self.effects[expr] = issues, len(self.issues), self.free_vars - free_vars
         return known
+
+    def _repeat(self, expr: Expr) -> None:
+        """What checking a node a second time does in cel-go, which has a copy of it there."""
+        first, last, free_vars = self.effects.get(expr, (0, 0, 0))
+        self.free_vars += free_vars
+        if len(self.issues) < _ERROR_LIMIT:
+            self.issues += self.issues[first:last]
 
     def report(self, expr: Expr | MapEntry, message: str) -> None:
         self.issues.append(Issue.at(self.source, expr.pos, message))

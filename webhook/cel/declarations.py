@@ -6,12 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from webhook.cel.ast import Expr, Ident, Select
 from webhook.cel.types import Type, type_of
 
 if TYPE_CHECKING:
     from webhook.cel.overload import Overload
 
-__all__ = ["Declarations", "Function", "ObjectMaker", "Reference", "Signature", "TypeResolver", "fields_of"]
+__all__ = [
+    "Declarations",
+    "Function",
+    "ObjectMaker",
+    "Reference",
+    "Signature",
+    "TypeResolver",
+    "fields_of",
+    "qualified_name",
+]
 
 TypeResolver = Callable[[str], Type | None]
 ObjectMaker = Callable[[Type, dict[str, Any]], Any]  # from an object type and field values to the object
@@ -115,6 +125,15 @@ class Declarations:
             yield f"{container}.{name}"
             container = container.rpartition(".")[0]
         yield name
+
+
+def qualified_name(expr: Expr) -> str | None:
+    """``a.b.c`` if the expression is nothing but that."""
+    names: list[str] = []
+    while isinstance(expr, Select) and not expr.test_only:
+        names.append(expr.field)
+        expr = expr.operand
+    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None
 
 
 def fields_of(of: Type) -> Mapping[str, Type]:
