@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from webhook.cel import calls
 from webhook.cel.ast import Call
-from webhook.cel.srcbase import Block, Code
+from webhook.cel.srcbase import Block, Code, Unsupported
 from webhook.cel.types import BOOL
 
 if TYPE_CHECKING:
@@ -86,12 +86,19 @@ def conditional(writer: Writer, expr: Call) -> Code:
     for arg, outcome in zip(expr.args[1:], (True, False), strict=True):
         with writer.inner() as block:
             writer.learn(expr.args[0], outcome=outcome)
-            branches.append((block, writer.value(writer.expr(arg))))
+            branches.append((block, _branch(writer, writer.expr(arg))))
     (then_block, then), (else_block, other) = branches
-    of = writer.type_of(expr)
+    if then.maybe is not other.maybe:
+        raise Unsupported
+    of, maybe = writer.type_of(expr), then.maybe
     if not any(then_block) and not any(else_block):
-        return Code(f"({then.text} if {condition} else {other.text})", of)
+        return Code(f"({then.text} if {condition} else {other.text})", of, maybe=maybe)
     result = writer.name()
     writer.block.append((f"if {condition}:", [*then_block, f"{result} = {then.text}"]))
     writer.block.append(("else:", [*else_block, f"{result} = {other.text}"]))
-    return Code(result, of, is_name=True)
+    return Code(result, of, is_name=True, maybe=maybe)
+
+
+def _branch(writer: Writer, code: Code) -> Code:
+    """A CEL value, or an optional of one that is not wrapped."""
+    return code if code.maybe and code.node is None else writer.value(code)

@@ -82,6 +82,8 @@ _FUNCTIONS: Final[dict[str, Callable[[Writer, Call, Sequence[Expr]], Code]]] = {
     "matches": srcstrings.matches,
     "matches_string": srcstrings.matches,
     "optional_hasValue": srcoptional.has_value,
+    "optional_of": srcoptional.of,
+    "optional_none": srcoptional.none,
     "optional_value": srcoptional.value,
     "optional_orValue_value": srcoptional.or_value,
     "to_dyn": _dyn,

@@ -14,7 +14,7 @@ from webhook.cel.types import BOOL, Type
 if TYPE_CHECKING:
     from webhook.cel.srcgen import Writer
 
-__all__ = ["has_value", "index", "optional_member", "optional_select", "or_value", "value"]
+__all__ = ["has_value", "index", "none", "of", "optional_member", "optional_select", "or_value", "value"]
 
 
 def index(writer: Writer, expr: Call) -> Code:
@@ -100,12 +100,29 @@ def has_value(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
 def value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     code = _maybe(writer, args[0])
     writer.cost += 1
+    if not code.is_name:
+        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
     writer.line(f"if {code.text} is A: raise E")
     return Code(code.text, writer.type_of(expr), code.node, checked=code.checked, is_name=True)
 
 
+def of(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    """``optional.of(x)``"""
+    code = writer.value(writer.expr(args[0]))
+    writer.cost += 1
+    return Code(writer.name(code.text), writer.type_of(expr), is_name=True, maybe=True)
+
+
+def none(writer: Writer, expr: Call, _args: Sequence[Expr]) -> Code:
+    """``optional.none()``"""
+    writer.cost += 1
+    return Code("A", writer.type_of(expr), is_name=True, maybe=True)
+
+
 def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     code = _maybe(writer, args[0])
+    if not code.is_name:
+        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
     with writer.inner() as block:
         other = writer.expr(args[1])
         is_empty = other.is_literal and other.literal in ([], {})

@@ -1,0 +1,106 @@
+"""The generated functions: that they agree with the closures, and that nothing gets into their source."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.cel import compare
+from tests.fuzz.expressions import SCHEMA, Expressions, random_object
+from webhook.cel import srcgen
+from webhook.cel.environment import Environment
+from webhook.cel.errors import CelError, CompileFailure
+from webhook.cel.types import BOOL, DYN, STRING, list_of
+
+TYPED = Environment().extend({"x": DYN}).with_schema("self", SCHEMA)
+UNTYPED = Environment().extend({"x": DYN, "self": DYN})
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32), env=st.sampled_from([TYPED, UNTYPED]))
+def test_generated_functions_and_closures_agree(seed, env):
+    rng = random.Random(seed)
+    source = Expressions(rng).write(rng.choice(["bool", "int", "string", "list"]), rng.randrange(1, 5))
+    bindings = {"self": random_object(rng), "x": random_object(rng)}
+    try:
+        program = env.compile(source)
+    except CompileFailure:
+        return
+    assert compare(program, bindings) is None, (source, bindings)
+
+
+def is_generated(program):
+    return program.evaluate is not program.evaluate_exactly
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "!has(self.s) || self.s == '' || size(self.l) == 0",
+        "self.ml.all(c, (has(c.v) && !has(c.w)) || (!has(c.v) && has(c.w)))",
+        "self.s.startsWith('a') && !self.s.endsWith('b') && self.s.contains('c')",
+        "self.s.matches('^[a-z]+$')",
+        "self.?o.?o.?s.orValue('') == 'a'",
+        "self.mi.all(k, v, v > 0) && 'a' in self.m",
+        "self.ios == 5 || self.ios == '5'",
+        "self.t > timestamp('2020-01-01T00:00:00Z')",
+        "self.?s.optMap(v, v + 'x').orValue('')  == 'ax'",
+        "self.l.map(x, x + 'a').filter(x, x != 'ba').exists_one(x, x == 'aa')",
+        "quantity('1Gi').isGreaterThan(quantity(self.s))",
+    ],
+)
+def test_what_rules_are_made_of_has_a_generated_form(source):
+    assert is_generated(TYPED.compile(source))
+
+
+def test_literals_cannot_break_out_of_the_source():
+    for text in ("'''", '\\"', "\\n", "\\\\", "{x}", "%s", "\\u2028", "#"):
+        quote = '"' if "'" in text else "'"
+        source = f"x == {quote}{text}{quote}"
+        program = UNTYPED.compile(source)
+        value = eval(f"{quote}{text}{quote}")
+        assert program.evaluate({"x": value}) is True
+        assert program.evaluate({"x": value + "!"}) is False
+
+
+def test_names_of_users_stay_out_of_the_source(monkeypatch):
+    seen = []
+    compiled = srcgen._compiled
+    monkeypatch.setattr(srcgen, "_compiled", lambda source: seen.append(source) or compiled(source))
+    env = Environment().extend({"import_": DYN, "V": DYN, "exact": list_of(STRING), "b": BOOL})
+    program = env.compile("exact.all(t0, t0 != '' && b) && V.E == 1 && import_.r.b == 2")
+    bindings = {"exact": ["a"], "b": True, "V": {"E": 1}, "import_": {"r": {"b": 2}}}
+    assert program.evaluate(bindings) is True
+    assert is_generated(program)
+    assert "import_." not in seen[0]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        " && ".join(["x.a == 1"] * 400),
+        " || ".join(["x.a == 2"] * 400) + " || true",
+        " + ".join(["1"] * 200) + " == 200",
+        "!" * 200 + "true",
+        "[" * 100 + "]" * 100 + " == x.b",
+    ],
+)
+def test_long_expressions_are_evaluated_one_way_or_the_other(source):
+    try:
+        program = UNTYPED.compile(source)
+    except CompileFailure as failure:
+        assert "recursion" in str(failure) or "nested" in str(failure)  # noqa: PT017 - either outcome is fine
+        return
+    assert program.evaluate({"x": {"a": 1, "b": 1}}) in (True, False)
+
+
+def test_a_pattern_built_to_backtrack_does_not():
+    for pattern in ("^(a*)*$", "^(a+)+b$", "(a|a)*c", "a*a*a*a*b", "(.*)(.*)(.*)x"):
+        assert UNTYPED.compile(f"x.matches('{pattern}')").evaluate({"x": "a" * 50_000}) in (True, False)
+
+
+def test_a_wrong_binding_is_an_error_of_the_expression():
+    program = Environment().extend({"s": STRING}).compile("s.upperAscii() == 'A'")
+    with pytest.raises(CelError, match="no such overload"):
+        program.evaluate({"s": None})
