@@ -359,6 +359,8 @@ def go_value(value: Any) -> str:
     """A value in an error message, as Go prints it with ``%v``."""
     if value.__class__ is bool:
         return "true" if value else "false"
+    if value is None:
+        return "0"  # protobuf's NULL_VALUE
     if value.__class__ is float:
         return gofloat.shortest(value)
     return str(int(value)) if value.__class__ is UInt else str(value)
