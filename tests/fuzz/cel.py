@@ -10,6 +10,7 @@ import argparse
 import random
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from typing import Any
 
 from tests.conformance.cel_describe import describe
@@ -63,9 +64,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--oracle", action="store_true", help="ask the API server's code, too")
     options = parser.parse_args(argv)
     counts: Counter[str] = Counter()
-    oracle = Oracle() if options.oracle else None
-    for number in range(options.n):
-        _one(random.Random(options.seed * 1_000_003 + number), options.depth, oracle, counts)
+    with Oracle() if options.oracle else nullcontext() as oracle:
+        for number in range(options.n):
+            _one(random.Random(options.seed * 1_000_003 + number), options.depth, oracle, counts)
     print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     return 1 if counts["differ"] or counts["oracle differs"] else 0
 
@@ -112,7 +113,9 @@ def _check(
     cost = found.get("cost", 0)
     # Before 0.30 cel-go evaluated, and charged for, what follows an argument that is an error.
     costs_agree = budget.spent == cost or (budget.spent < cost and _meets_errors(program, bindings))
-    if ours != theirs or not costs_agree:
+    if ours != theirs and "}.map(" in source:
+        counts["depends on Go's order of keys"] += 1
+    elif ours != theirs or not costs_agree:
         counts["oracle differs"] += 1
         print(f"ORACLE {source}\n  {bindings}\n  theirs {theirs} {found.get('cost')}\n  ours   {ours} {budget.spent}")
     else:
