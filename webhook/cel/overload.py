@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.costs import Cost, call_cost
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
-from webhook.cel.values import type_name, type_of_value
+from webhook.cel.values import Duration, Opt, Timestamp, UInt, type_name, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ class Overload:
     which has no receiver). ``id`` is cel-go's or Kubernetes' overload id. ``args`` holds the
     receiver first when ``member``. ``impl`` takes native values and returns one, or raises
     ``CelError``; it checks its arguments, because a ``dyn`` argument may hold anything.
-    ``raw`` is the same without those checks, for calls whose argument types are proven.
+    ``raw`` is the same without those checks, where it needs none: cel-go checks each call at run
+    time, too, since what the checker infers of a ``dyn`` need not be true.
     ``cost`` None means 1. A non-``strict`` overload is also called with errors as arguments.
     """
 
@@ -57,17 +58,61 @@ def _overload(
     function: str, overload_id: str, args: tuple[Type, ...], result: Type, raw: Callable[..., Any], *, is_member: bool
 ) -> Overload:
     impl = _guarded(function, args, raw)
-    return Overload(function, overload_id, args, result, is_member, impl, call_cost(function, overload_id), raw=raw)
+    checked = None if impl is not raw else raw
+    return Overload(function, overload_id, args, result, is_member, impl, call_cost(function, overload_id), raw=checked)
+
+
+_CLASSES: Final[dict[str, type]] = {
+    "bool": bool,
+    "int": int,
+    "uint": UInt,
+    "double": float,
+    "string": str,
+    "bytes": bytes,
+    "timestamp": Timestamp,
+    "duration": Duration,
+    "optional": Opt,
+}
+"""The kinds of types whose values are of one class; the others take a longer look."""
 
 
 def _guarded(function: str, args: tuple[Type, ...], raw: Callable[..., Any]) -> Callable[..., Any]:
     if all(of.kind in ("dyn", "param") for of in args):
         return raw
+    classes = [_CLASSES.get(of.kind) for of in args]
+    if len(args) == 1:
+        return _guarded_unary(function, args[0], classes[0], raw)
+    if len(args) == 2:
+        return _guarded_binary(function, args, classes, raw)
 
     def guarded(*values: Any) -> Any:
-        if all(map(_assignable, args, values)):
+        if len(values) == len(args) and all(map(_assignable, args, values)):
             return raw(*values)
         raise no_overload(function, values)
+
+    return guarded
+
+
+def _guarded_unary(function: str, of: Type, expected: type | None, raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def guarded(value: Any) -> Any:
+        if value.__class__ is expected or _assignable(of, value):
+            return raw(value)
+        raise no_overload(function, (value,))
+
+    return guarded
+
+
+def _guarded_binary(
+    function: str, args: tuple[Type, ...], classes: Sequence[type | None], raw: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    (first, second), (first_class, second_class) = args, classes
+
+    def guarded(a: Any, b: Any) -> Any:
+        if (a.__class__ is first_class or _assignable(first, a)) and (
+            b.__class__ is second_class or _assignable(second, b)
+        ):
+            return raw(a, b)
+        raise no_overload(function, (a, b))
 
     return guarded
 
