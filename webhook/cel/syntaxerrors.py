@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.lexer import LexerThread
 
 from webhook.cel.errors import Issue
 
@@ -50,6 +51,8 @@ _OPERATORS = (
     | _TERMINATORS
 )
 
+_BROKEN_LIMIT = 10  # broken tokens that are passed over to find the next good one
+
 # the longest beginning of a token, and the character that shows that it is none
 _STRING_ESCAPE = r"\\([abfnrtv\"'?`\\]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
 _BROKEN_TOKEN = re.compile(
@@ -59,14 +62,15 @@ _BROKEN_TOKEN = re.compile(
 
 
 class SyntaxProblem:
-    """One syntax error: the issue, and the source without its cause where ANTLR would go on."""
+    """One syntax error: the issue, where its cause ends, and the source without that where ANTLR would go on."""
 
-    __slots__ = ("issue", "rest")
+    __slots__ = ("end", "issue", "rest")
 
     def __init__(self, source: str, at: int, message: str, blank: tuple[int, int] | None = None) -> None:
         text = f"Syntax error: {message}"
         self.issue = Issue.at(source, at, text) if source else Issue(text, 1)
-        self.rest = None
+        self.rest: str | None = None
+        self.end = at if blank is None else blank[1]
         if blank is not None:
             start, end = blank
             self.rest = source[:start] + re.sub(r"[^\n]", " ", source[start:end]) + source[end:]
@@ -95,6 +99,7 @@ class _Unexpected:
         self.at_end = self.token.type == "$END"
         self.text = "<EOF>" if self.at_end else str(self.token)
         self.start = len(source) if self.at_end else self.token.start_pos or 0
+        self.end = len(source) if self.at_end else self.start + len(self.text)
         self.parser: Any = error.interactive_parser  # which has no types
         self.accepts = frozenset(error.accepts)
         self.before = source[: self.start].rstrip()
@@ -107,32 +112,32 @@ class _Unexpected:
         names = _names(expected)
         if not self.at_end and self._following() in expected:
             message = f"extraneous input '{self.text}' expecting {names}"
-            return SyntaxProblem(self.source, self.start, message, (self.start, self.start + len(self.text)))
+            return SyntaxProblem(self.source, self.start, message, (self.start, self.end))
         if len(expected) == 1 and self._fits_after(*expected):
             return SyntaxProblem(self.source, self.start, f"missing {names} at '{self.text}'")
-        kind = "extraneous" if self.at_end and self.before.endswith("!") else "mismatched"
+        kind = "extraneous" if self.before.endswith("!") else "mismatched"
         return SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
 
     def _after_point(self) -> SyntaxProblem | None:
         """ANTLR does not know yet whether this would have been a field or a method; it goes on at an operator."""
         if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT" in self.accepts:
             return None
-        if self.text in ("true", "false", "null"):
+        point = len(self.before) - 1
+        shown = self.source[point : self.end]
+        if shown in (".true", ".false", ".null"):
             message = f"mismatched input '{self.text}' expecting IDENTIFIER"
         else:
-            message = f"no viable alternative at input '.{'' if self.at_end else self.text}'"
-        end = self.start if self.token.type in _OPERATORS or self.at_end else self.start + len(self.text)
-        blank = (len(self.before) - 1, end) if "QUESTION" in self.accepts else None
-        return SyntaxProblem(self.source, self.start, message, blank)
+            message = f"no viable alternative at input '{shown}'"
+        end = self.start if self.token.type in _OPERATORS else self.end
+        return SyntaxProblem(self.source, self.start, message, (point, end) if "QUESTION" in self.accepts else None)
 
     def _after_minus(self) -> SyntaxProblem | None:
         """ANTLR does not know yet whether this would have been a number or an operand."""
         if not self.before.endswith("-") or "INT" not in self.accepts or "EXCLAM" in self.accepts:
             return None
-        message = f"no viable alternative at input '-{'' if self.at_end else self.text}'"
-        return SyntaxProblem(
-            self.source, self.start, message, (len(self.before) - 1, self.start) if self.at_end else None
-        )
+        minus = len(self.before) - 1
+        message = f"no viable alternative at input '{self.source[minus : self.end]}'"
+        return SyntaxProblem(self.source, self.start, message, (minus, self.start) if self.at_end else None)
 
     def _expected(self) -> frozenset[str]:
         """What ANTLR was about to match; where an operator might follow too, it has given up on that."""
@@ -142,11 +147,17 @@ class _Unexpected:
         return self.accepts
 
     def _following(self) -> str | None:
-        try:
-            token = next(self.parser.lexer_thread.lex(self.parser.parser_state), None)
-        except UnexpectedInput:
-            return None
-        return "$END" if token is None else str(token.type)
+        """The type of the token after the offending one; what begins no token is passed over."""
+        rest = self.source[self.end :]
+        for _ in range(_BROKEN_LIMIT):
+            thread: Any = LexerThread.from_text(self.parser.lexer_thread.lexer, rest)
+            try:
+                token = next(thread.lex(None), None)
+            except UnexpectedCharacters as error:
+                rest = rest[_broken_token(rest, error.pos_in_stream or 0).end :]
+            else:
+                return "$END" if token is None else str(token.type)
+        return None
 
     def _fits_after(self, missing: str) -> bool:
         return self.token.type in _after(self.parser, missing)
