@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from webhook.cel import attributes, carriers
+from webhook.cel import attributes, carriers, logic
 from webhook.cel.ast import Call, Expr
 from webhook.cel.carriers import Struct
 from webhook.cel.costs import call_cost, size_of
@@ -18,7 +18,7 @@ from webhook.cel.values import Opt
 if TYPE_CHECKING:
     from webhook.cel.closures import Compiler
 
-__all__ = ["CONVERSIONS", "chain", "compile_call", "is_open"]
+__all__ = ["CONVERSIONS", "compile_call", "is_open"]
 
 _NO_OVERLOAD = "no such overload"
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
@@ -146,7 +146,7 @@ def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost
 
     def call_costed(frame: Frame) -> Any:
         a = first(frame)
-        b, failure = _attempt(second, frame)
+        b, failure = logic.attempt(second, frame)
         if failure is None:
             try:
                 result = impl(a, b)
@@ -161,16 +161,6 @@ def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost
         raise failure
 
     return call_costed
-
-
-def _attempt(run: Run, frame: Frame) -> tuple[Any, CelError | None]:
-    """The value, or the error in the place of both."""
-    try:
-        return run(frame), None
-    except BudgetExceeded:
-        raise
-    except CelError as error:
-        return error, error
 
 
 def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) -> Run:
@@ -195,75 +185,13 @@ def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) 
     return call
 
 
-def chain(expr: Call) -> list[Expr]:
-    """The terms of ``a && b && c``, however they are nested."""
-    terms: list[Expr] = []
-    pending: list[Expr] = [expr]
-    while pending:
-        term = pending.pop()
-        if isinstance(term, Call) and term.function == expr.function:
-            pending += reversed(term.args)
-        else:
-            terms.append(term)
-    return terms
-
-
-def _logical(decisive: bool) -> Callable[[Compiler, Call, int], Step]:
-    """``&&`` (decided by false) and ``||`` (by true): the deciding value wins over errors before and after it."""
-
-    def build(compiler: Compiler, expr: Call, _base: int) -> Step:
-        terms = [compiler.value(term) for term in chain(expr)]
-
-        def run(frame: Frame) -> bool:
-            failure = None
-            for term in terms:
-                try:
-                    value = term(frame)
-                except BudgetExceeded:
-                    raise
-                except CelError as error:
-                    failure = failure or error
-                    continue
-                if value is decisive:
-                    return value is True
-                if value.__class__ is not bool:
-                    failure = failure or CelError(_NO_OVERLOAD)
-            if failure is not None:
-                raise failure
-            return not decisive
-
-        return Step(run)
-
-    return build
-
-
-def _conditional(compiler: Compiler, expr: Call, _base: int) -> Step:
-    condition = compiler.value(expr.args[0])
-    # cel-go resolves a branch that is an attribute without observing it: its variable costs nothing.
-    then, other = (compiler.compile(arg, 0) for arg in expr.args[1:])
-    node = then.node
-    if then.node is not other.node or then.optional is not other.optional:
-        then, other, node = Step(then.value()), Step(other.value()), None
-    run_then, run_other = then.run, other.run
-
-    def run(frame: Frame) -> Any:
-        chosen = condition(frame)
-        if chosen is True:
-            return run_then(frame)
-        if chosen is False:
-            return run_other(frame)
-        raise CelError(_NO_OVERLOAD)
-
-    return Step(run, node, node is not None and then.optional)
-
-
 def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
     def build(compiler: Compiler, expr: Call, _base: int) -> Step:
         first, second = map(compiler.value, expr.args)
 
         def run(frame: Frame) -> bool:
             a = first(frame)
-            b, failure = _attempt(second, frame)
+            b, failure = logic.attempt(second, frame)
             frame[0] += equality_cost(a, b, is_equal=expected)
             if failure is not None:
                 raise failure
@@ -318,16 +246,6 @@ def _set_membership(run: Run, elements: list[Any]) -> Run:
     return member
 
 
-def _not_strictly_false(compiler: Compiler, expr: Call, _base: int) -> Step:
-    inner = compiler.value(expr.args[0])
-
-    def run(frame: Frame) -> bool:
-        frame[0] += 1
-        return _attempt(inner, frame)[0] is not False
-
-    return Step(run)
-
-
 def _optional_or(compiler: Compiler, args: Sequence[Expr]) -> Step:
     return _lazy(compiler, args, lambda optional: optional)
 
@@ -352,14 +270,14 @@ def _lazy(compiler: Compiler, args: Sequence[Expr], chosen: Callable[[Opt], Any]
 _LAZY = {"optional_or_optional": _optional_or, "optional_orValue_value": _optional_or_value}
 
 _SPECIAL: dict[str, Callable[[Compiler, Call, int], Step]] = {
-    "_&&_": _logical(decisive=False),
-    "_||_": _logical(decisive=True),
-    "_?_:_": _conditional,
+    "_&&_": logic.logical(decisive=False),
+    "_||_": logic.logical(decisive=True),
+    "_?_:_": logic.conditional,
     "_==_": _equality(expected=True),
     "_!=_": _equality(expected=False),
     "_[_]": attributes.compile_index,
     "_[?_]": attributes.compile_index,
     "_?._": attributes.compile_index,
     "@in": _membership,
-    "@not_strictly_false": _not_strictly_false,
+    "@not_strictly_false": logic.not_strictly_false,
 }

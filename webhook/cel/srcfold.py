@@ -10,7 +10,7 @@ from webhook.cel.srcbase import Code, Unsupported
 from webhook.cel.types import BOOL, DYN, INT, STRING
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["write_fold"]
 

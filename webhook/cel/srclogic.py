@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from webhook.cel import calls
+from webhook.cel import logic
 from webhook.cel.ast import Call
 from webhook.cel.srcbase import Block, Code, Unsupported
 from webhook.cel.types import BOOL
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["conditional", "logical", "negation"]
 
@@ -26,7 +26,7 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
     def write(writer: Writer, expr: Call) -> Code:
         ladder = _Ladder(writer, operator)
         outer = writer.block
-        first, *others = calls.chain(expr)
+        first, *others = logic.chain(expr)
         ladder.add(writer.truth(first), [])
         # What a term reads is known to the terms after it, and to nobody else: it may not have been evaluated.
         names = dict(writer.names)

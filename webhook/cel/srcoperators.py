@@ -13,7 +13,7 @@ from webhook.cel.srcbase import CLASSES, Code, Unsupported, is_of
 from webhook.cel.types import BOOL
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["arithmetic", "comparison", "equality", "membership"]
 

@@ -13,7 +13,7 @@ from webhook.cel.srcbase import Code, Unsupported
 from webhook.cel.types import DYN
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["write_call"]
 

@@ -12,7 +12,7 @@ from webhook.cel.srcbase import CLASSES, CONTAINERS, Code, Unsupported, is_not_o
 from webhook.cel.types import BOOL, Type
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["has_value", "index", "none", "of", "optional_member", "optional_select", "or_value", "value"]
 

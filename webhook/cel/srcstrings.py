@@ -14,7 +14,7 @@ from webhook.cel.srcbase import CONTAINERS, Code, Unsupported
 from webhook.cel.types import BOOL, INT
 
 if TYPE_CHECKING:
-    from webhook.cel.srcgen import Writer
+    from webhook.cel.srcwriter import Writer
 
 __all__ = ["affix", "contains", "matches", "size"]
 
