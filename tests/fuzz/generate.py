@@ -23,6 +23,59 @@ RULES = {
     "array": ("self.size() < 2", "self == oldSelf", "size(self) > 0"),
     "object": ("has(self.a)", "!has(self.b)", "self == oldSelf", "size(self) < 2"),
 }
+_VALUES = ("enum", "required", "default", "x-kubernetes-validations", "x-kubernetes-list-map-keys")
+ODDITIES: tuple[dict[str, Any], ...] = (
+    {"type": "null"},
+    {"type": "text"},
+    {"type": ""},
+    {"nullable": True},
+    {"default": "x"},
+    {"default": {"unknown": 1}},
+    {"default": {}},
+    {"default": 5},
+    {"uniqueItems": True},
+    {"additionalProperties": {"type": "string"}},
+    {"additionalProperties": False},
+    {"additionalProperties": True},
+    {"properties": {"a": {"type": "string"}}},
+    {"properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "default": ".."}}}}},
+    {"items": {"type": "string"}},
+    {"items": [{"type": "string"}]},
+    {"pattern": "("},
+    {"pattern": "a{1001}"},
+    {"pattern": "(?<n>a)"},
+    {"x-kubernetes-int-or-string": True},
+    {"x-kubernetes-embedded-resource": True},
+    {"x-kubernetes-preserve-unknown-fields": False},
+    {"x-kubernetes-preserve-unknown-fields": True},
+    {"x-kubernetes-list-type": "set"},
+    {"x-kubernetes-list-type": "map"},
+    {"x-kubernetes-list-type": "other"},
+    {"x-kubernetes-list-map-keys": ["a", "a"]},
+    {"x-kubernetes-map-type": "atomic"},
+    {"x-kubernetes-map-type": "other"},
+    {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+    {"allOf": [{"properties": {"zz": {"minLength": 1}}, "description": "x", "title": "x"}]},
+    {"oneOf": [{"items": {"x-kubernetes-list-type": "set", "nullable": True}}]},
+    {"not": {"default": 1, "additionalProperties": {"minLength": 1}, "properties": {"metadata": {}}}},
+    {"$ref": "#/x"},
+    {"definitions": {"x": {"type": "object"}}},
+    {"dependencies": {"x": ["y"]}},
+    {"patternProperties": {"^x": {"type": "string"}}},
+    {"id": "x"},
+    {"$schema": "x"},
+    {"additionalItems": True},
+    {"required": ["zz"]},
+    {"x-kubernetes-validations": [{"rule": ""}]},
+    {"x-kubernetes-validations": [{"rule": "self.zz"}]},
+    {"x-kubernetes-validations": [{"rule": "1"}]},
+    {"x-kubernetes-validations": [{"rule": "true", "messageExpression": "1"}]},
+    {"x-kubernetes-validations": [{"rule": "true", "message": "a\nb"}]},
+    {"x-kubernetes-validations": [{"rule": "true\n&& true"}]},
+    {"x-kubernetes-validations": [{"rule": "true", "fieldPath": ".zz", "reason": "Other"}]},
+    {"x-kubernetes-validations": [{"rule": "self == oldSelf", "optionalOldSelf": False}]},
+    {"x-kubernetes-validations": [{"rule": "true", "optionalOldSelf": True}]},
+)
 META = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x"}}
 
 Raw = dict[str, Any]
@@ -250,6 +303,22 @@ class Generator:
         if depth and self.chance(0.3):
             return {name: self.anything(depth - 1) for name in self.random.sample(NAMES, self.random.randrange(3))}
         return self.random.choice(scalars)
+
+    def broken(self, schema: Any) -> Any:
+        """The schema with a few things in it that the API server may refuse."""
+        if isinstance(schema, list):
+            return [self.broken(item) for item in schema]
+        if not isinstance(schema, dict):
+            return schema
+        said = {k: v if k in _VALUES else self._broken_keyword(k, v) for k, v in schema.items() if self.chance(0.97)}
+        if self.chance(0.12):
+            said |= self.random.choice(ODDITIES)
+        return said
+
+    def _broken_keyword(self, key: str, value: Any) -> Any:
+        if key == "properties" and isinstance(value, dict):
+            return {name: self.broken(child) for name, child in value.items()}
+        return self.broken(value)
 
     def object(self, schema: Raw) -> dict[str, Any]:
         spec = self.value(schema["properties"]["spec"], 0.96)

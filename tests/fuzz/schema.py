@@ -19,6 +19,7 @@ from tests.fuzz.oracle import Oracle
 from tests.fuzz.shrink import shrink
 from webhook.schema import Structural
 from webhook.schema.crd import validate_crd
+from webhook.schema.crdshape import shape_errors
 from webhook.schema.errors import CoerceError
 
 Request = dict[str, Any]
@@ -57,6 +58,7 @@ def requests(seed: int) -> Iterator[Request]:
     schema = make.root_schema()
     if seed % 5 == 0:
         yield {"mode": "crd", "crd": crd(schema)}
+        yield {"mode": "crd", "crd": crd(make.broken(schema))}
     for _ in range(3):
         obj = make.object(schema)
         yield {"schema": schema, "obj": obj}
@@ -95,6 +97,8 @@ def _disagreement(request: Request, answer: dict[str, Any]) -> str | None:
     if request.get("mode") == "crd":
         if "decodeError" in answer:
             return None
+        if shape_errors(request["crd"]):
+            return "we refuse to decode it"
         return errors_differ(answer.get("errors") or [], validate_crd(request["crd"]))
     if any(key in answer for key in ("schemaError", "structuralErrors", "pruneDefaultsError")):
         return None
@@ -136,8 +140,9 @@ def _plain(value: Any) -> Any:
 
 def _report(seed: int, request: Request, oracle: Oracle) -> None:
     def refusals(candidate: Request) -> set[str]:
-        schema = candidate.get("schema")
-        return set() if schema is None else {error.detail for error in validate_crd(crd(schema))}
+        if "crd" in candidate:
+            return {error.detail for error in shape_errors(candidate["crd"])}
+        return {error.detail for error in validate_crd(crd(candidate["schema"]))}
 
     known = refusals(request)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webhook.cel.schematypes import MAX_REQUEST, declare
+from webhook.cel.schematypes import MAX_REQUEST, Declared, declare
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.internal import rule_struct
@@ -49,17 +49,32 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """How often a node's rules may run for one object; None where nothing bounds it."""
+    """Where a node's rules would run: below what, and how often for one object.
+
+    ``cardinality`` is None where nothing bounds it.
+    """
 
     raw: Raw
     is_root: bool = True
     cardinality: int | None = 1
     costs: Costs = field(default_factory=Costs)
+    parent: RuleContext | None = None
 
     def child(self, raw: Raw) -> RuleContext:
         times = _max_elements(self.raw)
         bound = None if self.cardinality is None or times is None else min(self.cardinality * times, _UINT64)
-        return RuleContext(raw, bool(raw.get("x-kubernetes-embedded-resource")), bound, self.costs)
+        return RuleContext(raw, bool(raw.get("x-kubernetes-embedded-resource")), bound, self.costs, self)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules at or above this node."""
+        return bool(self.raw.get("x-kubernetes-validations")) or (self.parent is not None and self.parent.has_rules)
+
+    def declare(self) -> Declared | None:
+        """The type rules see; None if it, or that of any schema with rules above, cannot be declared."""
+        if self.parent is not None and self.parent.has_rules and self.parent.declare() is None:
+            return None
+        return declare(self.raw, is_root=self.is_root, name="selfType")
 
 
 def _max_elements(raw: Raw) -> int | None:
@@ -152,7 +167,7 @@ def rule_errors(
 ) -> list[FieldError]:
     """Compile the rules of one node as new expressions, except those the old CRD had."""
     own = f"{path}.x-kubernetes-validations"
-    declared = declare(raw, is_root=context.is_root, name="selfType")
+    declared = context.declare()
     if declared is None:
         why = "internal error: failed to construct type information for x-kubernetes-validations rules: "
         why += "unable to convert structural schema to CEL declarations"

@@ -78,7 +78,8 @@ def _step(printed: str, node: Node, name: str) -> tuple[str, Node]:
         child = node.properties.get(name)
         printed = f"{printed}.{name}" if printed else name
     else:
-        child = node.additional
+        # additionalProperties: true allows any one key, of which nothing more is known
+        child = node.additional or (Node({"raw": {}}) if node.additional_known else None)
         printed = f"{printed}[{name}]"
     if child is None:
         raise PathError("does not refer to a valid field")

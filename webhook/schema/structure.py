@@ -44,9 +44,17 @@ _NESTED_FORBIDDEN = (
 )
 
 
-def is_zero(value: Any) -> bool:
+# Keywords that Go keeps behind a pointer: any value but null is one.
+_POINTERS = frozenset(
+    {"default", "example", "items", "not", "additionalProperties", "additionalItems", "x-kubernetes-list-type"}
+    | {"x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "minimum", "maximum", "multipleOf"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+)
+
+
+def is_zero(keyword: str, value: Any) -> bool:
     """Whether a keyword's value is Go's zero value, which is the same as absence."""
-    return value is None or value is False or value in ("", [], {})
+    return value is None if keyword in _POINTERS else not value
 
 
 def validate_structure(node: Node, path: str) -> list[FieldError]:
@@ -87,7 +95,8 @@ def _extensions(node: Node, path: str) -> list[FieldError]:
 def _is_int_or_string(node: Node) -> bool:
     """``anyOf: [{type: integer}, {type: string}]``, the one place where nested types are allowed."""
     return len(node.any_of) == 2 and all(
-        branch.raw.get("type") == kind and all(is_zero(v) for k, v in branch.raw.items() if k != "type")
+        branch.raw.get("type") == kind
+        and all(is_zero(key, value) for key, value in branch.raw.items() if key != "type")
         for branch, kind in zip(node.any_of, ("integer", "string"), strict=True)
     )
 
@@ -135,7 +144,7 @@ def _names_only(meta: Node) -> bool:
     ignored = {"type", "default"}
     if meta.properties and meta.properties.keys() <= {"name", "generateName"}:
         ignored.add("properties")
-    return all(is_zero(value) for key, value in meta.raw.items() if key not in ignored)
+    return all(is_zero(key, value) for key, value in meta.raw.items() if key not in ignored)
 
 
 def _value_validation(
@@ -197,7 +206,7 @@ def _nested_additional(node: Node, level: str, path: str, options: StructureOpti
 
 
 def _nested_keywords(raw: Mapping[str, Any], path: str, options: StructureOptions) -> list[FieldError]:
-    errors = [forbidden(f"{path}.{key}", why) for key, why in _NESTED_FORBIDDEN if not is_zero(raw.get(key))]
+    errors = [forbidden(f"{path}.{key}", why) for key, why in _NESTED_FORBIDDEN if raw.get(key)]
     errors += [
         forbidden(f"{path}.{key}", "must be undefined to be structural")
         for key in ("x-kubernetes-list-type", "x-kubernetes-map-type")
