@@ -83,7 +83,8 @@ class Quantity(Opaque):
         notation = self.notation if self.amount else other.notation
         addend = other.amount.copy_negate() if minus else other.amount
         if not self.big and not other.big:
-            amount = _small_sum(self.amount, addend)
+            # In 64 bits the smallest integer is its own negative.
+            amount = _small_sum(self.amount, addend if addend != -INT_MIN else addend.copy_negate())
             if amount is not None:
                 return Quantity(amount, False, notation, computed=True)
         return Quantity(_big_sum(self.amount, addend), True, notation, computed=True)
