@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test lint crds grammar conformance fuzz e2e assets bench image lock clean help
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -29,6 +29,9 @@ lint: $(READY)  ## ruff, mypy --strict, import contracts
 
 crds: $(READY)  ## definitions that embed types of Kubernetes, made from policies/*/crds/src
 	$(PY) -m tools.crds
+
+grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
+	$(PY) -m webhook.cel.grammar
 
 conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
 	$(PY) -m tests.conformance

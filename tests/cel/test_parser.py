@@ -138,6 +138,31 @@ def test_a_macro_of_a_later_version_is_a_call():
     assert found.function == "transformList"
 
 
+@pytest.mark.parametrize(
+    ("source", "column", "syntax"), [("a.?b", 1, ".?"), ("a[?0]", 1, "[?"), ("[?a]", 1, "?"), ("{?'a': a}", 1, "?")]
+)
+def test_optionals_are_a_dialect(source, column, syntax):
+    with pytest.raises(ParseFailure) as caught:
+        parse(source, Dialect(macros(STANDARD), optional_syntax=False))
+    assert [(issue.column, issue.message) for issue in caught.value.issues] == [
+        (column, f"unsupported syntax '{syntax}'")
+    ]
+
+
+def test_quoted_fields_are_a_dialect():
+    with pytest.raises(ParseFailure, match="unsupported syntax: '`'"):
+        parse("a.`b`", Dialect(macros(STANDARD), quoted_fields=False))
+
+
+def test_reports_every_macro_and_literal_that_is_wrong():
+    assert [issue.message for issue in issues("has(a) || a.all(1, if) || 1e999 > 0")] == [
+        "invalid argument to has() macro",
+        "argument must be a simple name",
+        "reserved identifier: if",
+        "invalid double literal",
+    ]
+
+
 def test_positions_are_those_of_operators():
     found = parse("ab + cd.ef")
     assert (found.pos, [arg.pos for arg in found.args]) == (3, [0, 7])

@@ -175,8 +175,8 @@ class TreeBuilder:
         return part
 
     def optional_select(self, children: list[Any]) -> Part:
-        operand, dot, question, name = children
-        _require_optional(question, ".?")
+        operand, dot, _, name = children
+        _require_optional(dot, ".?")
         field = Const(_pos(name), _field_name(name))
         return chain(Call(_pos(dot), "_?._", None, (operand.expr, field)), MEMBER, operand, (), EXPR)
 
@@ -190,8 +190,8 @@ class TreeBuilder:
         return chain(Call(_pos(bracket), "_[_]", None, (target.expr, index.expr)), MEMBER, target, (index,), EXPR)
 
     def optional_index(self, children: list[Any]) -> Part:
-        target, bracket, question, index = children
-        _require_optional(question, "[?")
+        target, bracket, _, index = children
+        _require_optional(bracket, "[?")
         return chain(Call(_pos(bracket), "_[?_]", None, (target.expr, index.expr)), MEMBER, target, (index,), EXPR)
 
     def message(self, children: list[Any]) -> Part:
