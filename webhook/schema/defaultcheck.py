@@ -83,13 +83,16 @@ class _Check:
 
     def _alone(self, node: Node, path: str, _steps: Steps) -> list[FieldError]:
         default: Any = node.default
-        errors: list[FieldError] = []
-        if self.pruned and not deep_equal(prune(node, default, is_root=node.embedded)[0], default):
-            errors.append(invalid(path, default, "must not have unknown fields"))
+        is_pruned = not self.pruned or deep_equal(prune(node, default, is_root=node.embedded)[0], default)
+        failure = None
         try:
             default, _ = coerce(node, default, path=path, is_root=node.embedded)
         except CoerceError as error:
-            return [*errors, error.error]
+            failure = error.error
+        # the API server coerces in place, so the first error shows what coercing has made of the value
+        errors = [] if is_pruned else [invalid(path, default, "must not have unknown fields")]
+        if failure is not None:
+            return [*errors, failure]
         found = validate_embedded(node, default, path=path, is_root=node.embedded)
         return errors + (found or self._values(node, default, path))
 

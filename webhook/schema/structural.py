@@ -22,7 +22,7 @@ from webhook.schema.rulerun import RuleRun
 from webhook.schema.rules import RuleNode, compile_rules
 from webhook.schema.validate import validate
 
-__all__ = ["Structural"]
+__all__ = ["RULES_NOT_RUN", "Structural"]
 
 _BLOCKING = frozenset(
     {
@@ -33,7 +33,7 @@ _BLOCKING = frozenset(
         "FieldValueTypeInvalid",
     }
 )
-_BLOCKED = (
+RULES_NOT_RUN = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
@@ -186,6 +186,6 @@ class Structural:
         if rules is None:
             return errors, []
         if any(error.type in _BLOCKING for error in errors):
-            return [*errors, invalid("<nil>", None, _BLOCKED)], []
+            return [*errors, invalid("<nil>", None, RULES_NOT_RUN)], []
         found, warnings = self._run_rules(rules, obj, old, budget)
         return errors + found, warnings

@@ -94,11 +94,17 @@ def _extensions(node: Node, path: str) -> list[FieldError]:
 
 def _is_int_or_string(node: Node) -> bool:
     """``anyOf: [{type: integer}, {type: string}]``, the one place where nested types are allowed."""
-    return len(node.any_of) == 2 and all(
-        branch.raw.get("type") == kind
-        and all(is_zero(key, value) for key, value in branch.raw.items() if key != "type")
-        for branch, kind in zip(node.any_of, ("integer", "string"), strict=True)
-    )
+    pairs = zip(node.any_of, ("integer", "string"), strict=False)
+    return len(node.any_of) == 2 and all(_says_only_type(branch.raw, kind) for branch, kind in pairs)
+
+
+def _says_only_type(raw: Mapping[str, Any], kind: str) -> bool:
+    """Nested schemas do not tell additionalProperties: false from its absence."""
+    rest = (key for key, value in raw.items() if not is_zero(key, value) and (key, value) != _CLOSED)
+    return raw.get("type") == kind and all(key == "type" for key in rest)
+
+
+_CLOSED = ("additionalProperties", False)
 
 
 def _type_errors(node: Node, level: str, path: str) -> list[FieldError]:
