@@ -1,6 +1,15 @@
 """A real API server for the tests of this folder: ``make e2e``, or MODELGATE_E2E=1 with pytest.
 
 What this machine cannot run is skipped and says what to do about it; MODELGATE_E2E=require makes that a failure.
+
+    MODELGATE_E2E             1: run these tests; require: and fail where one cannot run
+    MODELGATE_E2E_KUBERNETES  another release than the default, built from source
+    MODELGATE_E2E_KUBECONFIG  a cluster that runs pods (kind, k3s), instead of a node of our own
+    MODELGATE_E2E_IMAGE       our image as that cluster knows it
+    KUBEBUILDER_ASSETS        a folder with programs of a cluster, looked into first
+    PYTHON_IMAGE              another base for our image, where a registry can be reached
+
+After a failure, the logs of the cluster that the test used are kept, and the report names their folder.
 """
 
 from __future__ import annotations
