@@ -14,6 +14,7 @@ from webhook.policy import Action, PolicyFault, Profile, Scope, ValidationRule
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.schema import FieldError
 from webhook.schema.fielderror import OMIT
+from webhook.schema.structural import RULES_NOT_RUN
 
 __all__ = ["Findings", "validate_rules", "validate_schema"]
 
@@ -30,11 +31,11 @@ class Findings:
 def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget) -> Findings:
     """Findings of the CRD: what the API server itself says, in its words."""
     found = Findings()
-    errors = known.schema.validate(obj, old)
-    rule_errors, rule_warnings = known.schema.validate_rules(obj, old, budget)
-    for error in (*errors, *rule_errors):
-        found.causes.append(Cause(error.field, error.type, error.body()))
-    found.notices += [Warn("", text) for text in rule_warnings]
+    errors, warnings = known.schema.check(obj, old, budget)
+    for error in errors:
+        if error.detail != RULES_NOT_RUN:  # of no use to a reader who is told the errors that it speaks of
+            found.causes.append(Cause(error.field, error.type, error.body()))
+    found.notices += [Warn("", text) for text in warnings]
     return found
 
 
