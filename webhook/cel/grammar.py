@@ -39,7 +39,9 @@ def fresh() -> bool:
 
 
 def save() -> None:
-    """Write the tables."""
+    """Write the tables, unless they are fresh: Lark numbers their states differently each time."""
+    if fresh():
+        return
     buffer = io.BytesIO()
     _build(None).save(buffer)
     TABLES.write_bytes(_header() + b"\n" + buffer.getvalue())
