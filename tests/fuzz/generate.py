@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.fuzz.oddities import ODDITIES
+
 NAMES = ("a", "b", "c", "name", "k", "v", "x.y", "a-b", "a__b", "if", "1up", "items", "m")
 TEXTS = ("", "a", "b", "ab", "abc", "é", "A", "1", "x y", "foo/bar", "10", "2024-01-02", "1h", "a.b", "😀")
 INTEGERS = (0, 1, 2, 3, -1, 5, 65, 100, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, 2**63)
@@ -24,58 +26,6 @@ RULES = {
     "object": ("has(self.a)", "!has(self.b)", "self == oldSelf", "size(self) < 2"),
 }
 _VALUES = ("enum", "required", "default", "x-kubernetes-validations", "x-kubernetes-list-map-keys")
-ODDITIES: tuple[dict[str, Any], ...] = (
-    {"type": "null"},
-    {"type": "text"},
-    {"type": ""},
-    {"nullable": True},
-    {"default": "x"},
-    {"default": {"unknown": 1}},
-    {"default": {}},
-    {"default": 5},
-    {"uniqueItems": True},
-    {"additionalProperties": {"type": "string"}},
-    {"additionalProperties": False},
-    {"additionalProperties": True},
-    {"properties": {"a": {"type": "string"}}},
-    {"properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "default": ".."}}}}},
-    {"items": {"type": "string"}},
-    {"items": [{"type": "string"}]},
-    {"pattern": "("},
-    {"pattern": "a{1001}"},
-    {"pattern": "(?<n>a)"},
-    {"x-kubernetes-int-or-string": True},
-    {"x-kubernetes-embedded-resource": True},
-    {"x-kubernetes-preserve-unknown-fields": False},
-    {"x-kubernetes-preserve-unknown-fields": True},
-    {"x-kubernetes-list-type": "set"},
-    {"x-kubernetes-list-type": "map"},
-    {"x-kubernetes-list-type": "other"},
-    {"x-kubernetes-list-map-keys": ["a", "a"]},
-    {"x-kubernetes-map-type": "atomic"},
-    {"x-kubernetes-map-type": "other"},
-    {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-    {"allOf": [{"properties": {"zz": {"minLength": 1}}, "description": "x", "title": "x"}]},
-    {"oneOf": [{"items": {"x-kubernetes-list-type": "set", "nullable": True}}]},
-    {"not": {"default": 1, "additionalProperties": {"minLength": 1}, "properties": {"metadata": {}}}},
-    {"$ref": "#/x"},
-    {"definitions": {"x": {"type": "object"}}},
-    {"dependencies": {"x": ["y"]}},
-    {"patternProperties": {"^x": {"type": "string"}}},
-    {"id": "x"},
-    {"$schema": "x"},
-    {"additionalItems": True},
-    {"required": ["zz"]},
-    {"x-kubernetes-validations": [{"rule": ""}]},
-    {"x-kubernetes-validations": [{"rule": "self.zz"}]},
-    {"x-kubernetes-validations": [{"rule": "1"}]},
-    {"x-kubernetes-validations": [{"rule": "true", "messageExpression": "1"}]},
-    {"x-kubernetes-validations": [{"rule": "true", "message": "a\nb"}]},
-    {"x-kubernetes-validations": [{"rule": "true\n&& true"}]},
-    {"x-kubernetes-validations": [{"rule": "true", "fieldPath": ".zz", "reason": "Other"}]},
-    {"x-kubernetes-validations": [{"rule": "self == oldSelf", "optionalOldSelf": False}]},
-    {"x-kubernetes-validations": [{"rule": "true", "optionalOldSelf": True}]},
-)
 META = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x"}}
 
 Raw = dict[str, Any]

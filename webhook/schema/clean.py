@@ -9,32 +9,22 @@ them here too (:func:`_thorough`), so this module knows no Kubernetes behaviour 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from math import isfinite
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
+from webhook.schema.cleanscalars import Check, check_int_or_string, check_integer, check_number, check_string
 from webhook.schema.default import compile_default
-from webhook.schema.formats import FORMATS
-from webhook.schema.gotext import INT64
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, Node
 from webhook.schema.objectmeta import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
-from webhook.schema.regex import RegexError, matcher
 from webhook.schema.validate import junctor_errors, validate
 
 __all__ = ["Check", "compile_clean"]
 
-Check = Callable[[Any], bool]
-
-# Names, reasons and times come again and again, and a look-up takes a tenth of a match.
-_REMEMBERED = 1024  # values per pattern or format
-_MEMORABLE = 256  # characters: with the above some MiB in all, whatever is sent
 
 _META_FIELDS = ("apiVersion", "kind", "metadata")
-_INT32 = range(-(2**31), 2**31)
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
@@ -132,19 +122,19 @@ def _is_standard(node: Node) -> bool:
 def _typed(node: Node) -> Check | None:
     match node.types:
         case ("string",):
-            return _string(node)
+            return check_string(node)
         case ("boolean",):
             return None if node.enum else lambda value: type(value) is bool
         case ("integer",):
-            return _integer(node)
+            return check_integer(node)
         case ("number",):
-            return _number(node)
+            return check_number(node)
         case ("array",):
             return _array(node)
         case ("object",):
             return None if node.enum else _object(node)
         case ("integer", "string"):
-            return _int_or_string(node)
+            return check_int_or_string(node)
         case () if node.preserve and not _says_more(node):
             return lambda value: value is not None
     return None
@@ -153,108 +143,6 @@ def _typed(node: Node) -> Check | None:
 def _says_more(node: Node) -> bool:
     said = {"x-kubernetes-preserve-unknown-fields", "description", "nullable", "default", "x-kubernetes-validations"}
     return not node.raw.keys() <= said
-
-
-def _string(node: Node) -> Check | None:
-    tests = _string_tests(node)
-    if tests is None:
-        return None
-    if node.enum:
-        allowed = frozenset(value for value in node.enum if isinstance(value, str))
-        if not tests:
-            return allowed.__contains__  # raises TypeError for a list or dict, which compile_clean catches
-        tests.append(allowed.__contains__)
-    if not tests:
-        return lambda value: type(value) is str
-    if len(tests) == 1:
-        test = tests[0]
-        return lambda value: type(value) is str and test(value)
-    first, second, *more = tests
-    if not more:
-        return lambda value: type(value) is str and first(value) and second(value)
-    return lambda value: type(value) is str and all(test(value) for test in tests)
-
-
-def _string_tests(node: Node) -> list[Check] | None:
-    tests: list[Check] = []
-    if node.min_length is not None or node.max_length is not None:
-        low = node.min_length or 0
-        if node.max_length is None:
-            tests.append(lambda value: len(value) >= low)
-        else:
-            high = node.max_length
-            tests.append(lambda value: low <= len(value) <= high)
-    if node.pattern:
-        try:
-            tests.append(_remembering(matcher(node.pattern)))
-        except RegexError:
-            return None
-    if node.format:
-        accepts = FORMATS.get(node.format.replace("-", ""))
-        if accepts is not None:
-            tests.append(_remembering(accepts))
-    return tests
-
-
-def _remembering(test: Callable[[str], Any]) -> Check:
-    known = lru_cache(_REMEMBERED)(test)
-    return lambda value: bool(known(value) if len(value) <= _MEMORABLE else test(value))
-
-
-def _integer(node: Node) -> Check | None:
-    low, high = _bounds(node)
-    bounds = _INT32 if node.format == "int32" else INT64
-    factor = node.multiple_of
-    if not low.is_integer() or not high.is_integer() or factor is not None:
-        return None
-    if any(not isinstance(value, int) or isinstance(value, bool) for value in node.enum):
-        return None
-    least = max(bounds.start, int(low) + node.exclusive_minimum if node.minimum is not None else bounds.start)
-    most = min(bounds.stop - 1, int(high) - node.exclusive_maximum if node.maximum is not None else bounds.stop - 1)
-    if node.enum:
-        allowed = frozenset(node.enum)
-        return lambda value: type(value) is int and least <= value <= most and value in allowed
-    if (least, most) == (INT64.start, INT64.stop - 1):
-        return lambda value: type(value) is int and value.bit_length() < 64
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def _bounds(node: Node) -> tuple[float, float]:
-    return (0.0 if node.minimum is None else node.minimum, 0.0 if node.maximum is None else node.maximum)
-
-
-def _number(node: Node) -> Check | None:
-    if node.multiple_of is not None or node.enum or node.format == "float":
-        return None
-    if not all(bound.is_integer() for bound in _bounds(node)):
-        return None  # the API server compares integers with the bound's whole part
-    low, high = node.minimum, node.maximum
-    over, under = node.exclusive_minimum, node.exclusive_maximum
-
-    def check(value: Any) -> bool:
-        if type(value) is float:
-            if not isfinite(value):
-                return False
-        elif type(value) is not int or value not in INT64:
-            return False
-        if low is not None and not (value > low if over else value >= low):
-            return False
-        return high is None or (value < high if under else value <= high)
-
-    return check
-
-
-def _int_or_string(node: Node) -> Check | None:
-    said = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
-    if not node.raw.keys() <= said:
-        return None
-    tests = _string_tests(node)
-    if tests is None:
-        return None
-    if not tests:
-        return lambda value: type(value) is str or (type(value) is int and value.bit_length() < 64)
-    test = tests[0]
-    return lambda value: test(value) if type(value) is str else type(value) is int and value.bit_length() < 64
 
 
 def _array(node: Node) -> Check | None:

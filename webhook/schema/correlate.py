@@ -12,6 +12,8 @@ __all__ = ["Correlated", "deep_equal"]
 
 def deep_equal(left: Any, right: Any) -> bool:
     """Go's ``reflect.DeepEqual``: 1, 1.0 and true are three values."""
+    if left is right:
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):

@@ -130,6 +130,7 @@ def _path_problems(path: str, raw: Raw) -> list[str]:
     return problems
 
 
+_PLAIN = frozenset({"type", "description", "format", "default", "nullable", "pattern"})
 _UNSUPPORTED = (
     ("id", "OpenAPIV3Schema 'id' is not supported"),
     ("$schema", "OpenAPIV3Schema 'schema' is not supported"),
@@ -141,6 +142,8 @@ _UNSUPPORTED = (
 
 def unstructurable(raw: Raw) -> str | None:
     """Why a schema cannot be read as a structural one at all; None if it can (``NewStructural``)."""
+    if raw.keys() <= _PLAIN:
+        return None
     for key, why in _UNSUPPORTED:
         if raw.get(key):
             return why

@@ -20,6 +20,7 @@ __all__ = ["TYPES", "SchemaOptions", "openapi_errors"]
 Raw = Mapping[str, Any]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_PLAIN = frozenset({"type", "description", "format"})  # most schemas say no more, and nothing can be wrong with it
 _META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 _EXCLUSIVE = "additionalProperties and properties are mutual exclusive"
 _IN_META = "inside additionalProperties applying to object metadata"
@@ -83,7 +84,7 @@ class _Walk:
         self, raw: Raw | None, path: str, place: _Place, context: RuleContext | None, *, is_root: bool = False
     ) -> Found:
         found = Found([], [])
-        if raw is None:
+        if raw is None or (raw.keys() <= _PLAIN and raw.get("type") in TYPES):
             return found
         found.schema += self._unsupported(raw, path, place)
         for child, where, below, child_context in self._children(raw, path, place, context, is_root=is_root):

@@ -46,6 +46,7 @@ _SCHEMA_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("x-kubernetes-list-map-keys", "x-kubernetes-validations"), list),
     **dict.fromkeys(("properties", "patternProperties", "dependencies", "definitions", "not", "externalDocs"), dict),
 }
+_PLAIN = frozenset({"type", "description", "format", "default", "nullable", "pattern"})  # of most schemas
 _RULE_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("rule", "message", "messageExpression", "reason", "fieldPath"), str),
     "optionalOldSelf": bool,
@@ -100,9 +101,10 @@ def _typed(raw: Any, kinds: Mapping[str, type], path: str) -> Iterator[FieldErro
     if not isinstance(raw, Mapping):
         yield invalid(path, None, "must be an object")
         return
-    for key, kind in kinds.items():
-        if key in raw and _wrong(raw[key], kind):
-            yield invalid(f"{path}.{key}", raw[key], f"must be {_KIND_NAMES[kind]}")
+    for key, value in raw.items():
+        kind = kinds.get(key)
+        if kind is not None and type(value) is not kind and _wrong(value, kind):
+            yield invalid(f"{path}.{key}", value, f"must be {_KIND_NAMES[kind]}")
 
 
 def _strings(values: Any, path: str) -> Iterator[FieldError]:
@@ -171,6 +173,8 @@ def _schema(raw: Any, path: str, depth: int) -> Iterator[FieldError]:
         return
     wrong = [*_typed(raw, _SCHEMA_KINDS, path)]
     yield from wrong
+    if raw.keys() <= _PLAIN:
+        return
     yield from _strings(raw.get("required"), f"{path}.required")
     yield from _strings(raw.get("x-kubernetes-list-map-keys"), f"{path}.x-kubernetes-list-map-keys")
     yield from _objects(raw.get("x-kubernetes-validations"), _RULE_KINDS, f"{path}.x-kubernetes-validations")

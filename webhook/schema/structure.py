@@ -32,6 +32,8 @@ _UNTYPED = {
     "item": "must not be empty for specified array items",
     "field": "must not be empty for specified object fields",
 }
+_SCALARS = frozenset({"string", "integer", "number", "boolean", "object"})
+_PLAIN = frozenset({"type", "description", "format"})
 _JUNCTORS = (("allOf", "all_of"), ("anyOf", "any_of"), ("oneOf", "one_of"))
 _NESTED_FORBIDDEN = (
     ("title", "must be empty to be structural"),
@@ -65,6 +67,8 @@ def validate_structure(node: Node, path: str) -> list[FieldError]:
 
 def _invariants(node: Node, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
+    if node.type in _SCALARS and node.raw.keys() <= _PLAIN and level != "root":
+        return errors
     if node.type == "array" and node.items is None:
         errors.append(required(f"{path}.items", "must be specified"))
     if node.items is not None:
