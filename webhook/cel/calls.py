@@ -12,7 +12,7 @@ from webhook.cel.costs import call_cost, size_of
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.overload import Cost, Overload, dispatcher
 from webhook.cel.regex import compiled
-from webhook.cel.steps import Frame, Run, Step, constant
+from webhook.cel.steps import Frame, Run, Step, constant, over_limit
 from webhook.cel.values import Opt
 
 if TYPE_CHECKING:
@@ -100,7 +100,11 @@ def is_open(of: Any) -> bool:
 def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:
     def call(frame: Frame) -> Any:
         frame[0] += 1
-        return impl(run(frame))
+        try:
+            return impl(run(frame))
+        except BudgetExceeded:
+            frame[0] -= 1  # never called
+            raise
 
     return call
 
@@ -156,6 +160,8 @@ def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost
                 failure = error
             else:
                 frame[0] += cost((a, b), result)
+                if frame[0] > frame[1]:
+                    raise over_limit()  # cel-go stops there, and charges no more
                 return result
         frame[0] += charge(cost, (a, b), failure)
         raise failure

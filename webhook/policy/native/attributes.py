@@ -1,0 +1,71 @@
+"""What a policy may ask of a request (``admission.Attributes``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from webhook.request import GroupVersionKind, Request
+
+__all__ = ["Attributes", "Resource"]
+
+
+class Resource(NamedTuple):
+    """A resource as it stands in a URL: ``Resource("apps", "v1", "deployments")``."""
+
+    group: str
+    version: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One request. ``namespace`` is the object's own name where the object is a namespace."""
+
+    kind: GroupVersionKind
+    resource: Resource
+    operation: str
+    object: dict[str, Any] | None
+    old_object: dict[str, Any] | None = None
+    name: str = ""
+    namespace: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    user: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, request: Request, obj: dict[str, Any] | None) -> Attributes:
+        """The attributes of a request that the gate was sent; ``obj`` is its object, or what became of it."""
+        kind = request.kind
+        return cls(
+            kind,
+            Resource(kind.group, kind.version, request.resource),
+            request.operation,
+            obj,
+            request.old_object,
+            request.name,
+            request.namespace,
+            request.subresource,
+            request.dry_run,
+            request.user,
+            request.options,
+        )
+
+    @property
+    def namespace_of_object(self) -> str:
+        """The namespace the object is in; "" for a namespace itself, whose requests carry its own name there."""
+        return "" if self.kind == GroupVersionKind("", "v1", "Namespace") else self.namespace
+
+    def converted(self, kind: GroupVersionKind) -> Attributes:
+        """The objects as another version of their kind, which differs by name only (conversion strategy None)."""
+        if kind == self.kind:
+            return self
+        return replace(self, object=_renamed(self.object, kind), old_object=_renamed(self.old_object, kind))
+
+
+def _renamed(obj: dict[str, Any] | None, kind: GroupVersionKind) -> dict[str, Any] | None:
+    if obj is None:
+        return None
+    version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+    return {**obj, "apiVersion": version, "kind": kind.kind}

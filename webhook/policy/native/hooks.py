@@ -1,0 +1,96 @@
+"""Policies with their bindings, and which of them a request invokes (``generic/policy_dispatcher.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from webhook.policy.native.activation import namespace_value
+from webhook.policy.native.attributes import Attributes
+from webhook.policy.native.head import Invocation
+from webhook.policy.native.matching import Criteria, MatchError
+from webhook.policy.native.models import MutatingBinding, ParamRef, ValidatingBinding
+from webhook.policy.native.mutator import Mutator
+from webhook.policy.native.params import ParamError, collect
+from webhook.policy.native.surroundings import Equivalent, Surroundings
+from webhook.policy.native.validator import Validator
+
+__all__ = ["Binding", "Hook", "Invoked", "Misconfigured", "invocations"]
+
+P = TypeVar("P", Validator, Mutator)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a policy applies, with which params, to what end. ``criteria`` None: wherever its policy does."""
+
+    name: str
+    criteria: Criteria | None = None
+    param_ref: ParamRef | None = None
+    actions: tuple[str, ...] = ("Deny",)
+
+    @classmethod
+    def of(cls, document: ValidatingBinding | MutatingBinding) -> Binding:
+        spec = document.spec
+        criteria = None if spec.matchResources is None else Criteria.of(spec.matchResources)
+        actions = tuple(document.spec.validationActions) if isinstance(document, ValidatingBinding) else ("Deny",)
+        return cls(document.metadata.name, criteria, spec.paramRef, actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Generic[P]):
+    """A policy and what binds it; without a binding it never applies."""
+
+    policy: P
+    bindings: tuple[Binding, ...]
+
+
+class Invoked(NamedTuple, Generic[P]):
+    """A policy to evaluate for a request, by a binding, with one of its params."""
+
+    policy: P
+    binding: Binding
+    invocation: Invocation
+
+
+class Misconfigured(NamedTuple, Generic[P]):
+    """A policy (or one of its bindings) of which it cannot be said whether it applies."""
+
+    policy: P
+    binding: Binding | None
+    message: str
+
+
+def invocations(
+    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings
+) -> Iterator[Invoked[P] | Misconfigured[P]]:
+    """What a request invokes, in the order of the policies, their bindings and their params."""
+    for hook in hooks:
+        policy = hook.policy
+        try:
+            matched = policy.head.criteria.match(attributes, surroundings)
+        except MatchError as error:
+            yield Misconfigured(policy, None, f"failed to configure policy: {error}")
+            continue
+        if matched is None:
+            continue
+        for binding in hook.bindings:
+            yield from _bound(policy, binding, matched, attributes, surroundings)
+
+
+def _bound(
+    policy: P, binding: Binding, matched: Equivalent, attributes: Attributes, surroundings: Surroundings
+) -> Iterator[Invoked[P] | Misconfigured[P]]:
+    try:
+        if binding.criteria is not None and binding.criteria.match(attributes, surroundings) is None:
+            return
+        params = collect(policy.head.param_kind, binding.param_ref, attributes.namespace, surroundings)
+    except (MatchError, ParamError) as error:
+        yield Misconfigured(policy, binding, f"failed to configure binding: {error}")
+        return
+    where = attributes.namespace_of_object
+    namespace = namespace_value(surroundings.namespace(where)) if where and params else None
+    for param in params:
+        seen = attributes.converted(matched.kind)
+        yield Invoked(policy, binding, Invocation(seen, matched, surroundings, param, namespace))

@@ -1,0 +1,141 @@
+"""How the parts of a kind merge: what is atomic, what is a set, what is keyed (structured merge diff's schema).
+
+Made of an OpenAPI schema as the API server makes it (``kube-openapi/pkg/schemaconv``). Where
+nothing is declared the type is deduced from the value: scalars, atomic lists, open maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+__all__ = ["DEDUCED", "ListType", "MapType", "MergeType", "type_of_kind"]
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """``relation`` is atomic, set or map; ``defaults`` are those of the keys of a map."""
+
+    relation: str
+    keys: tuple[str, ...]
+    items: MergeType
+    defaults: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class MapType:
+    """``fields`` are the declared ones, ``element`` the type of all others; None where there may be none.
+
+    The types of fields are made when they are first asked for.
+    """
+
+    atomic: bool
+    schemas: Mapping[str, Schema]
+    element: MergeType | None
+    preserve: bool
+    _fields: dict[str, MergeType] = field(default_factory=dict)
+
+    def declared(self, name: str) -> MergeType | None:
+        if name not in self.schemas:
+            return None
+        if name not in self._fields:
+            self._fields[name] = _type_of(self.schemas[name], preserve=self.preserve)
+        return self._fields[name]
+
+    def of(self, name: str) -> MergeType | None:
+        """The type of a field, declared or not."""
+        return self.declared(name) or self.element
+
+
+@dataclass(slots=True)
+class MergeType:
+    """What a value may be; ``scalar`` is numeric, string, boolean, untyped, or "" for none."""
+
+    scalar: str = ""
+    list: ListType | None = None
+    map: MapType | None = None
+
+
+_SCALARS: Final = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
+_LOOSE: Final = frozenset({"int-or-string", "byte", "date-time"})
+"""Formats of strings whose values may be of another type in Go."""
+
+_ATOMIC: Final = MergeType("untyped")
+_ATOMIC.list = ListType("atomic", (), _ATOMIC, {})
+_ATOMIC.map = MapType(True, {}, _ATOMIC, False)
+DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
+"""The type of what nobody has declared."""
+DEDUCED.map = MapType(False, {}, DEDUCED, False)
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "object", "additionalProperties": _TEXT}
+_INTEGER: Final = {"type": "integer"}
+_BOOLEAN: Final = {"type": "boolean"}
+_OWNER: Final = {
+    "type": "object",
+    "x-kubernetes-map-type": "atomic",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
+        **dict.fromkeys(("controller", "blockOwnerDeletion"), _BOOLEAN),
+    },
+}
+_METADATA: Final = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion", "selfLink"), _TEXT),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TEXT),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _INTEGER),
+        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": _TEXT},
+        "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object"}},
+        "ownerReferences": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["uid"],
+            "items": _OWNER,
+        },
+    },
+}
+
+
+def type_of_kind(schema: Schema | None) -> MergeType:
+    """The type of a whole object; that of a kind without a schema is deduced, but for its metadata."""
+    head: dict[str, Schema] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _METADATA}
+    if schema is None:
+        return MergeType(map=MapType(False, head, DEDUCED, False))
+    return _type_of({**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **head}})
+
+
+def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
+    preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
+    kind = schema.get("type")
+    if kind in _SCALARS:
+        return MergeType("untyped" if schema.get("format") in _LOOSE else _SCALARS[kind])
+    if kind == "object":
+        return MergeType(map=_map_of(schema, preserve=preserve))
+    if kind == "array":
+        return MergeType(list=_list_of(schema, preserve=preserve))
+    return MergeType("untyped", _list_of(schema, preserve=preserve), _map_of(schema, preserve=preserve))
+
+
+def _map_of(schema: Schema, *, preserve: bool) -> MapType:
+    properties = schema.get("properties") or {}
+    additional = schema.get("additionalProperties")
+    element: MergeType | None = None
+    if isinstance(additional, Mapping):
+        element = _type_of(additional, preserve=preserve)
+    elif additional is True or (additional is None and (preserve or not properties)):
+        element = DEDUCED
+    return MapType(schema.get("x-kubernetes-map-type") == "atomic", properties, element, preserve)
+
+
+def _list_of(schema: Schema, *, preserve: bool) -> ListType:
+    items = schema.get("items")
+    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    declared = (items.get("properties") or {}) if isinstance(items, Mapping) else {}
+    defaults = {key: declared[key]["default"] for key in keys if "default" in declared.get(key, {})}
+    item = _type_of(items, preserve=preserve) if isinstance(items, Mapping) else _ATOMIC
+    return ListType(schema.get("x-kubernetes-list-type") or "atomic", keys, item, defaults)

@@ -1,0 +1,139 @@
+"""MutatingAdmissionPolicy: compiled, and applied to one object with one param."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook import patch
+from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.program import RUNTIME_BUDGET, Budget
+from webhook.policy.native.expressions import Expression, Scope, VariableSet
+from webhook.policy.native.head import Compilation, Head, Invocation
+from webhook.policy.native.merge import MergeError, merge
+from webhook.policy.native.mergetypes import type_of_kind
+from webhook.policy.native.models import MutatingPolicy
+from webhook.policy.native.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches, native
+
+__all__ = ["Mutate", "MutationError", "Mutator", "apply_configuration", "compile_mutator", "json_patch"]
+
+
+class MutationError(Exception):
+    """A mutation that cannot be made; the text is the API server's, and failurePolicy decides."""
+
+
+Mutate = Callable[[Expression, VariableSet, Invocation], dict[str, Any]]
+"""From an expression and the invocation's object to the mutated object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutator:
+    """A compiled policy; its mutations are made in order. ``again`` says that it may be invoked a second time."""
+
+    head: Head
+    mutations: tuple[tuple[Mutate, Expression], ...]
+    again: bool = False
+
+
+def compile_mutator(document: MutatingPolicy, compilation: Compilation) -> Mutator:
+    """Compile a policy; what is wrong with it is in ``compilation.problems`` then."""
+    head = compilation.head(document)
+    mutations: list[tuple[Mutate, Expression]] = []
+    for index, mutation in enumerate(document.spec.mutations):
+        by_patch = mutation.patchType == "JSONPatch"
+        at = ("spec", "mutations", index, "jsonPatch" if by_patch else "applyConfiguration", "expression")
+        expect = (JSON_PATCHES if by_patch else APPLY_CONFIGURATION,)
+        expression = compilation.expression(at, mutation.expression, expect, patches=True)
+        mutations.append((json_patch if by_patch else apply_configuration, expression))
+    return Mutator(head, tuple(mutations), document.spec.reinvocationPolicy == "IfNeeded")
+
+
+def apply_configuration(expression: Expression, variables: VariableSet, invocation: Invocation) -> dict[str, Any]:
+    """Merge the ``Object{…}`` that an expression makes.
+
+    Raises:
+        MutationError: it fails, its types' names are no paths, or it does not fit the object.
+    """
+    made = _evaluate(expression, variables, invocation)
+    if wrong := mismatches(made):
+        raise MutationError("type mismatch: " + "\n".join(wrong))
+    live = _object(invocation)
+    try:
+        configuration = native(made)
+    except CelError as error:
+        raise MutationError(error.message) from None
+    for key in ("apiVersion", "kind"):
+        if key in live:
+            configuration[key] = live[key]
+    known = invocation.surroundings.schema(invocation.matched.kind)
+    try:
+        merged = merge(live, configuration, type_of_kind(None if known is None else known.raw))
+    except MergeError as error:
+        raise MutationError(f"error applying patch: {error}") from None
+    return _defaulted(merged, invocation)
+
+
+def json_patch(expression: Expression, variables: VariableSet, invocation: Invocation) -> dict[str, Any]:
+    """Apply the ``[JSONPatch{…}]`` that an expression makes; not at all if one of its tests fails.
+
+    Raises:
+        MutationError: it fails, or does not fit the object.
+    """
+    made = _evaluate(expression, variables, invocation)
+    operations = [_operation(item) for item in made]
+    live = _object(invocation)
+    try:
+        patched = patch.apply(live, operations)
+    except patch.TestFailed:
+        return live
+    except patch.PatchError as error:
+        raise MutationError(f"JSON Patch: {error}") from None
+    if not isinstance(patched, dict):
+        raise MutationError("JSON Patch: the result is no object")
+    return _defaulted(patched, invocation)
+
+
+def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {"op": value.get("op", ""), "path": value.get("path", "")}
+    if "from" in value:
+        operation["from"] = value["from"]
+    if "value" in value:
+        if wrong := mismatches_of_value(value["value"]):
+            raise MutationError("type mismatch: " + "\n".join(wrong))
+        try:
+            operation["value"] = json_of(value["value"])
+        except CelError as error:
+            no_json = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+            raise MutationError(f"{no_json}: {error.message}") from None
+    return operation
+
+
+def mismatches_of_value(value: Any) -> list[str]:
+    """The objects within a value whose type's name is not the path from the value's own type."""
+    made = getattr(value, "cel_type", None)
+    return mismatches(value, (made.name,)) if isinstance(value, dict) and made is not None else []
+
+
+def _evaluate(expression: Expression, variables: VariableSet, invocation: Invocation) -> Any:
+    if expression.program is None:
+        raise MutationError(expression.error)
+    scope = Scope(invocation.bindings(), variables, Budget(RUNTIME_BUDGET))
+    try:
+        evaluation = scope.evaluate(expression)
+    except BudgetExceeded as error:
+        raise MutationError(error.message) from None
+    if evaluation.error is not None:
+        raise MutationError(evaluation.error)
+    return evaluation.value
+
+
+def _object(invocation: Invocation) -> dict[str, Any]:
+    obj = invocation.attributes.object
+    assert obj is not None  # who invokes has seen that there is something to mutate
+    return obj
+
+
+def _defaulted(obj: dict[str, Any], invocation: Invocation) -> dict[str, Any]:
+    known = invocation.surroundings.schema(invocation.matched.kind)
+    return obj if known is None else known.default(obj)

@@ -1,0 +1,157 @@
+"""All native policies of a set of documents: loaded with every problem at once, then asked for each request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from webhook.documents import Document
+from webhook.errors import CatalogError, Problem
+from webhook.policy.native.attributes import Attributes
+from webhook.policy.native.head import At, Compilation, joined, selector_problems
+from webhook.policy.native.hooks import Binding, Hook
+from webhook.policy.native.matching import Criteria, is_exempt
+from webhook.policy.native.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
+from webhook.policy.native.mutating import mutate
+from webhook.policy.native.mutator import Mutator, compile_mutator
+from webhook.policy.native.selector import Selector
+from webhook.policy.native.surroundings import Surroundings
+from webhook.policy.native.validating import validate
+from webhook.policy.native.validator import Validator, compile_validator
+from webhook.policy.native.verdict import Verdict
+from webhook.request import Request
+
+__all__ = ["NativePolicies", "is_native"]
+
+LATEST: Final = (1, 36)
+P = TypeVar("P", Validator, Mutator)
+
+
+def is_native(document: Document) -> bool:
+    """Whether a document is one of those that :meth:`NativePolicies.load` reads."""
+    group = str(document.value.get("apiVersion", "")).partition("/")[0]
+    return group == "admissionregistration.k8s.io" and document.value.get("kind") in KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class NativePolicies:
+    """A set of policies with their bindings: immutable, and safe in many threads. ``NativePolicies()`` is none.
+
+    ``unbound`` are the policies without a binding, which never apply.
+    """
+
+    validators: tuple[Hook[Validator], ...] = ()
+    mutators: tuple[Hook[Mutator], ...] = ()
+    unbound: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, documents: Iterable[Document], version: tuple[int, int] = LATEST) -> NativePolicies:
+        """Read and compile policies and bindings.
+
+        Args:
+            documents: native documents (see :func:`is_native`).
+            version: the Kubernetes minor whose expressions are understood, at least.
+
+        Raises:
+            CatalogError: with every problem of every document.
+        """
+        loader = _Loader(version)
+        for document in documents:
+            loader.read(document)
+        loader.bind()
+        if loader.problems:
+            raise CatalogError(loader.problems)
+        validators = tuple(_hooks(loader.validators, loader.validating))
+        mutators = tuple(_hooks(loader.mutators, loader.mutating))
+        return cls(validators, mutators, (*_unbound(validators), *_unbound(mutators)))
+
+    def mutate(self, request: Request, obj: dict[str, Any] | None, surroundings: Surroundings) -> Verdict:
+        """What the mutating policies make of ``obj``, which is the request's object or what became of it."""
+        attributes = Attributes.of(request, obj)
+        if not self.mutators or is_exempt(attributes) or obj is None:
+            return Verdict(obj)
+        return mutate(self.mutators, attributes, surroundings)
+
+    def validate(self, request: Request, surroundings: Surroundings) -> Verdict:
+        """What the validating policies say about a request."""
+        attributes = Attributes.of(request, request.object)
+        if not self.validators or is_exempt(attributes):
+            return Verdict(request.object)
+        return validate(self.validators, attributes, surroundings)
+
+
+def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[Hook[P]]:
+    """By name: the order of a cluster, which nobody may rely on, but which is always the same."""
+    for name in sorted(policies):
+        bound = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
+        yield Hook(policies[name], tuple(bound))
+
+
+def _unbound(hooks: Iterable[Hook[P]]) -> Iterator[str]:
+    return (hook.policy.head.name for hook in hooks if not hook.bindings)
+
+
+class _Loader:
+    def __init__(self, version: tuple[int, int]) -> None:
+        self.version = version
+        self.problems: list[Problem] = []
+        self.validators: dict[str, Validator] = {}
+        self.mutators: dict[str, Mutator] = {}
+        self.validating: dict[str, list[Binding]] = {}
+        self.mutating: dict[str, list[Binding]] = {}
+        self._bindings: list[tuple[Document, ValidatingBinding | MutatingBinding]] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def read(self, origin: Document) -> None:
+        model = KINDS.get(str(origin.value.get("kind")))
+        if model is None:
+            self._problem(origin, ("kind",), f"expected one of {', '.join(KINDS)}")
+            return
+        try:
+            document = model.model_validate(origin.value)
+        except ValidationError as error:
+            for item in error.errors():
+                message = str(item["msg"]).removeprefix("Value error, ")
+                self._problem(origin, item["loc"], "unknown field" if item["type"] == "extra_forbidden" else message)
+            return
+        identity = (document.kind, document.metadata.name)
+        if identity in self._seen:
+            self._problem(origin, ("metadata", "name"), f"{document.kind} {document.metadata.name} is given twice")
+        self._seen.add(identity)
+        if isinstance(document, (ValidatingBinding, MutatingBinding)):
+            self._bindings.append((origin, document))
+        else:
+            self._compile(origin, document)
+
+    def _compile(self, origin: Document, document: ValidatingPolicy | MutatingPolicy) -> None:
+        compilation = Compilation(document, self.version)
+        if isinstance(document, ValidatingPolicy):
+            self.validators[document.metadata.name] = compile_validator(document, compilation)
+        else:
+            self.mutators[document.metadata.name] = compile_mutator(document, compilation)
+        for at, message in compilation.problems:
+            self._problem(origin, at, message)
+
+    def bind(self) -> None:
+        """Give the bindings to their policies, once all are read."""
+        for origin, document in self._bindings:
+            validating = isinstance(document, ValidatingBinding)
+            kind = "ValidatingAdmissionPolicy" if validating else "MutatingAdmissionPolicy"
+            name = document.spec.policyName
+            if (kind, name) not in self._seen:
+                self._problem(origin, ("spec", "policyName"), f"there is no {kind} {name}")
+            at: At = ("spec", "matchResources")
+            if document.spec.matchResources is not None:
+                for where, message in selector_problems(Criteria.of(document.spec.matchResources), at):
+                    self._problem(origin, where, message)
+            ref = document.spec.paramRef
+            if ref is not None and ref.selector is not None and (error := Selector.of(ref.selector).error):
+                self._problem(origin, ("spec", "paramRef", "selector"), error)
+            bindings = self.validating if validating else self.mutating
+            bindings.setdefault(name, []).append(Binding.of(document))
+
+    def _problem(self, origin: Document, at: At, message: str) -> None:
+        self.problems.append(Problem(f"{origin.source}:{origin.line_of(*at)}", joined(at), message))

@@ -1,0 +1,84 @@
+"""Label selectors (``metav1.LabelSelector``): compiled once, matched often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.policy.native.models import LabelSelector
+from webhook.schema.names import label_key, label_value
+
+__all__ = ["NOTHING", "Selector", "SelectorError", "labels_of"]
+
+Labels = Mapping[str, str]
+_Test = Callable[[Labels], bool]
+
+
+class SelectorError(Exception):
+    """A selector that no label can meet, because it is none; the text is apimachinery's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """What a selector asks of labels; ``error`` says why it cannot be asked."""
+
+    tests: tuple[_Test, ...] = ()
+    error: str = ""
+
+    @classmethod
+    def of(cls, written: LabelSelector) -> Selector:
+        tests: list[_Test] = []
+        try:
+            tests += [_test(key, "In", [value]) for key, value in written.matchLabels.items()]
+            tests += [_test(item.key, item.operator, item.values) for item in written.matchExpressions]
+        except SelectorError as error:
+            return cls(error=str(error))
+        return cls(tuple(tests))
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything, even what has no labels at all."""
+        return not self.tests and not self.error
+
+    def matches(self, labels: Labels) -> bool:
+        return all(test(labels) for test in self.tests)
+
+
+NOTHING: Final = Selector((lambda _labels: False,))
+"""The selector that is absent where there is no default for it."""
+
+
+def labels_of(obj: Any) -> Labels | None:
+    """The labels of an object; None for what cannot have any."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(metadata, dict):
+        return None
+    labels = metadata.get("labels")
+    return labels if isinstance(labels, dict) else {}
+
+
+def _test(key: str, operator: str, values: list[str]) -> _Test:
+    make = _OPERATORS.get(operator)
+    if make is None:
+        raise SelectorError(f'"{operator}" is not a valid label selector operator')
+    problems = [f'key: Invalid value: "{key}": {problem}' for problem in label_key(key)]
+    if operator in {"In", "NotIn"} and not values:
+        problems.append("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+    if operator in {"Exists", "DoesNotExist"} and values:
+        shown = " ".join(values)
+        problems.append(f"values: Invalid value: [{shown}]: values set must be empty for exists and does not exist")
+    for index, value in enumerate(values):
+        if wrong := label_value(value):
+            problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}')
+    if problems:
+        raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    return make(key, frozenset(values))
+
+
+_OPERATORS: Final[Mapping[str, Callable[[str, frozenset[str]], _Test]]] = {
+    "In": lambda key, values: lambda labels: labels.get(key) in values,
+    "NotIn": lambda key, values: lambda labels: labels.get(key) not in values,
+    "Exists": lambda key, _values: lambda labels: key in labels,
+    "DoesNotExist": lambda key, _values: lambda labels: key not in labels,
+}
