@@ -1,5 +1,6 @@
 """The grammar, its limits, and what it says about what is no expression."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
 
 import pytest
@@ -304,3 +305,10 @@ def test_without_saved_tables_the_grammar_is_built(monkeypatch, tmp_path):
     monkeypatch.setattr(grammar, "TABLES", tmp_path / "absent")
     built = grammar.parser.__wrapped__()
     assert shape(built.parse("1 + 2").expr) == "_+_(1, 2)"
+
+
+def test_many_threads_may_parse_at_once():
+    sources = [f"a.map(x, x + {number}).all(y, y == '{number}')" for number in range(200)]
+    expected = [shape(parse(source)) for source in sources]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda source: shape(parse(source)), sources * 4)) == expected * 4
