@@ -104,8 +104,8 @@ def _hand_e(v: dict[str, Any]) -> bool:
 
 
 def _hand_f(v: dict[str, Any]) -> bool:
-    self = v["self"]
-    return self["replicas"] >= self["minReplicas"] and self["replicas"] <= self["maxReplicas"]
+    spec = v["self"]["spec"]
+    return spec["replicas"] >= spec["minReplicas"] and spec["replicas"] <= spec["maxReplicas"]
 
 
 _IMAGE = f"registry.example.com/models/main@sha256:{'ab' * 32}"
@@ -148,10 +148,10 @@ CASES: dict[str, tuple[str, Callable[[dict[str, Any]], bool], dict[str, Any], di
         {"object": _object(spec=_object(containers=_list(_CONTAINER)))},
     ),
     "f": (
-        "self.replicas >= self.minReplicas && self.replicas <= self.maxReplicas",
+        "self.spec.replicas >= self.spec.minReplicas && self.spec.replicas <= self.spec.maxReplicas",
         _hand_f,
-        {"self": {"replicas": 3, "minReplicas": 1, "maxReplicas": 8}},
-        {"self": _object(replicas=WHOLE, minReplicas=WHOLE, maxReplicas=WHOLE)},
+        {"self": {"spec": {"replicas": 3, "minReplicas": 1, "maxReplicas": 8}}},
+        {"self": _object(spec=_object(replicas=WHOLE, minReplicas=WHOLE, maxReplicas=WHOLE))},
     ),
 }
 

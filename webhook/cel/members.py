@@ -13,6 +13,7 @@ from typing import Any, Final
 from webhook.cel.carriers import Struct, reveal
 from webhook.cel.errors import CelError
 from webhook.cel.gofloat import shortest
+from webhook.cel.leaves import go_type
 from webhook.cel.values import FALSE_KEY, TRUE_KEY, UInt, map_key, type_name, type_of_value
 
 __all__ = ["ABSENT", "find", "key_text", "member", "missing"]
@@ -40,8 +41,8 @@ def missing(value: Any, key: Any) -> CelError:
 
 def find(value: Any, key: Any) -> Any:
     """The member, or ABSENT; a value without members has none."""
-    if key is None:
-        raise CelError("invalid qualifier type: <nil>")
+    if key is None or isinstance(key, (list, dict)):
+        raise CelError(f"invalid qualifier type: {go_type(key)}")
     if isinstance(value, dict):
         return _find_in_map(value, key)
     if isinstance(value, list):

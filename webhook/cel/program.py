@@ -31,8 +31,8 @@ RUNTIME_BUDGET: Final = 10_000_000  # of all rules of one object, or all validat
 MATCH_CONDITIONS_BUDGET: Final = 2_500_000  # of all match conditions for one object
 
 
-_RECURSION: Final = 3_000
-"""Python frames: the 250 levels that cel-go allows take a dozen each to compile. Only ever raised."""
+# The 250 levels that cel-go allows take a dozen Python frames each to compile. Only ever raised.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 3_000))
 
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
@@ -96,10 +96,10 @@ class Budget:
         if total > self._remaining:
             self.settle()
             total = bound
-        if bound > self.per_call or total > self._remaining:
+        if total > self._remaining or bound > self.per_call:
             return False
-        self._noted.append((exact, bindings))
         self._bound = total
+        self._noted.append((exact, bindings))
         return True
 
     def settle(self) -> None:
@@ -214,8 +214,6 @@ def build(
     Raises:
         CelError: a constant part of the expression fails, so no evaluation could succeed.
     """
-    if sys.getrecursionlimit() < _RECURSION:
-        sys.setrecursionlimit(_RECURSION)
     compiled = _compile(checked, functions, nodes, make)
     exact = Exact(_always(compiled) if again is None else partial(_compile_again, again, functions, nodes, make))
     fast = generate(checked, functions, nodes, exact)

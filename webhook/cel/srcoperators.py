@@ -90,6 +90,10 @@ def comparison(operator: str, exact: Callable[[Any, Any], bool]) -> Callable[[Wr
         if kinds in (("int", "int"), ("string", "string")):
             return Code(f"({first.text} {operator} {second.text})", BOOL)
         helper = writer.constant(exact)
+        if kinds == ("dyn", "dyn") and first.is_name and second.is_name:
+            are_ints = f"{first.text}.__class__ is {second.text}.__class__ is int"
+            plain = f"{first.text} {operator} {second.text} if {are_ints}"
+            return Code(f"({plain} else {helper}({first.text}, {second.text}))", BOOL)
         if kinds == ("dyn", "int") and second.is_literal:
             local = writer.local(first)
             plain = f"{local} {operator} {second.text} if {local}.__class__ is int"
@@ -143,8 +147,14 @@ def membership(writer: Writer, expr: Call) -> Code:
         writer.meter(f"len({parent}) + 1")
         return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
     container = writer.named(writer.value(container))
-    writer.meter(f"length({container.text}) + 1")
-    return Code(f"contains({element.text}, {container.text})", BOOL)
+    if len(writer.checked.references[expr].overloads) == 1:
+        writer.meter(f"length({container.text}) + 1")
+    else:
+        writer.cost += 1
+    found = f"contains({element.text}, {container.text})"
+    if element.is_literal and element.literal.__class__ is str and not container.is_literal:
+        found = f"{element.text} in {container.text} if {container.text}.__class__ is dict else {found}"
+    return Code(f"({found})", BOOL)
 
 
 def _in_literal(writer: Writer, element: Code, values: list[Any]) -> Code:

@@ -125,7 +125,10 @@ class Writer:
     def truth(self, expr: Expr) -> str:
         """An expression that is a Python bool for sure."""
         code = self.value(self.expr(expr))
-        return code.text if code.of.kind == "bool" else f"boolean({code.text})"
+        if code.of.kind == "bool":
+            return code.text
+        local = self.local(code)
+        return f"boolean({local})" if code.is_literal else f"({local} is True or ({local} is not False and fail()))"
 
     def container(self, code: Code, wanted: str) -> str:
         """The name of raw JSON whose class is checked."""
