@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel import operators
+from webhook.cel.containers import holds
 from webhook.cel.costs import call_cost
-from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.errors import CelError
 from webhook.cel.gosort import sort_indices
-from webhook.cel.operators import LIST_LIMIT, holds
+from webhook.cel.limits import LIST_LIMIT, WORK_LIMIT, within
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import (
     BOOL,
@@ -26,7 +27,7 @@ from webhook.cel.types import (
     list_of,
     param,
 )
-from webhook.cel.values import type_name, type_of_value
+from webhook.cel.values import RECEIVERS, type_name, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,8 +71,7 @@ def _flatten(values: list[Any], depth: int) -> list[Any]:
             flat += _flatten(value, depth - 1)
         else:
             flat.append(value)
-        if len(flat) > LIST_LIMIT:
-            raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+        within(len(flat), LIST_LIMIT)
     return flat
 
 
@@ -82,7 +82,7 @@ def sort(values: Any) -> list[Any]:
 
 def _a_list(values: Any, function: str) -> None:
     if not isinstance(values, list):
-        has_methods = values.__class__ in operators.RECEIVERS
+        has_methods = values.__class__ in RECEIVERS
         raise CelError("no such overload" if has_methods else f"no such overload: {function}")
 
 
@@ -106,8 +106,7 @@ def sort_by_keys(values: Any, keys: Any) -> list[Any]:
 def range_(size: int) -> list[int]:
     if size < 0:
         raise CelError(f"lists.range: size must be non-negative, got {size}")
-    if size > LIST_LIMIT:
-        raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+    within(size, LIST_LIMIT)
     return list(range(size))
 
 
@@ -118,6 +117,7 @@ def reverse(values: list[Any]) -> list[Any]:
 def distinct(values: list[Any]) -> list[Any]:
     if all(value.__class__ is str for value in values):
         return list(dict.fromkeys(values))
+    within(len(values) ** 2, WORK_LIMIT)
     unique: list[Any] = []
     for value in values:
         if not any(holds(value, other) for other in unique):

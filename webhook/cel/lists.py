@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel import operators
+from webhook.cel.containers import holds
 from webhook.cel.errors import CelError
-from webhook.cel.operators import holds
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import (
     BOOL,

@@ -2,8 +2,8 @@
 
 Each operator is one function for all its overloads, as in cel-go: it looks at the values, so
 it also serves a call whose types are known only at run time. Integers have 64 bits and say so
-("integer overflow"); numbers of different types compare by value; ``+`` on lists and ``in``
-are here too. ``webhook.cel.values.equal`` is ``==``.
+("integer overflow"); numbers of different types compare by value. ``==`` is
+:func:`webhook.cel.values.equal`; what asks containers is in :mod:`webhook.cel.containers`.
 """
 
 from __future__ import annotations
@@ -11,59 +11,37 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from webhook.cel import gofloat, times
-from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel import times
+from webhook.cel.errors import CelError
+from webhook.cel.limits import LIST_LIMIT, STRING_LIMIT, within
 from webhook.cel.values import (
     INT_MAX,
     INT_MIN,
-    NONE,
+    RECEIVERS,
     UINT_MAX,
     Duration,
-    Opt,
     Timestamp,
     UInt,
     equal,
-    map_key,
-    type_name,
-    type_of_value,
 )
 
 __all__ = [
-    "LIST_LIMIT",
-    "RECEIVERS",
-    "STRING_LIMIT",
     "add",
     "compare",
     "concatenate",
-    "contains",
     "divide",
-    "go_value",
     "greater",
     "greater_equal",
-    "holds",
-    "index",
     "is_ordered",
     "less",
     "less_equal",
-    "list_index",
     "modulo",
     "multiply",
     "negate",
     "not_",
     "not_equal",
-    "optional_index",
-    "size",
     "subtract",
 ]
-
-LIST_LIMIT: Final = 1_000_000
-"""No list is longer: looking at each element once would spend the cost limit of an expression."""
-
-STRING_LIMIT: Final = 10_000_000
-"""No string is longer: reading it once, at a tenth a character, would spend the limit."""
-
-RECEIVERS: Final = frozenset({str, Timestamp, Duration})
-"""The types whose values have methods in cel-go."""
 
 _ORDERED: Final = frozenset({int, str, bool, bytes, UInt, Timestamp, Duration})
 _NUMBERS: Final = frozenset({int, float, UInt})
@@ -119,15 +97,13 @@ def add(a: Any, b: Any) -> Any:
 
 
 def _joined(a: Any, b: Any) -> Any:
-    if len(a) + len(b) > STRING_LIMIT:
-        raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+    within(len(a) + len(b), STRING_LIMIT)
     return a + b
 
 
 def concatenate(a: list[Any], b: list[Any]) -> list[Any]:
     """``a + b``; a list that knows better (a set, a map list) says so in its ``__add__``."""
-    if len(a) + len(b) > LIST_LIMIT:
-        raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+    within(len(a) + len(b), LIST_LIMIT)
     return a + b
 
 
@@ -282,85 +258,3 @@ def compare(a: Any, b: Any, operator: str = "compare") -> int:
 def is_ordered(value: Any) -> bool:
     """Whether values of this type have an order."""
     return value.__class__ in _ORDERED or value.__class__ is float
-
-
-def index(container: Any, key: Any) -> Any:
-    """``container[key]``.
-
-    Raises:
-        CelError: "no such key: …" or "index out of bounds: …".
-    """
-    if container.__class__ is Opt:
-        return optional_index(container, key)
-    if isinstance(container, list):
-        position = list_index(key)
-        if 0 <= position < len(container):
-            return container[position]
-        raise CelError(f"index out of bounds: {go_value(key)}")
-    if isinstance(container, dict):
-        found = map_key(key)
-        if found in container:
-            return container[found]
-    raise CelError(f"no such key: {go_value(key)}")
-
-
-def optional_index(container: Any, key: Any) -> Opt:
-    """``container[?key]`` and ``container.?key``: what is there, as an optional; an optional container is opened."""
-    if container.__class__ is Opt:
-        return optional_index(container.value, key) if container.present else NONE
-    if isinstance(container, list):
-        position = list_index(key)
-        return Opt.of(container[position]) if 0 <= position < len(container) else NONE
-    if isinstance(container, dict):
-        found = map_key(key)
-        return Opt.of(container[found]) if found in container else NONE
-    return NONE
-
-
-def list_index(key: Any) -> int:
-    """The position that a value means: an integer, or a number of another type that is one."""
-    if key.__class__ is int:
-        return int(key)
-    if key.__class__ is UInt and key <= INT_MAX:
-        return int(key)
-    if key.__class__ is float and key.is_integer() and INT_MIN < key < INT_MAX:
-        return int(key)
-    if key.__class__ in _NUMBERS:
-        raise CelError(f"unsupported index value {go_value(key)} in list")
-    raise CelError(f"unsupported index type '{type_name(type_of_value(key))}' in list")
-
-
-def contains(element: Any, container: Any) -> bool:
-    """``element in container``."""
-    if isinstance(container, dict):
-        return map_key(element) in container
-    if isinstance(container, list):
-        if element.__class__ is str:
-            return element in container  # no value of another type equals a string
-        return any(holds(element, item) for item in container)
-    raise CelError("no such overload")
-
-
-def holds(element: Any, item: Any) -> bool:
-    """Whether two values are equal, where values that cannot be compared are not."""
-    try:
-        return equal(element, item)
-    except CelError:
-        return False
-
-
-def size(value: Any) -> int:
-    if isinstance(value, (str, bytes, list, dict)):
-        return len(value)
-    raise CelError("no such overload" if value.__class__ in RECEIVERS else "no such overload: size")
-
-
-def go_value(value: Any) -> str:
-    """A value in an error message, as Go prints it with ``%v``."""
-    if value.__class__ is bool:
-        return "true" if value else "false"
-    if value is None:
-        return "0"  # protobuf's NULL_VALUE
-    if value.__class__ is float:
-        return gofloat.shortest(value)
-    return str(int(value)) if value.__class__ is UInt else str(value)

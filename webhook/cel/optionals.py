@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from webhook.cel.containers import index, optional_index
 from webhook.cel.errors import CelError
-from webhook.cel.operators import index, optional_index
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.times import MIN_UNIX, SECOND
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param

@@ -14,6 +14,7 @@ from typing import Any, Final
 import re2
 
 from webhook.cel.errors import CelError
+from webhook.cel.limits import LIST_LIMIT, within
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import INT, STRING, list_of
 
@@ -142,6 +143,7 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
         start, end = span
         if end != position or start != previous_end:
             found.append(encoded[start:end].decode())
+            within(len(found), LIST_LIMIT)
         position = end if end > position else _next_rune(encoded, position)
         previous_end = end
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.cel import operators
+from webhook.cel import containers
+from webhook.cel.limits import WORK_LIMIT, within
 from webhook.cel.overload import Overload, free
 from webhook.cel.types import BOOL, list_of, param
 
@@ -12,7 +13,8 @@ __all__ = ["SETS"]
 
 
 def contains(whole: list[Any], part: list[Any]) -> bool:
-    return all(operators.contains(each, whole) for each in part)
+    within(len(whole) * len(part), WORK_LIMIT)
+    return all(containers.contains(each, whole) for each in part)
 
 
 def equivalent(a: list[Any], b: list[Any]) -> bool:
@@ -20,7 +22,8 @@ def equivalent(a: list[Any], b: list[Any]) -> bool:
 
 
 def intersects(a: list[Any], b: list[Any]) -> bool:
-    return any(operators.contains(each, b) for each in a)
+    within(len(a) * len(b), WORK_LIMIT)
+    return any(containers.contains(each, b) for each in a)
 
 
 _LISTS: Final = (list_of(param("T")), list_of(param("T")))

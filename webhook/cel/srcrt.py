@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.cel import carriers, members, operators
+from webhook.cel import carriers, containers, members
 from webhook.cel.access import Node
 from webhook.cel.carriers import carry
 from webhook.cel.members import ABSENT
@@ -48,7 +48,7 @@ _SCALARS: Final = frozenset({str, int, bool, bytes})
 
 def _contains(element: Any, container: Any) -> bool:
     if container.__class__ is list or container.__class__ is dict:
-        return operators.contains(element, container)
+        return containers.contains(element, container)
     return carriers.contains(container, element)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel import operators, regex, times
+from webhook.cel import containers, operators, regex, times
 from webhook.cel.conversions import CONVERSIONS
 from webhook.cel.costs import call_cost
 from webhook.cel.errors import CelError
@@ -29,7 +29,7 @@ from webhook.cel.types import (
     param,
     type_of,
 )
-from webhook.cel.values import Timestamp, equal
+from webhook.cel.values import RECEIVERS, Timestamp, equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,12 +148,12 @@ _RELATIONS: Final = (
 
 def _size(of: Type, overload_id: str, member_id: str) -> Iterator[Overload]:
     for each, is_member in ((overload_id, False), (member_id, True)):
-        yield Overload("size", each, (of,), INT, is_member, operators.size, raw=operators.size)
+        yield Overload("size", each, (of,), INT, is_member, containers.size, raw=containers.size)
 
 
 _CONTAINERS: Final = (
-    *_operator("_[_]", operators.index, ("index_list", (_LIST, INT), _A), ("index_map", (_MAP, _A), _B)),
-    *_operator("@in", operators.contains, ("in_list", (_A, _LIST), BOOL), ("in_map", (_A, _MAP), BOOL)),
+    *_operator("_[_]", containers.index, ("index_list", (_LIST, INT), _A), ("index_map", (_MAP, _A), _B)),
+    *_operator("@in", containers.contains, ("in_list", (_A, _LIST), BOOL), ("in_map", (_A, _MAP), BOOL)),
     *_size(BYTES, "size_bytes", "bytes_size"),
     *_size(_LIST, "size_list", "list_size"),
     *_size(_MAP, "size_map", "map_size"),
@@ -182,7 +182,7 @@ def starts_with(text: str, part: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    if text.__class__ is not str and text.__class__ not in operators.RECEIVERS:
+    if text.__class__ is not str and text.__class__ not in RECEIVERS:
         raise CelError("no such overload: matches")
     _tests(text, pattern)
     return regex.matches(text, pattern)

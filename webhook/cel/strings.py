@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.operators import STRING_LIMIT, go_value
+from webhook.cel.containers import go_value
+from webhook.cel.errors import CelError
+from webhook.cel.limits import LIST_LIMIT, STRING_LIMIT, within
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.stringformat import format_string
 from webhook.cel.types import DYN, INT, STRING, list_of
@@ -38,11 +39,6 @@ _QUOTED: Final = str.maketrans(
 
 def _out_of_range(position: int) -> CelError:
     return CelError(f"index out of range: {position}")
-
-
-def _within(size: int) -> None:
-    if size > STRING_LIMIT:
-        raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
 
 
 def char_at(text: str, position: int) -> str:
@@ -81,7 +77,7 @@ def upper_ascii(text: str) -> str:
 
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     count = text.count(old) if limit < 0 else min(text.count(old), limit)
-    _within(len(text) + count * (len(new) - len(old)))
+    within(len(text) + count * (len(new) - len(old)), STRING_LIMIT)
     return text.replace(old, new, limit)
 
 
@@ -89,6 +85,7 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
     """As Go's ``SplitN``: an empty separator splits between code points, a limit of 0 gives nothing."""
     if limit == 0:
         return []
+    within(text.count(separator) if limit < 0 else min(limit, len(text)), LIST_LIMIT)
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
     if limit < 0 or limit >= len(text):
@@ -120,7 +117,7 @@ def join(parts: list[str], separator: str = "") -> str:
     for part in parts:
         if part.__class__ is not str:
             raise CelError(f"join: invalid input: {go_value(part)}")
-    _within(sum(map(len, parts)) + len(separator) * len(parts))
+    within(sum(map(len, parts)) + len(separator) * len(parts), STRING_LIMIT)
     return separator.join(parts)
 
 

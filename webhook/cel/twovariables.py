@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from webhook.cel.containers import go_value
 from webhook.cel.errors import CelError
-from webhook.cel.operators import go_value
 from webhook.cel.overload import Overload, free, no_overload
 from webhook.cel.steps import COST, Frame, Run
 from webhook.cel.types import map_of, param

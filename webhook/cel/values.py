@@ -22,6 +22,7 @@ __all__ = [
     "INT_MAX",
     "INT_MIN",
     "NONE",
+    "RECEIVERS",
     "TRUE_KEY",
     "UINT_MAX",
     "Duration",
@@ -82,6 +83,9 @@ class Opt:
 
 
 NONE: Final = Opt(False)
+
+RECEIVERS: Final = frozenset({str, Timestamp, Duration})
+"""The types whose values have methods in cel-go, which words some errors by it."""
 
 
 class Opaque:
