@@ -133,7 +133,7 @@ SERVICE: dict[str, Any] = {
 def main() -> None:
     """Print one table per object, then what loading and compiling takes."""
     _compare("Model of LLMKube", _schema(POLICIES / "llmkube/crds/models.yaml"), MODEL)
-    ours = POLICIES / "ome/crds/inferenceservices.yaml"
+    ours = POLICIES / "ome/crds/inferenceservices.json"
     theirs = SHARED / "upstream-crds/ome/ome.io_inferenceservices.yaml"
     for path in (ours, theirs):
         if path.exists():
@@ -259,7 +259,7 @@ def _print_table(times: dict[str, float]) -> None:
 
 def _load_times() -> None:
     print("Loading CRDs: milliseconds to check as the API server does, to compile, and to compile the rules")
-    paths = sorted(POLICIES.glob("*/crds/*.yaml")) or []
+    paths = sorted(path for path in POLICIES.glob("*/crds/*") if path.suffix in (".json", ".yaml"))
     total = [0.0, 0.0, 0.0]
     for path in paths:
         crd = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)

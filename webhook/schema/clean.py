@@ -191,7 +191,7 @@ def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
     """``known`` are checks of fields that are not among the node's properties."""
     table: dict[str, Check | type] = {**(known or {})}
     for name, child in node.properties.items():
-        table[name] = _plain_type(child) or _check(child)
+        table[name] = _plain_type(child) or _later(table, name, child)
     filled = (name for name, child in node.properties.items() if child.default is not MISSING)
     must = tuple(dict.fromkeys((*node.required, *filled)))
     other = _entry_check(node)
@@ -204,6 +204,16 @@ def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
         return check
     most = sys.maxsize if high is None else high
     return lambda value: type(value) is dict and low <= len(value) <= most and check(value)
+
+
+def _later(table: dict[str, Check | type], name: str, child: Node) -> Check:
+    """The check of a field, compiled when the field is first met: most fields of a pod never are."""
+
+    def check(value: Any) -> bool:
+        table[name] = compiled = _check(child)
+        return compiled(value)
+
+    return check
 
 
 def _closed(table: Mapping[str, Check | type], must: tuple[str, ...]) -> Check:

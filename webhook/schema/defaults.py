@@ -53,9 +53,13 @@ def _prune_below(node: Node, root: Node, steps: Steps) -> Node:
             new = _prune_below(child, root, (*steps, step))
             if new is not child:
                 changes[name] = new
-    properties = {key: _prune_below(child, root, (*steps, key)) for key, child in node.properties.items()}
-    if any(properties[key] is not child for key, child in node.properties.items()):
-        changes["properties"] = properties
+    pruned_properties = {
+        key: new
+        for key, child in node.properties.items()
+        if (new := _prune_below(child, root, (*steps, key))) is not child
+    }
+    if pruned_properties:
+        changes["properties"] = {**node.properties, **pruned_properties}
     return node.replace(**changes) if changes else node
 
 

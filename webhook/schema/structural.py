@@ -108,8 +108,13 @@ class Structural:
         that does not fit, unless the object is ``stored``: then what does not fit is dropped.
         This and the methods below raise :class:`DecodeError` for what is no JSON to Go.
         """
-        if self.is_clean(obj) and not fresh:
-            return obj, []
+        if not fresh:
+            if self.is_clean(obj):
+                return obj, []
+            filled = self.default(obj)
+            if filled is not obj and self.is_clean(filled):
+                return filled, []
+            obj = filled
         return self._decode(go_numbers(obj), fresh=fresh, stored=stored)
 
     def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
