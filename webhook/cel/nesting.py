@@ -44,9 +44,9 @@ class Part:
     """A part of an expression that has been read.
 
     ``level`` is the grammar rule it was read by, ``depths`` the greatest depth of each rule
-    within. ``size`` counts the nodes of the tree (a macro may use its target twice). ``name`` is set for a plain
-    dotted name, which may name a message type; ``negated`` for ``!`` and ``-`` chains, the
-    operand being ``expr`` itself.
+    within. ``size`` counts the nodes of the tree (a macro may use its target twice). ``name``
+    is set for a plain dotted name, which may name a message type; ``negated``, for what begins
+    with a sign, is that sign's function and the expression that one more sign would leave.
     """
 
     expr: Expr
@@ -54,7 +54,7 @@ class Part:
     depths: tuple[int, int, int, int, int] = _FLAT
     size: int = 1
     name: str = ""
-    negated: Expr | None = None
+    negated: tuple[str, Expr] | None = None
 
 
 def chain(expr: Expr, level: int, left: Part, right: Sequence[Part], right_level: int) -> Part:

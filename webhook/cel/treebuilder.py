@@ -111,13 +111,15 @@ def _require_optional(token: Token, syntax: str) -> None:
 
 
 def _negation(children: list[Any], function: str) -> Part:
-    """``!x`` and ``-x``; pairs cancel, as in cel-go (``--5`` is 5, not the negation of a literal)."""
+    """``!x`` and ``-x``; pairs of a sign cancel, as in cel-go (``--5`` is 5, not the negation of a literal)."""
     token, operand = children
-    if operand.negated is not None:
-        expr, inner = operand.negated, None
+    sign, inner = operand.negated or ("", None)
+    if sign == function:
+        expr, negated = inner, operand.expr
     else:
-        expr, inner = Call(_pos(token), function, None, (operand.expr,)), operand.expr
-    return Part(expr, max(operand.level, MEMBER), operand.depths, operand.size + 1, "", inner or operand.expr)
+        expr, negated = Call(_pos(token), function, None, (operand.expr,)), operand.expr
+    level = max(operand.level, MEMBER)
+    return Part(expr, level, operand.depths, operand.size + 1, negated=(function, negated))
 
 
 def _macro_or_call(pos: int, function: str, target: Part | None, args: Sequence[Part]) -> tuple[Expr, int]:
@@ -249,7 +251,7 @@ class TreeBuilder:
         minus, number = children
         part = _literal(_pos(minus), number.type, f"-{number}")
         if isinstance(part.expr, Const):
-            part.negated = Const(_pos(minus), -part.expr.value)
+            part.negated = "-_", Const(_pos(minus), -part.expr.value)
         return part
 
 
