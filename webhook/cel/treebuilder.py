@@ -113,7 +113,7 @@ def _require_optional(token: Token, syntax: str) -> None:
 def _negation(children: list[Any], function: str) -> Part:
     """``!x`` and ``-x``; pairs of a sign cancel, as in cel-go (``--5`` is 5, not the negation of a literal)."""
     token, operand = children
-    sign, inner = operand.negated or ("", None)
+    sign, inner = operand.negated or ("", operand.expr)
     if sign == function:
         expr, negated = inner, operand.expr
     else:
