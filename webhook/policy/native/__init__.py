@@ -7,7 +7,7 @@
 What the policies may know of the cluster comes in as :class:`Surroundings`.
 """
 
-from webhook.policy.native.attributes import Attributes, Resource
+from webhook.policy.native.attributes import Attributes, Resource, resource_of_kind
 from webhook.policy.native.policies import NativePolicies, is_native
 from webhook.policy.native.surroundings import Equivalent, KindSchema, MemorySurroundings, Surroundings
 from webhook.policy.native.verdict import Denial, Verdict
@@ -23,4 +23,5 @@ __all__ = [
     "Surroundings",
     "Verdict",
     "is_native",
+    "resource_of_kind",
 ]

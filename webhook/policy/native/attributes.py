@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from webhook.request import GroupVersionKind, Request
 
-__all__ = ["Attributes", "Resource"]
+__all__ = ["Attributes", "Resource", "resource_of_kind"]
 
 
 class Resource(NamedTuple):
@@ -16,6 +16,20 @@ class Resource(NamedTuple):
     group: str
     version: str
     name: str
+
+
+def resource_of_kind(kind: GroupVersionKind) -> Resource:
+    """The resource of a kind, where only its name can be asked (``meta.UnsafeGuessKindToResource``)."""
+    name = kind.kind.lower()
+    if name.endswith("endpoints"):
+        plural = name
+    elif name.endswith("s"):
+        plural = f"{name}es"
+    elif name.endswith("y"):
+        plural = f"{name[:-1]}ies"
+    else:
+        plural = f"{name}s"
+    return Resource(kind.group, kind.version, plural)
 
 
 @dataclass(frozen=True, slots=True)

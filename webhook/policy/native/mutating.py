@@ -33,9 +33,11 @@ def mutate(hooks: Sequence[Hook[Mutator]], attributes: Attributes, surroundings:
     if first.again and not first.denials:
         last = _Pass(first.object, only=frozenset(first.again))
         last.run(hooks, replace(attributes, object=first.object), surroundings)
+    evaluated = tuple(dict.fromkeys(name for name, *_ in first.evaluated))
     if last.denials:
-        return Verdict(attributes.object, tuple(last.denials))
-    return Verdict(attributes.object if not patch.diff(attributes.object, last.object) else last.object)
+        return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
+    changed = bool(patch.diff(attributes.object, last.object))
+    return Verdict(last.object if changed else attributes.object, evaluated=evaluated)
 
 
 @dataclass(slots=True)
@@ -45,6 +47,7 @@ class _Pass:
     object: dict[str, Any] | None
     only: frozenset[_Key] | None = None
     denials: list[Denial] = field(default_factory=list)
+    evaluated: list[_Key] = field(default_factory=list)
     invoked: list[_Key] = field(default_factory=list)
     again: list[_Key] = field(default_factory=list)
     mutated: bool = False
@@ -69,6 +72,7 @@ class _Pass:
             return
         if not applies or (self.only is not None and key not in self.only):
             return
+        self.evaluated.append(key)
         before = self.object
         self._mutate(found)
         if before is not self.object and patch.diff(before, self.object):

@@ -68,6 +68,12 @@ class NativePolicies:
         mutators = tuple(_hooks(loader.mutators, loader.mutating))
         return cls(validators, mutators, (*_unbound(validators), *_unbound(mutators)))
 
+    def only(self, name: str) -> NativePolicies:
+        """The policies of one name: one of each sort at most."""
+        validators = tuple(hook for hook in self.validators if hook.policy.head.name == name)
+        mutators = tuple(hook for hook in self.mutators if hook.policy.head.name == name)
+        return NativePolicies(validators, mutators)
+
     def mutate(self, request: Request, obj: dict[str, Any] | None, surroundings: Surroundings) -> Verdict:
         """What the mutating policies make of ``obj``, which is the request's object or what became of it."""
         attributes = Attributes.of(request, obj)

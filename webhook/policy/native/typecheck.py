@@ -54,7 +54,10 @@ def type_warnings(policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: Sche
     ]
     found = []
     for index, validation in enumerate(policy.spec.validations):
-        for name, source in (("expression", validation.expression), ("messageExpression", validation.messageExpression)):
+        for name, source in (
+            ("expression", validation.expression),
+            ("messageExpression", validation.messageExpression),
+        ):
             texts = [text for checked in environments if source and (text := _check(*checked, source))]
             if texts:
                 found.append(TypeWarning(f"spec.validations[{index}].{name}", "\n".join(texts)))
@@ -63,8 +66,11 @@ def type_warnings(policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: Sche
 
 def _environment(schema: Schema, policy: ValidatingPolicy, schema_of: SchemaOf) -> Environment:
     variables: dict[str, Type] = {
-        **{"object": DYN, "oldObject": DYN, "request": REQUEST},
-        **{"namespaceObject": NAMESPACE, "authorizer": Authorizer.cel_type},
+        "object": DYN,
+        "oldObject": DYN,
+        "request": REQUEST,
+        "namespaceObject": NAMESPACE,
+        "authorizer": Authorizer.cel_type,
     }
     environment = Environment(variables=variables)
     for name in ("object", "oldObject"):

@@ -30,7 +30,9 @@ def validate(hooks: Iterable[Hook[Validator]], attributes: Attributes, surroundi
             if not policy.head.ignore:
                 collected.deny(policy.head.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
             continue
-        collected.result(policy.head.name, invoked.binding, policy.validate(invoked.invocation))
+        result = policy.validate(invoked.invocation)
+        if result.applies:
+            collected.result(policy.head.name, invoked.binding, result)
     return collected.verdict(attributes)
 
 
@@ -40,6 +42,7 @@ class _Collected:
         self.warnings: list[Warn] = []
         self.audit: dict[str, str] = {}
         self.annotations: dict[str, list[str]] = {}
+        self.evaluated: dict[str, None] = {}
 
     def deny(self, policy: str, binding: Binding | None, decision: PolicyDecision) -> None:
         bound = "" if binding is None else f" with binding '{binding.name}'"
@@ -48,6 +51,7 @@ class _Collected:
         self.denials.append(Denial(policy, name, decision.message, text, decision.reason or "Invalid"))
 
     def result(self, policy: str, binding: Binding, result: Result) -> None:
+        self.evaluated[policy] = None
         for index, decision in enumerate(result.decisions):
             if decision.action == "deny":
                 self._act(policy, binding, index, decision)
@@ -71,7 +75,9 @@ class _Collected:
 
     def verdict(self, attributes: Attributes) -> Verdict:
         published = {key: ", ".join(values) for key, values in self.annotations.items()}
-        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), {**self.audit, **published})
+        audit = {**self.audit, **published}
+        evaluated = tuple(self.evaluated)
+        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated)
 
 
 def _failure(policy: str, binding: Binding, index: int, decision: PolicyDecision) -> str:

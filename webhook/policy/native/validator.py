@@ -19,13 +19,14 @@ __all__ = ["Result", "Validator", "compile_validator"]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one policy says with one param."""
+    """What one policy says with one param; nothing where its match conditions do not hold."""
 
     decisions: tuple[PolicyDecision, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    applies: bool = True
 
 
-_SILENT: Final = Result()
+_SILENT: Final = Result(applies=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,14 @@ class Verdict:
     """``object`` is the mutated object (the request's own, by identity, when nothing changed).
 
     The first denial gives the answer its message, reason and status code. ``audit`` has the
-    API server's own keys.
+    API server's own keys. ``evaluated`` are the policies that had a say, in their order.
     """
 
     object: dict[str, Any] | None
     denials: tuple[Denial, ...] = ()
     warnings: tuple[Warn, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
+    evaluated: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> bool:

@@ -1,0 +1,217 @@
+"""Kyverno CLI tests whose policies are Kubernetes' own: read, run, compared (``kyverno test``).
+
+A ``kyverno-test.yaml`` names policies, resources and what is to come of each pair: ``pass``,
+``fail`` or ``skip`` (the policy is not about the resource). Three things are as Kyverno has
+them and not as the API server: a rule without operations is about all of them, a policy without
+a binding applies everywhere, and the params that a selector selects come as one list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from webhook import documents, patch
+from webhook.documents import Document
+from webhook.errors import DocumentError, Problem
+from webhook.policy.native import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
+from webhook.policy.native.models import ParamKind
+from webhook.policy.native.selector import Selector
+from webhook.policy.native.surroundings import CLUSTER_KINDS
+from webhook.request import GroupVersionKind, Request, group_version
+
+__all__ = ["FILE", "Outcome", "run"]
+
+FILE: Final = "kyverno-test.yaml"
+
+# The names below are the fields of Kyverno's documents, spelled as there.
+# ruff: noqa: N815
+
+
+class _Result(BaseModel):
+    """What is to come of a policy on some resources: those named, or all of the kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    policy: str
+    kind: str
+    resources: list[str] = []
+    result: Literal["pass", "fail", "skip", "error"]
+    patchedResources: str = ""
+    isValidatingAdmissionPolicy: bool = False
+    isMutatingAdmissionPolicy: bool = False
+
+
+class _Test(BaseModel):
+    """The file. Of ``variables`` only the labels of namespaces mean anything to native policies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    apiVersion: Literal["cli.kyverno.io/v1alpha1", "kyverno.io/v1"]
+    kind: Literal["Test"]
+    metadata: dict[str, Any] = {}
+    policies: list[str]
+    resources: list[str]
+    results: list[_Result]
+    paramResources: list[str] = []
+    variables: str = ""
+    userinfo: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One expectation. ``got`` is pass, fail or skip; ``message`` says why where it is not as expected."""
+
+    policy: str
+    resource: str
+    expected: str
+    got: str
+    message: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.expected == self.got
+
+
+class _Surroundings(MemorySurroundings):
+    """The params of a selector are one list, in the order of their files."""
+
+    def __init__(self, objects: Iterable[dict[str, Any]], params: Sequence[dict[str, Any]]) -> None:
+        super().__init__((*objects, *params))
+        self._params = params
+
+    def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
+        chosen = super().params(kind, namespace, selector)
+        return [{"metadata": {}, "items": [param for param in self._params if param in chosen]}] if chosen else []
+
+
+def run(file: Path) -> list[Outcome]:
+    """Run one test.
+
+    Raises:
+        DocumentError: a file that cannot be read, or is no test.
+        CatalogError: policies that do not load.
+    """
+    test = _read(file)
+    folder = file.parent
+    policies = NativePolicies.load(_bound(_policies(_all(folder, test.policies))))
+    surroundings = _Surroundings(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
+    users = _values(folder, test.userinfo)
+    user = users[0].get("userInfo", {}) if users else {}
+    resources = _values(folder, *test.resources)
+    outcomes: list[Outcome] = []
+    for result in test.results:
+        patched = _values(folder, result.patchedResources)
+        chosen = [obj for obj in resources if obj["kind"] == result.kind]
+        names = result.resources or [obj["metadata"]["name"] for obj in chosen]
+        for name in names:
+            obj = next((obj for obj in chosen if obj["metadata"]["name"] == name), None)
+            if obj is None:
+                missing = Outcome(result.policy, f"{result.kind}/{name}", result.result, "error", "no such resource")
+                outcomes.append(missing)
+            else:
+                outcomes.append(_outcome(policies, _request(obj, user), surroundings, result, patched))
+    return outcomes
+
+
+def _values(folder: Path, *names: str) -> list[dict[str, Any]]:
+    return [document.value for document in _all(folder, filter(None, names))]
+
+
+def _read(file: Path) -> _Test:
+    (document,) = documents.read(file)
+    try:
+        return _Test.model_validate(document.value)
+    except ValidationError as error:
+        problems = [
+            Problem(f"{file}:{document.line_of(*item['loc'])}", ".".join(map(str, item["loc"])), item["msg"])
+            for item in error.errors()
+        ]
+        raise DocumentError(problems) from None
+
+
+def _all(folder: Path, names: Iterable[str]) -> list[Document]:
+    return [document for name in names for document in documents.read(folder / name)]
+
+
+def _policies(found: Iterable[Document]) -> Iterator[Document]:
+    """The native documents; their rules are about all operations where none is given."""
+    for document in found:
+        if not is_native(document):
+            title = f"{document.value.get('kind')} {document.value.get('apiVersion')}"
+            raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is no native policy")])
+        yield replace(document, value=_any_operation(document.value))
+
+
+def _any_operation(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_any_operation(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {key: _any_operation(item) for key, item in value.items()}
+    if "apiVersions" in changed and "resources" in changed:
+        changed.setdefault("operations", ["*"])
+    return changed
+
+
+def _bound(policies: Iterable[Document]) -> list[Document]:
+    """The documents, and a binding for each policy that has none."""
+    found = list(policies)
+    bound = {
+        document.value["spec"].get("policyName") for document in found if document.value["kind"].endswith("Binding")
+    }
+    for document in list(found):
+        kind, name = document.value["kind"], document.value["metadata"]["name"]
+        if not kind.endswith("Binding") and (f"{kind}Binding", name) not in bound:
+            spec = {"policyName": name} | ({"validationActions": ["Deny"]} if kind.startswith("Validating") else {})
+            binding = {"apiVersion": document.value["apiVersion"], "kind": f"{kind}Binding", "metadata": {"name": name}}
+            found.append(Document(document.source, document.line, {**binding, "spec": spec}))
+    return found
+
+
+def _namespaces(values: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for value in values:
+        for item in value.get("namespaceSelector") or ():
+            metadata = {"name": item["name"], "labels": item.get("labels") or {}}
+            yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _request(obj: dict[str, Any], user: dict[str, Any]) -> Request:
+    group, version = group_version(obj["apiVersion"])
+    kind = GroupVersionKind(group, version, obj["kind"])
+    name = obj["metadata"]["name"]
+    namespace = "" if (group, kind.kind) in CLUSTER_KINDS else obj["metadata"].get("namespace", "default")
+    if (group, kind.kind) == ("", "Namespace"):
+        namespace = name
+    resource = resource_of_kind(kind).name
+    return Request(kind, resource, "CREATE", obj, name=name, namespace=namespace, user=user)
+
+
+def _outcome(
+    policies: NativePolicies,
+    request: Request,
+    surroundings: MemorySurroundings,
+    result: _Result,
+    patched: Sequence[dict[str, Any]],
+) -> Outcome:
+    only = policies.only(result.policy)
+    if result.isMutatingAdmissionPolicy:
+        verdict = only.mutate(request, request.object, surroundings)
+        wrong = _differs(verdict, request.name, patched)
+    else:
+        verdict = only.validate(request, surroundings)
+        wrong = ""
+    message = "; ".join(denial.text for denial in verdict.denials) or wrong
+    got = "fail" if message else "pass" if verdict.evaluated else "skip"
+    return Outcome(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
+
+
+def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:
+    """How the mutated object is not the one that is wanted."""
+    wanted = next((obj for obj in patched if obj["metadata"]["name"] == name), None)
+    if wanted is None or not verdict.evaluated:
+        return ""
+    found = patch.diff(wanted, verdict.object)
+    return f"patched resource differs: {found}" if found else ""
