@@ -59,6 +59,7 @@ def requests(seed: int) -> Iterator[Request]:
     if seed % 5 == 0:
         yield {"mode": "crd", "crd": crd(schema)}
         yield {"mode": "crd", "crd": crd(make.broken(schema))}
+        yield {"mode": "crd", "crd": stored(make.broken(schema)), "oldCrd": stored(make.broken(schema))}
     for _ in range(3):
         obj = make.object(schema)
         yield {"schema": schema, "obj": obj}
@@ -77,6 +78,13 @@ def crd(schema: dict[str, Any]) -> dict[str, Any]:
             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
         },
     }
+
+
+def stored(schema: dict[str, Any]) -> dict[str, Any]:
+    """A CRD as it is in storage, so that it can be updated."""
+    document = crd(schema)
+    document["metadata"]["resourceVersion"] = "1"
+    return document | {"status": {"storedVersions": ["v1"], "conditions": [{"type": "Established", "status": "True"}]}}
 
 
 def disagreement(request: Request, oracle: Oracle) -> str | None:
@@ -99,7 +107,7 @@ def _disagreement(request: Request, answer: dict[str, Any]) -> str | None:
             return None
         if shape_errors(request["crd"]):
             return "we refuse to decode it"
-        return errors_differ(answer.get("errors") or [], validate_crd(request["crd"]))
+        return errors_differ(answer.get("errors") or [], validate_crd(request["crd"], request.get("oldCrd")))
     if any(key in answer for key in ("schemaError", "structuralErrors", "pruneDefaultsError")):
         return None
     return _object_disagreement(request, answer)

@@ -9,6 +9,7 @@ import yaml
 
 from tests.shared import ROOT, shared
 from webhook.schema import SchemaError, load_crd
+from webhook.schema.crd import validate_crd
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -158,15 +159,38 @@ def test_a_schema_that_never_ends_is_refused():
     assert "must not be nested deeper than 100 levels" in refusal(crd_with(**schema))[0]
 
 
-def crd_files(folder):
-    return sorted(folder.glob("*/**/*.yaml"))
-
-
 def test_our_own_crds_load():
-    for path in ROOT.glob("policies/*/crds/*.yaml"):
-        load_crd(yaml.safe_load(path.read_text()))
+    paths = [path for path in ROOT.glob("policies/*/crds/*") if path.suffix in (".json", ".yaml")]
+    for path in paths:
+        load_crd(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))
+    assert paths
 
 
 def test_all_upstream_crds_load():
     for path in sorted(shared("upstream-crds").glob("*/*.yaml")):
         load_crd(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))
+
+
+def test_a_trusted_crd_is_compiled_without_being_checked():
+    wrong = crd_with(type="array")
+    assert load_crd(wrong, trusted=True).kind == "Foo"
+
+
+def updated(old, new):
+    for document in (old, new):
+        document["metadata"]["resourceVersion"] = "1"
+        document["status"] = {"storedVersions": ["v1"]}
+    return [*map(str, validate_crd(new, old))]
+
+
+def test_an_update_may_keep_what_an_older_api_server_let_in():
+    granular = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}}
+    atomic = {**granular, "items": {"type": "object", "x-kubernetes-map-type": "atomic"}}
+    assert updated(crd_with(**granular), crd_with(**granular)) == []
+    assert len(updated(crd_with(**atomic), crd_with(**granular))) == 1
+
+
+def test_an_update_may_not_change_what_names_the_resource():
+    renamed = crd_with(type="object")
+    renamed["spec"]["group"] = "other.com"
+    assert 'spec.group: Invalid value: "other.com": field is immutable' in updated(crd_with(type="object"), renamed)
