@@ -159,9 +159,8 @@ def _any_operation(value: Any) -> Any:
 def _bound(policies: Iterable[Document]) -> list[Document]:
     """The documents, and a binding for each policy that has none."""
     found = list(policies)
-    bound = {
-        document.value["spec"].get("policyName") for document in found if document.value["kind"].endswith("Binding")
-    }
+    bindings = [document.value for document in found if document.value["kind"].endswith("Binding")]
+    bound = {(value["kind"], value["spec"].get("policyName")) for value in bindings}
     for document in list(found):
         kind, name = document.value["kind"], document.value["metadata"]["name"]
         if not kind.endswith("Binding") and (f"{kind}Binding", name) not in bound:
