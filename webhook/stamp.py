@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from webhook.numbers import settle
+from webhook.numbers import has_unsettled, settle
 
 __all__ = ["ANNOTATION", "UNSTAMPED", "Stamp"]
 
@@ -89,9 +89,21 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 def _canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after a way through the API server."""
-    settled = settle(value)
+    text = _compact(value)
+    return text if text is not None and not has_unsettled(text) else _written(settle(value))
+
+
+def _written(settled: Any) -> bytes:
+    text = _compact(settled)
+    if text is not None:
+        return text
+    # orjson writes no more than 254 levels; the API server takes 10,000
+    return json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _compact(value: Any) -> bytes | None:
+    """None where orjson cannot write it: too deep, or text that is no Unicode."""
     try:
-        return orjson.dumps(settled, option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError:  # it writes no more than 254 levels; the API server takes 10,000
-        text = json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return text.encode()
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        return None

@@ -14,6 +14,7 @@ from webhook.policy import Action, PolicyFault, Profile, Scope, ValidationRule
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.schema import FieldError
 from webhook.schema.fielderror import OMIT
+from webhook.stamp import ANNOTATION
 from webhook.schema.structural import RULES_NOT_RUN
 
 __all__ = ["Findings", "validate_rules", "validate_schema"]
@@ -51,37 +52,32 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated.
     """
     found = Findings()
+    nodes: dict[Path, list[tuple[tuple[str | int, ...], Any]]] = {}
     for rule in known.policy.validations:
-        action = rule.action_under(profile)
-        for keys, node in rule.at.nodes(obj):
-            before = _stored(rule, node, old)
+        if rule.at not in nodes:
+            nodes[rule.at] = list(rule.at.nodes(obj))
+        for keys, node in nodes[rule.at]:
+            before = MISSING if old is None else _stored(rule, node, old)
             if rule.transition and before is MISSING:
                 continue
+            scope.at(node, before)
             try:
-                if _holds(rule, scope, node, before):
+                if _holds(rule, scope):
                     continue
-                text = _message(rule, scope, node, before)
+                text = rule.message if rule.message_expression is None else str(scope.value(rule.message_expression))
             except CelError as error:
                 if not sound:
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
             unchanged = old is not None and _unchanged(rule, node, before, obj, old)
-            _record(found, rule, action, keys, node, text, unchanged=unchanged)
+            _record(found, rule, rule.action_under(profile), keys, node, text, unchanged=unchanged)
     return found
 
 
-def _holds(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> bool:
-    local = {"self": node} if before is MISSING else {"self": node, "oldSelf": before}
-    if rule.when is not None and scope.value(rule.when, **local) is False:
+def _holds(rule: ValidationRule, scope: Scope) -> bool:
+    if rule.when is not None and scope.value(rule.when) is False:
         return True
-    return scope.value(rule.rule, **local) is not False
-
-
-def _message(rule: ValidationRule, scope: Scope, node: Any, before: Any) -> str:
-    if rule.message_expression is None:
-        return rule.message
-    local = {"self": node} if before is MISSING else {"self": node, "oldSelf": before}
-    return str(scope.value(rule.message_expression, **local))
+    return scope.value(rule.rule) is not False
 
 
 def _record(
@@ -107,14 +103,12 @@ def _record(
         found.causes.append(Cause(path, rule.reason, error.body(), rule.code))
 
 
-def _stored(rule: ValidationRule, node: Any, old: dict[str, Any] | None) -> Any:
+def _stored(rule: ValidationRule, node: Any, old: dict[str, Any]) -> Any:
     """The stored node that corresponds to this one, or MISSING.
 
     Items of a list have no identity of their own: an equal item anywhere in the stored list is
     the same one.
     """
-    if old is None:
-        return MISSING
     if rule.at.single:
         value = rule.at.get(old)
         return MISSING if value is None else value
@@ -125,7 +119,15 @@ def _unchanged(rule: ValidationRule, node: Any, before: Any, obj: dict[str, Any]
     """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours)."""
     if rule.local:
         return before is not MISSING and not patch.diff(before, node)
+    if rule.annotations and patch.diff(_annotations(old), _annotations(obj)):
+        return False
     return not patch.diff(_specification(old), _specification(obj))
+
+
+def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
+    """The annotations of the user."""
+    given = obj.get("metadata", {}).get("annotations") or {}
+    return {key: value for key, value in given.items() if key != ANNOTATION}
 
 
 def _specification(obj: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from webhook.cel.errors import CelError
 from webhook.cel.program import Budget
 from webhook.errors import Fault
+from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, Policy
 
 __all__ = ["PolicyFault", "Scope"]
@@ -41,8 +42,16 @@ class Scope:
         self._fact = fact
         self._budget = budget
 
-    def value(self, expression: Expression, /, **local: Any) -> Any:
-        """The value of an expression; ``local`` are ``self`` and ``oldSelf`` of a rule.
+    def at(self, node: Any, stored: Any = MISSING) -> None:
+        """Let ``self`` be this node from now on, and ``oldSelf`` the stored one, if there is one."""
+        self._bindings["self"] = node
+        if stored is MISSING:
+            self._bindings.pop("oldSelf", None)
+        else:
+            self._bindings["oldSelf"] = stored
+
+    def value(self, expression: Expression) -> Any:
+        """The value of an expression.
 
         Raises:
             CelError: as the expression's own evaluation does.
@@ -53,5 +62,4 @@ class Scope:
         for name in expression.variables:
             if name not in self._variables:
                 self._variables[name] = self.value(self._policy.variables[name])
-        bindings = {**self._bindings, **local} if local else self._bindings
-        return expression.program.evaluate(bindings, self._budget)
+        return expression.program.evaluate(self._bindings, self._budget)

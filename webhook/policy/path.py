@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 __all__ = ["MISSING", "Path", "field_path"]
@@ -32,10 +32,17 @@ def field_path(keys: Sequence[str | int]) -> str:
 class Path:
     """A parsed path: field names, and ``*`` for every item of a list or every value of a map.
 
-    The empty path is the object itself.
+    The empty path is the object itself. ``single`` says that it leads to one place at most,
+    ``text`` is how it is written.
     """
 
     keys: tuple[str, ...]
+    single: bool = field(init=False, compare=False, repr=False)
+    text: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "single", "*" not in self.keys)
+        object.__setattr__(self, "text", field_path(self.keys).replace(".*", "[*]"))
 
     @classmethod
     def parse(cls, text: str) -> Path:
@@ -51,13 +58,8 @@ class Path:
             position = match.end()
         return cls(tuple(keys))
 
-    @property
-    def single(self) -> bool:
-        """Whether the path leads to one place at most."""
-        return "*" not in self.keys
-
     def __str__(self) -> str:
-        return field_path(self.keys).replace(".*", "[*]")
+        return self.text
 
     def get(self, root: Any) -> Any:
         """The value of a single path, or MISSING."""
