@@ -87,3 +87,20 @@ def test_a_lower_limit_of_a_call_is_kept_to():
     with pytest.raises(BudgetExceeded, match="actual cost limit exceeded"):
         program.evaluate({"x": [1] * 10}, Budget(per_call=20))
     assert program.evaluate({"x": [1]}, Budget(per_call=20)) is True
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x.map(a, x + x).size() > 0",
+        "x.all(a, x.all(b, x.all(c, x.all(d, true))))",
+        "x.all(a, s.upperAscii() != s.lowerAscii())",
+        "x.all(a, s.matches(s))",
+        "x.map(a, s + s).size() > 0",
+        "x.all(a, x.sum() > 0 && [x, x, x].flatten().distinct().size() > 0)",
+    ],
+)
+def test_a_rule_that_would_run_for_an_hour_is_stopped(source):
+    program = ENV.extend({"s": DYN}).compile(source)
+    with pytest.raises(BudgetExceeded):
+        program.evaluate({"x": list(range(20_000)), "s": "a" * 1_000_000})

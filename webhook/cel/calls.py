@@ -12,7 +12,7 @@ from webhook.cel.costs import call_cost, size_of
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.overload import Cost, Overload, dispatcher
 from webhook.cel.regex import compiled
-from webhook.cel.steps import Frame, Run, Step, constant, over_limit
+from webhook.cel.steps import COPIED, COPY_LIMIT, Frame, Run, Step, constant, over_limit
 from webhook.cel.values import Opt
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args
     if len(runs) == 1:
         return Step(_unary(runs[0], impl, cost))
     if len(runs) == 2 and not has_pattern:
-        return Step(_binary(runs[0], runs[1], impl, cost))
+        run = _binary(runs[0], runs[1], impl, cost)
+        return Step(_limited(run) if function == "_+_" else run)
     return Step(_variadic(runs, impl, cost))
 
 
@@ -167,6 +168,20 @@ def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost
         raise failure
 
     return call_costed
+
+
+def _limited(add: Run) -> Run:
+    def run(frame: Frame) -> Any:
+        result = add(frame)
+        if isinstance(result, list):
+            frame[COPIED] += len(result)
+        elif result.__class__ is str or result.__class__ is bytes:
+            frame[COPIED] += len(result) // 8  # as many as a pointer has
+        if frame[COPIED] > COPY_LIMIT:
+            raise over_limit()
+        return result
+
+    return run
 
 
 def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) -> Run:

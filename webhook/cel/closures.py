@@ -141,7 +141,7 @@ class Compiler:
         values = [self.compile(entry.value) for entry in expr.entries]
         run = _map_run([key.value() for key in keys], [value.value() for value in values], expr.entries)
         if all(step.is_constant for step in (*keys, *values)) and not any(entry.optional for entry in expr.entries):
-            return constant(run([0]))
+            return constant(run([0] * RESERVED))
         return Step(run)
 
     def _struct(self, expr: StructExpr, _base: int) -> Step:

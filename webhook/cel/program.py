@@ -158,7 +158,7 @@ class Compiled(NamedTuple):
 
     def frame(self, bindings: Mapping[str, Any], limit: int, interrupt: Callable[[], bool] | None) -> Frame:
         values = [bindings.get(name, UNSET) for name in self.slots]
-        return [0, limit, interrupt, *values, *[UNSET] * self.local_slots]
+        return [0, limit, interrupt, 0, *values, *[UNSET] * self.local_slots]
 
 
 class Program:

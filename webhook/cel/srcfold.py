@@ -30,13 +30,16 @@ def write_fold(writer: Writer, expr: Comprehension) -> Code:
     result = writer.name(start)
     outer_cost, writer.cost = writer.cost, 0
     outer_locals, writer.locals = writer.locals, {**writer.locals, **loop.variables}
+    writer.loops += 1
     with writer.inner() as block:
         block.extend(writer.slot(local) for local in loop.names)
         overhead = body(writer, expr, result)
+    writer.loops -= 1
     writer.locals = outer_locals
     each, writer.cost = writer.cost + overhead, outer_cost + 8
     writer.meter(f"len({loop.values}) * {each}")
-    writer.line("if b < 0: raise E")
+    if not writer.loops:
+        writer.line("if b < 0: raise E")
     writer.block.append((loop.header, block))
     if expr.macro == "exists_one":
         return Code(f"({result} == 1)", BOOL)

@@ -35,6 +35,7 @@ class Writer:
         self.block: Block = []
         self.cost = 0
         self.is_metered = False
+        self.loops = 0  # around what is being written
         self.constants: list[Any] = []
         self.locals: dict[str, Code] = {}
         self.names: dict[tuple[str, str], str] = {}  # (parent, member) → the local that holds it
@@ -98,6 +99,8 @@ class Writer:
         """Subtract a cost that is known only at run time."""
         self.is_metered = True
         self.line(f"b -= {amount}")
+        if self.loops:
+            self.line("if b < 0: raise E")
 
     # Expressions
 

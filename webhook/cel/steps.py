@@ -12,16 +12,34 @@ from webhook.cel.errors import BudgetExceeded
 if TYPE_CHECKING:
     from webhook.cel.access import Node
 
-__all__ = ["COST", "INTERRUPT", "LIMIT", "RESERVED", "UNSET", "Frame", "Run", "Step", "constant", "over_limit"]
+__all__ = [
+    "COPIED",
+    "COPY_LIMIT",
+    "COST",
+    "INTERRUPT",
+    "LIMIT",
+    "RESERVED",
+    "UNSET",
+    "Frame",
+    "Run",
+    "Step",
+    "constant",
+    "over_limit",
+]
 
 Frame = list[Any]
-"""Slot 0: cost so far. Slot 1: its limit. Slot 2: the interrupt, or None. Then the variables."""
+"""Slot 0: cost so far. 1: its limit. 2: the interrupt, or None. 3: elements copied. Then the variables."""
 Run = Callable[[Frame], Any]
 
 COST: Final = 0
 LIMIT: Final = 1
 INTERRUPT: Final = 2
-RESERVED: Final = 3
+COPIED: Final = 3
+RESERVED: Final = 4
+
+COPY_LIMIT: Final = 10_000_000
+"""Elements that ``+`` may copy in one evaluation: on lists cel-go copies none, and on values of unknown type it
+charges nothing for it."""
 
 UNSET: Final = object()
 """A variable without a value: not bound, or an accumulator whose initial value nobody has asked for."""
