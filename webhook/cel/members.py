@@ -14,11 +14,20 @@ from webhook.cel.carriers import Struct, reveal
 from webhook.cel.errors import CelError
 from webhook.cel.gofloat import shortest
 from webhook.cel.leaves import go_type
-from webhook.cel.values import FALSE_KEY, TRUE_KEY, UInt, map_key, type_name, type_of_value
+from webhook.cel.types import Type
+from webhook.cel.values import FALSE_KEY, TRUE_KEY, Duration, Opt, Timestamp, UInt, map_key, type_name, type_of_value
 
 __all__ = ["ABSENT", "find", "key_text", "member", "missing"]
 
 ABSENT: Final = object()
+
+_GO_TYPES: Final = {
+    bytes: "types.Bytes",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    Opt: "*types.Optional",
+    Type: "*types.Type",
+}
 
 
 def member(value: Any, key: Any) -> Any:
@@ -41,8 +50,8 @@ def missing(value: Any, key: Any) -> CelError:
 
 def find(value: Any, key: Any) -> Any:
     """The member, or ABSENT; a value without members has none."""
-    if key is None or isinstance(key, (list, dict)):
-        raise CelError(f"invalid qualifier type: {go_type(key)}")
+    if not isinstance(key, (str, int, float)):
+        raise CelError(f"invalid qualifier type: {_key_type(key)}")
     if isinstance(value, dict):
         return _find_in_map(value, key)
     if isinstance(value, list):
@@ -50,6 +59,13 @@ def find(value: Any, key: Any) -> Any:
     if isinstance(value, Mapping):  # variables that are computed when they are read
         return value.get(key, ABSENT)
     return ABSENT
+
+
+def _key_type(key: Any) -> str:
+    """The Go type of a value that cannot be a key: JSON's own, or cel-go's."""
+    if key is None or isinstance(key, (list, dict)):
+        return go_type(key)
+    return _GO_TYPES.get(key.__class__) or f"cel.{key.__class__.__name__}"
 
 
 def _find_in_map(value: dict[Any, Any], key: Any) -> Any:
