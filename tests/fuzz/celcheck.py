@@ -109,7 +109,7 @@ def comparable(answer: tuple[str, int | None]) -> tuple[str, int | None]:
     if found is None:
         return text, cost
     # where a brace follows what is no name we notice at its end
-    return ("a brace" if "input '{'" in found[0] else found[0]), cost
+    return ("a brace" if re.search(r"(input|at) '\{'", found[0]) else found[0]), cost
 
 
 def main(argv: list[str] | None = None) -> int:
