@@ -217,7 +217,35 @@ def _bytes(raw: Any) -> bytes:
     try:
         return base64.b64decode(standard, validate=True)
     except (ValueError, binascii.Error):
-        raise CelError(f"Invalid byte formatted string {source}: illegal base64 data") from None
+        place = _corrupt_at(source.encode())
+        why = f"illegal base64 data at input byte {place}"
+        raise CelError(f"Invalid byte formatted string {source}: {why}") from None
+
+
+_ALPHABET: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def _corrupt_at(source: bytes) -> int:
+    """Where Go's decoder of base64 gives up; its quanta of four characters may be broken by line ends."""
+    place = decoded = 0
+    while place < len(source):
+        char = source[place]
+        place += 1
+        if char in _ALPHABET:
+            decoded += 1
+        elif char not in b"\r\n":
+            return place - 1 if char != ord("=") or decoded % 4 < 2 else _after_padding(source, place, decoded % 4)
+    return place - decoded % 4
+
+
+def _after_padding(source: bytes, place: int, decoded: int) -> int:
+    """The same from behind the first ``=``, which ends the text unless a second one has to follow."""
+    rest = len(source) - len(source[place:].lstrip(b"\r\n"))
+    if decoded == 2 and rest < len(source):
+        if source[rest] != ord("="):
+            return rest - 1
+        rest = len(source) - len(source[rest + 1 :].lstrip(b"\r\n"))
+    return rest
 
 
 STRINGS: Final[dict[str, Callable[[Any], Any]]] = {
