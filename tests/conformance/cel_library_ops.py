@@ -20,8 +20,8 @@ from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.estimate import estimate
 from webhook.cel.library import MUTATION
 from webhook.cel.parser import parse
-from webhook.cel.program import PER_CALL_LIMIT
-from webhook.cel.steps import COST, UNSET, Frame, Run, Step
+from webhook.cel.program import PER_CALL_LIMIT, Compiled
+from webhook.cel.steps import COST, Frame, Run, Step
 from webhook.cel.types import Type
 
 Case = dict[str, Any]
@@ -57,8 +57,8 @@ def cel_eval_cost(case: Case) -> str | None:
     checked = check(parse(source), declarations, source)  # lists of mixed types allowed
     compiler = _Unfolded(checked, declarations.functions, {})
     run = compiler.value(checked.expr)
-    slots = {"authorizer": AUTHORIZER}
-    frame = [0, PER_CALL_LIMIT, None, *[slots[name] for name in compiler.globals], *[UNSET] * compiler.local_slots]
+    compiled = Compiled(run, tuple(compiler.globals), compiler.local_slots)
+    frame = compiled.frame({"authorizer": AUTHORIZER}, PER_CALL_LIMIT, None)
     value = run(frame)
     bounds = estimate(checked, _text_is_short)
     opaque = case["actual"]["value"]["type"].startswith("kubernetes.authorization.")
