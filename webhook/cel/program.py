@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from webhook.cel.declarations import Function
     from webhook.cel.types import Type
 
-__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program", "build"]
+__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Compiled", "Program", "build"]
 
 Evaluate = Callable[..., Any]
 
