@@ -47,9 +47,14 @@ def _placed(issue: Issue) -> str:
 
 def _wrong_result(environment: Environment, source: str, expect: Sequence[Type]) -> tuple[str, tuple[str, ...]]:
     found = environment.check(source).result
-    wanted = str(expect[0]) if len(expect) == 1 else f"one of [{' '.join(map(str, expect))}]"
-    message = f"must evaluate to {wanted} but got {found}"
+    names = " ".join(map(_name, expect))
+    message = f"must evaluate to {names if len(expect) == 1 else f'one of [{names}]'} but got {_name(found)}"
     return message, (message,)
+
+
+def _name(of: Type) -> str:
+    """As cel-go prints a type outside the checker."""
+    return "null_type" if of.kind == "null" else str(of)
 
 
 class VariableSet:
