@@ -97,7 +97,7 @@ def test_the_definitions_can_be_left_out():
 def test_the_notes_say_what_is_guarded_and_what_stays():
     done = run("install", "modelgate", str(CHART), "--namespace", NAMESPACE, "--dry-run=client")
     assert done.returncode == 0, done.stderr
-    assert "guards models (inference.llmkube.dev)" in done.stdout
+    assert "aimtemplatecaches (aim.silogen.ai), models (inference.llmkube.dev), " in done.stdout
     assert "delete secret modelgate-ca" in done.stdout
 
 
