@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook import catalog, engine, patch
@@ -19,6 +19,8 @@ from webhook.stamp import ANNOTATION, Stamp
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 LOADED = catalog.load()
 VIEW = MemoryView()
+
+law = settings(max_examples=2000)
 
 texts = st.sampled_from(["", "a", "hf://org/repo", "/models/m.gguf", "pvc://c/m.gguf", "8Gi", "nvidia.com/gpu", "0-3"])
 json = st.recursive(
@@ -89,6 +91,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
     return {path: value}
 
 
+@law
 @given(specs)
 def test_mutation_is_idempotent(spec: dict[str, Any]) -> None:
     once = mutated(creation(a_model(spec)))
@@ -96,6 +99,7 @@ def test_mutation_is_idempotent(spec: dict[str, Any]) -> None:
     assert mutated(update(once, once)) == once
 
 
+@law
 @given(specs, specs)
 def test_being_called_again_for_the_same_update_changes_nothing(first: Any, second: Any) -> None:
     """The API server reinvokes a mutating webhook when a later one has changed the object."""
@@ -104,6 +108,7 @@ def test_being_called_again_for_the_same_update_changes_nothing(first: Any, seco
         assert mutated(update(old, once)) == once
 
 
+@law
 @given(specs)
 def test_a_users_value_is_never_changed(spec: dict[str, Any]) -> None:
     after = leaves(mutated(creation(a_model(spec)))["spec"])
@@ -115,6 +120,7 @@ def test_a_users_value_is_never_changed(spec: dict[str, Any]) -> None:
         assert patch.diff(value, after[path]) == []
 
 
+@law
 @given(specs)
 def test_nothing_but_defaults_and_the_stamp_is_touched(spec: dict[str, Any]) -> None:
     known = LOADED.find(MODEL)
@@ -128,6 +134,7 @@ def test_nothing_but_defaults_and_the_stamp_is_touched(spec: dict[str, Any]) -> 
     assert touched <= allowed | schema
 
 
+@law
 @given(specs, specs)
 def test_what_was_derived_follows_its_inputs_and_leaves_nothing_behind(first: Any, second: Any) -> None:
     """An update ends where a creation would, if the user leaves to us what was left to us before."""
