@@ -261,7 +261,7 @@ class Struct(dict[Any, Any]):
         if self.node.field(name) is None:
             if not isinstance(other, (Struct, Mapped)):
                 raise CelError("no such overload")
-            return name not in other.raw or strictly_equal(self.raw[name], other.raw[name])
+            return name not in other.raw or leaves.strictly_equal(self.raw[name], other.raw[name])
         mine, theirs = self.find(name, _ABSENT), _find(other, name)
         if mine is _ABSENT or theirs is _ABSENT:
             return mine is theirs
@@ -284,17 +284,6 @@ def _find(value: dict[Any, Any], name: str) -> Any:
 
 def _size(value: dict[Any, Any]) -> int:
     return len(value.raw) if isinstance(value, Struct) else len(value)
-
-
-def strictly_equal(a: Any, b: Any) -> bool:
-    """Equality of raw JSON as Go has it: 1, 1.0 and true are three different values."""
-    if a.__class__ is not b.__class__:
-        return False
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(strictly_equal, a, b))
-    if isinstance(a, dict):
-        return len(a) == len(b) and all(key in b and strictly_equal(value, b[key]) for key, value in a.items())
-    return bool(a == b)
 
 
 def carry_optional(value: Opt, node: Node) -> Opt:

@@ -27,6 +27,7 @@ __all__ = [
     "mapping",
     "number",
     "sequence",
+    "strictly_equal",
     "text",
     "untyped",
 ]
@@ -99,6 +100,17 @@ def untyped(_raw: Any) -> Any:
     )
 
 
+def strictly_equal(a: Any, b: Any) -> bool:
+    """Equality of raw JSON as Go has it: 1, 1.0 and true are three different values."""
+    if a.__class__ is not b.__class__:
+        return False
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(strictly_equal, a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(key in b and strictly_equal(value, b[key]) for key, value in a.items())
+    return bool(a == b)
+
+
 class Unknown:
     """Data preserved without a schema: nothing can be done with it but compare it."""
 
@@ -108,7 +120,7 @@ class Unknown:
         self.raw = raw
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unknown) and bool(self.raw == other.raw)
+        return isinstance(other, Unknown) and strictly_equal(self.raw, other.raw)
 
     __hash__ = None  # type: ignore[assignment]
 
