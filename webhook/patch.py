@@ -134,8 +134,14 @@ def _replace(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
         raise PatchError(f"replace operation does not apply: doc is missing key: {path}: {_MISSING}") from None
 
 
+def _source(kind: str, operation: Mapping[str, Any]) -> str:
+    if "from" not in operation:
+        raise PatchError(f"{kind} operation failed to decode from: operation, missing from field: {_MISSING}")
+    return str(operation["from"])
+
+
 def _move(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
-    source = operation.get("from", "")
+    source = _source("move", operation)
     try:
         value = _find(document, source)
         rest = _cut(document, source)
@@ -154,7 +160,7 @@ def _move(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
 
 
 def _copy(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
-    source = operation.get("from", "")
+    source = _source("copy", operation)
     try:
         value = _find(document, source)
     except _NoParentError:

@@ -11,6 +11,7 @@ from typing import Any
 from webhook.policy.native.mutator import MutationError
 
 TEXT = {"type": "string"}
+NAME = {"type": "string", "default": ""}
 INTEGER = {"type": "integer"}
 TEXTS = {"type": "array", "items": TEXT, "x-kubernetes-list-type": "atomic"}
 QUANTITIES = {"type": "object", "additionalProperties": TEXT}
@@ -30,11 +31,11 @@ def _keyed(item: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 CONTAINER = _object(
-    name=TEXT,
+    name=NAME,
     image=TEXT,
     command=TEXTS,
     args=TEXTS,
-    env=_keyed(_object(name=TEXT, value=TEXT), "name"),
+    env=_keyed(_object(name=NAME, value=TEXT), "name"),
     ports=_keyed(
         _object(containerPort=INTEGER, name=TEXT, protocol={"type": "string", "default": "TCP"}),
         "containerPort",
@@ -45,7 +46,7 @@ CONTAINER = _object(
 POD = _object(
     containers=_keyed(CONTAINER, "name"),
     initContainers=_keyed(CONTAINER, "name"),
-    volumes=_keyed(_object(name=TEXT, hostPath=_object(path=TEXT)), "name"),
+    volumes=_keyed(_object(name=NAME, hostPath=_object(path=TEXT)), "name"),
     tolerations={"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "atomic"},
     affinity={"type": "object", "x-kubernetes-preserve-unknown-fields": True},
     hostNetwork={"type": "boolean"},

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 from webhook.policy.native.mergetypes import ListType, MapType, MergeType
+from webhook.policy.native.objects import Foreign, NilList
 
 __all__ = ["MergeError", "merge"]
 
@@ -21,7 +22,9 @@ class MergeError(Exception):
 
 
 _ABSENT: Final = object()
+_SCALARS: Final = frozenset({str, bool, int, float})
 _NAMES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
+_NAMES[NilList] = _NAMES[list]
 
 
 def merge(live: dict[str, Any], configuration: dict[str, Any], kind: MergeType) -> dict[str, Any]:
@@ -53,11 +56,13 @@ def _check(value: Any, of: MergeType, path: str, *, twice: bool) -> list[str]:
     """What does not fit the type; ``twice`` allows several elements of one key, which stored lists may have."""
     if value is None:
         return []
-    if of.map is not None and (isinstance(value, dict) or not ((of.list and isinstance(value, list)) or of.scalar)):
-        return _check_map(value, of.map, path, twice=twice)
-    if of.list is not None and (isinstance(value, list) or not of.scalar):
+    if isinstance(value, list) and of.list is not None:
         return _check_list(value, of.list, path, twice=twice)
-    return [f"{_at(path)}{problem}" for problem in _check_scalar(value, of.scalar)]
+    if of.scalar and (of.map is None or value.__class__ in _SCALARS):
+        return [f"{_at(path)}{problem}" for problem in _check_scalar(value, of.scalar)]
+    if of.map is not None:
+        return _check_map(value, of.map, path, twice=twice)
+    return [f"{_at(path)}expected list, got &{{{_shown(value)}}}"]
 
 
 def _at(path: str) -> str:
@@ -66,20 +71,17 @@ def _at(path: str) -> str:
 
 def _check_map(value: Any, of: MapType, path: str, *, twice: bool) -> list[str]:
     if not isinstance(value, dict):
-        return [f"{_at(path)}expected map, got {_shown(value)}"]
+        return [f"{_at(path)}expected map, got &{{{_shown(value)}}}"]
     errors: list[str] = []
     for key, item in value.items():
         child = of.of(key)
         if child is None:
-            errors.append(f"{path}.{key}: field not declared in schema")
-        else:
-            errors += _check(item, child, f"{path}.{key}", twice=twice)
+            return [*errors, f"{path}.{key}: field not declared in schema"]
+        errors += _check(item, child, f"{path}.{key}", twice=twice)
     return errors
 
 
-def _check_list(value: Any, of: ListType, path: str, *, twice: bool) -> list[str]:
-    if not isinstance(value, list):
-        return [f"{_at(path)}expected list, got {_shown(value)}"]
+def _check_list(value: list[Any], of: ListType, path: str, *, twice: bool) -> list[str]:
     errors: list[str] = []
     seen: set[Hashable] = set()
     for index, item in enumerate(value):
@@ -97,19 +99,41 @@ def _check_list(value: Any, of: ListType, path: str, *, twice: bool) -> list[str
 
 
 def _check_scalar(value: Any, scalar: str) -> Iterable[str]:
-    name = _NAMES.get(value.__class__, "map[string]interface {}")
     if scalar == "numeric" and value.__class__ not in (int, float):
-        yield f"expected numeric (int or float), got {name}"
+        yield f"expected numeric (int or float), got {_go_type(value)}"
     elif scalar == "string" and not isinstance(value, str):
-        yield f"expected string, got &value.valueUnstructured{{Value:{_shown(value)}}}"
+        yield f"expected string, got &value.valueUnstructured{{Value:{_go_source(value)}}}"
     elif scalar == "boolean" and not isinstance(value, bool):
         yield f"expected boolean, got &{{{_shown(value)}}}"
-    elif isinstance(value, (list, dict)):
+    elif value.__class__ not in _SCALARS:
         yield f"expected any scalar, got &{{{_shown(value)}}}"
 
 
+def _go_type(value: Any) -> str:
+    return value.name if isinstance(value, Foreign) else _NAMES.get(value.__class__, "map[string]interface {}")
+
+
 def _shown(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, (dict, list, str)) else str(value)
+    """Go's ``%v``."""
+    if isinstance(value, Foreign):
+        return value.shown
+    if isinstance(value, list):
+        return f"[{' '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _go_source(value: Any) -> str:
+    """Go's ``%#v``."""
+    if isinstance(value, Foreign):
+        return value.source
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_source, value))}}}"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{json.dumps(key)}:{_go_source(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    return json.dumps(value)
 
 
 def _atomics(value: Any, of: MergeType, path: str) -> list[str]:
@@ -135,11 +159,20 @@ def _merge(live: Any, new: Any, of: MergeType | None) -> Any:
     if new is _ABSENT:
         return live
     if live is _ABSENT or of is None:
-        return new
+        return _made(new)
     if of.map is not None and _is(dict, live, new):
-        return new if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
+        return _made(new) if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
     if of.list is not None and _is(list, live, new):
-        return new if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
+        return _made(new) if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
+    return _made(new)
+
+
+def _made(new: Any) -> Any:
+    """What a configuration adds, as JSON."""
+    if isinstance(new, dict):
+        return {key: _made(item) for key, item in new.items()}
+    if isinstance(new, list):
+        return None if isinstance(new, NilList) else [_made(item) for item in new]
     return new
 
 
@@ -201,6 +234,10 @@ def _merge_lists(live: list[Any], new: list[Any], of: ListType) -> list[Any]:
     return merged
 
 
+def _key(value: Any) -> str:
+    return "{{undefined}}" if isinstance(value, Foreign) else json.dumps(value)
+
+
 def _element(item: Any, of: ListType) -> tuple[Hashable, str]:
     """What identifies an element of a set or keyed list, and how a path names it.
 
@@ -214,7 +251,7 @@ def _element(item: Any, of: ListType) -> tuple[Hashable, str]:
             raise MergeError("not supported: associative list with lists as elements")
         if item is None:
             raise MergeError("associative list without keys has an element that's an explicit null")
-        return (item.__class__, item), f"[={json.dumps(item)}]"
+        return (item.__class__, item), f"[={_key(item)}]"
     if item is None:
         raise MergeError("associative list with keys may not have a null element")
     if not isinstance(item, dict):
@@ -224,5 +261,5 @@ def _element(item: Any, of: ListType) -> tuple[Hashable, str]:
         listed = " ".join(f'"{key}"' for key in of.keys)
         missing = "(and doesn't have default values for any key fields)"
         raise MergeError(f"associative list with keys has an element that omits all key fields [{listed}] {missing}")
-    text = ",".join(f"{key}={json.dumps(keys[key])}" for key in sorted(keys))
+    text = ",".join(f"{key}={_key(keys[key])}" for key in sorted(keys))
     return text, f"[{text}]"

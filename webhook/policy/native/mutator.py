@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from webhook import patch
 from webhook.cel.errors import BudgetExceeded, CelError
@@ -22,6 +23,9 @@ __all__ = ["Mutate", "MutationError", "Mutator", "apply_configuration", "compile
 class MutationError(Exception):
     """A mutation that cannot be made; the text is the API server's, and failurePolicy decides."""
 
+
+_NULL: Final = object()
+"""What a test for null wants: a JSON null that was written, which the API server's library finds nowhere."""
 
 Mutate = Callable[[Expression, VariableSet, Invocation], dict[str, Any]]
 """From an expression and the invocation's object to the mutated object."""
@@ -61,8 +65,8 @@ def apply_configuration(expression: Expression, variables: VariableSet, invocati
     live = _object(invocation)
     try:
         configuration = native(made)
-    except CelError as error:
-        raise MutationError(error.message) from None
+    except CelError:
+        raise MutationError("invalid return type: *dynamic.ObjectVal") from None
     for key in ("apiVersion", "kind"):
         if key in live:
             configuration[key] = live[key]
@@ -90,7 +94,10 @@ def json_patch(expression: Expression, variables: VariableSet, invocation: Invoc
     except patch.PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
     if not isinstance(patched, dict):
-        raise MutationError("JSON Patch: the result is no object")
+        raise MutationError("JSON Patch: replace operation value must be object or array: %!w(<nil>)")
+    if "kind" not in patched:
+        text = json.dumps(patched, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{text}'")
     return _defaulted(patched, invocation)
 
 
@@ -106,6 +113,8 @@ def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
         except CelError as error:
             no_json = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
             raise MutationError(f"{no_json}: {error.message}") from None
+        if operation["op"] == "test" and operation["value"] is None:
+            operation["value"] = _NULL
     return operation
 
 

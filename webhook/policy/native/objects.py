@@ -7,6 +7,7 @@ anything; that the name of its type is its path is checked when it has been made
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -15,9 +16,21 @@ from webhook.cel.carriers import equal as carried_equal
 from webhook.cel.errors import CelError
 from webhook.cel.times import format_duration, format_timestamp
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
-from webhook.cel.values import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
+from webhook.cel.values import Duration, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
 
-__all__ = ["APPLY_CONFIGURATION", "JSON_PATCHES", "PatchValue", "json_of", "make", "mismatches", "native", "resolve"]
+__all__ = [
+    "APPLY_CONFIGURATION",
+    "JSON_PATCHES",
+    "Foreign",
+    "NilList",
+    "ObjectValue",
+    "PatchValue",
+    "json_of",
+    "make",
+    "mismatches",
+    "native",
+    "resolve",
+]
 
 
 class _AnyField(Mapping[str, Type]):
@@ -50,16 +63,31 @@ def resolve(name: str) -> Type | None:
 
 
 class ObjectValue(Made):
-    """An ``Object{…}``, equal to one of the same type and fields only."""
+    """An ``Object{…}``, equal to one of the same type with the very same fields: 1 and 1.0 are not."""
 
     def cel_equal(self, other: Any) -> bool:
-        if other.__class__ is not self.__class__ or self.cel_type != other.cel_type or self.keys() != other.keys():
+        return _identical(self, other)
+
+
+def _identical(a: Any, b: Any) -> bool:
+    """Go's ``reflect.DeepEqual``."""
+    if a.__class__ is not b.__class__:
+        return False
+    if isinstance(a, dict):
+        same_type = not isinstance(a, Made) or a.cel_type == b.cel_type
+        return same_type and a.keys() == b.keys() and all(_identical(item, b[key]) for key, item in a.items())
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_identical, a, b))
+    return bool(a == b)
+
+
+class PatchValue(Made):
+    """A ``JSONPatch{…}``: one operation. An empty text is as good as none."""
+
+    def cel_equal(self, other: Any) -> bool:
+        if other.__class__ is not self.__class__ or self.keys() != other.keys():
             return False
         return all(carried_equal(value, other[key]) for key, value in self.items())
-
-
-class PatchValue(ObjectValue):
-    """A ``JSONPatch{…}``: one operation. An empty text is as good as none."""
 
 
 def make(of: Type, fields: dict[str, Any]) -> Made:
@@ -85,11 +113,26 @@ def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,)) -> list[str]:
     return found
 
 
+class Foreign:
+    """A value that no field of a Kubernetes object can have: its Go type, and how Go prints it."""
+
+    __slots__ = ("name", "shown", "source")
+
+    def __init__(self, name: str, shown: str, source: str = "") -> None:
+        self.name = name
+        self.shown = shown
+        self.source = source or shown
+
+
+class NilList(list[Any]):
+    """The empty list of an expression: a slice that Go has never made, which becomes null in JSON."""
+
+
 def native(value: Any) -> Any:
-    """A CEL value as the JSON of an apply configuration.
+    """A CEL value as the JSON of an apply configuration; what is no JSON becomes :class:`Foreign`.
 
     Raises:
-        CelError: a map whose keys are no strings, or a value JSON has no word for.
+        CelError: a map directly within the object whose keys are no strings.
     """
     value = reveal(value)
     if isinstance(value, Made):
@@ -97,15 +140,25 @@ def native(value: Any) -> Any:
     if value.__class__ is Opt:
         return native(value.value) if value.present else None
     if isinstance(value, dict):
-        return {_string_key(key): native(item) for key, item in value.items()}
+        return {_string_key(key): _nested(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [native(item) for item in value]
-    return _scalar(value)
+        return [_nested(item) for item in value] if value else NilList()
+    return _go_value(value)
+
+
+def _nested(value: Any) -> Any:
+    """An object within an object is converted by itself: its error stands in its place."""
+    if not isinstance(value, Made):
+        return native(value)
+    try:
+        return native(value)
+    except CelError as error:
+        return Foreign("*types.Err", error.message)
 
 
 def _field(name: str, value: Any) -> Any:
     try:
-        return native(value)
+        return _nested(value)
     except CelError as error:
         raise CelError(f'fail to convert field "{name}": {error.message}') from None
 
@@ -115,8 +168,30 @@ def _string_key(key: Any) -> str:
     if isinstance(key, str):
         return key
     name = type_name(type_of_value(key))
-    quoted = f"'{chr(key)}'" if name in {"int", "uint"} and 0 <= key < 0x110000 else str(key)
-    raise CelError(f"map key {quoted} is of type types.{name.capitalize()}, not string")
+    raise CelError(f"map key {_quoted(key)} is of type types.{name.capitalize()}, not string")
+
+
+def _quoted(key: Any) -> str:
+    """Go's ``%q``, which takes a number for a character."""
+    if isinstance(key, bool) or not isinstance(key, int) or not 0 <= key < 0x110000:
+        return f"%!q({'true' if key is True else 'false' if key is False else key})"
+    return repr(chr(key)) if key != ord("'") else "'\\''"
+
+
+def _go_value(value: Any) -> Any:
+    if value.__class__ in (bool, int, float, str):
+        return value
+    if value is None:
+        return Foreign("structpb.NullValue", "NULL_VALUE", "0")
+    if value.__class__ is UInt:
+        return Foreign("uint64", str(int(value)), hex(value))
+    if isinstance(value, bytes):
+        return Foreign("[]uint8", f"[{' '.join(map(str, value))}]")
+    if isinstance(value, Timestamp):
+        return Foreign("time.Time", format_timestamp(value).replace("T", " ").replace("Z", " +0000 UTC"))
+    if isinstance(value, Duration):
+        return Foreign("time.Duration", format_duration(value))
+    return Foreign(type_name(type_of_value(value)), str(value))
 
 
 def json_of(value: Any) -> Any:
@@ -127,9 +202,13 @@ def json_of(value: Any) -> Any:
     """
     value = reveal(value)
     if value.__class__ is Opt:
-        return json_of(value.value) if value.present else None
+        if not value.present:
+            raise CelError("optional.none() dereference")
+        return json_of(value.value)
+    if isinstance(value, PatchValue):
+        raise CelError("cannot convert to native type: *structpb.Value")
     if isinstance(value, Made):
-        return {key: _field(key, item) for key, item in value.items()}
+        return {key: json_of(item) for key, item in value.items()}
     if isinstance(value, dict):
         return {_text_key(key): json_of(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -144,19 +223,31 @@ def _text_key(key: Any) -> str:
     return str(int(key)) if isinstance(key, int) else str(key)
 
 
+_SAFE: Final = 2**53 - 1
+"""The greatest integer that a double holds exactly, with all below it; greater ones become text."""
+
+
 def _scalar(value: Any) -> Any:
-    if value.__class__ is float and value.is_integer():
-        return int(value)
-    if value is None or value.__class__ in (bool, int, float, str):
+    if value is None or value.__class__ in (bool, str):
         return value
-    if value.__class__ is UInt:
-        return int(value)
+    if isinstance(value, int):
+        return int(value) if -_SAFE <= value <= _SAFE else str(int(value))
+    if isinstance(value, float):
+        return _number(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, Timestamp):
         return format_timestamp(value)
     if isinstance(value, Duration):
         return format_duration(value)
-    if isinstance(value, (Opaque, Type)):
-        raise CelError(f"unsupported conversion of {type_name(type_of_value(value))} to JSON")
-    raise CelError(f"no JSON value: {value.__class__.__name__}")
+    if isinstance(value, Type):
+        raise CelError("type conversion not supported for 'type'")
+    raise CelError(f"type conversion error from '{value.__class__.__name__}' to '*structpb.Value'")
+
+
+def _number(value: float) -> float:
+    if not math.isfinite(value):
+        name = "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+        marshalling = "json: error calling MarshalJSON for type *structpb.Value"
+        raise CelError(f"{marshalling}: proto: google.protobuf.Value.number_value: invalid {name} value")
+    return int(value) if value.is_integer() else value
