@@ -1,0 +1,92 @@
+"""The VariantAutoscaling's definition says what the API document says, field by field and marker by marker."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.definitions import POLICIES, definition
+from tests.policies.statements import fields_of, schema_of, statements_of
+from tests.shared import shared
+
+CRD = POLICIES / "llmd" / "crds" / "variantautoscalings.yaml"
+
+Row = tuple[str, list[str]]
+
+KEYWORDS = {"MinLength": "minLength", "Minimum": "minimum", "MinProperties": "minProperties", "Pattern": "pattern"}
+
+# What the document's tables leave to the reader: fields of an allocation that are not optional, as upstream has them.
+NOT_MARKED = {
+    ".status.currentAlloc required",
+    ".status.desiredOptimizedAlloc required",
+    ".status.actuation required",
+    ".spec.sloClassRef required",
+    ".spec.variantProfile.perfParms required",
+}
+
+
+def types_of_the_document() -> dict[str, dict[str, Row]]:
+    """Type → field → its type, and its markers."""
+    (path,) = shared("seeds").glob("001_*.txt")
+    types: dict[str, dict[str, Row]] = {}
+    for name, body in re.findall(r"^#### (\w+)\n(.*?)(?=^#### |\Z)", path.read_text(), re.DOTALL | re.MULTILINE):
+        rows = re.findall(r"^\| `(\w+)` _(.+?)_ \|.*?\|[^|]*\| (.*?) \|$", body, re.MULTILINE)
+        types[name] = {field: (kind, markers(text)) for field, kind, text in rows}
+    return types
+
+
+def markers(cell: str) -> list[str]:
+    return [text.strip() for text in cell.split("<br />") if text.strip()]
+
+
+def rows(types: dict[str, dict[str, Row]], name: str, path: str = "") -> Iterator[tuple[str, Row]]:
+    for field, row in types[name].items():
+        yield f"{path}.{field}", row
+        inner = re.sub(r"[\[\]]|\(.*?\)| array", "", row[0])
+        if inner in types:
+            yield from rows(types, inner, f"{path}.{field}")
+
+
+def stated(schema: dict[str, Any]) -> dict[str, Any]:
+    """The markers as statements of a schema: everything but types, and what is said of conditions."""
+    return {
+        path: value
+        for path, value in statements_of(schema)
+        if path.rpartition(" ")[2] not in {"type", "format"} and not path.startswith(".status.conditions")
+    }
+
+
+def test_every_field_of_the_document_is_there_and_no_other() -> None:
+    document = {path for path, _ in rows(types_of_the_document(), "VariantAutoscaling")}
+    ours = {path for path in fields_of(schema_of(definition(CRD))) if not path.startswith(".status.conditions[*]")}
+    assert ours == document
+    assert len(ours) == 31
+
+
+def test_every_marker_of_the_document_is_there_and_no_other() -> None:
+    expected: dict[str, Any] = {}
+    for path, (_, found) in rows(types_of_the_document(), "VariantAutoscaling"):
+        for marker in found:
+            name, _, text = marker.partition(": ")
+            if name == "Required":
+                parent, _, field = path.rpartition(".")
+                expected.setdefault(f"{parent} required", set()).add(field)
+            else:
+                expected[f"{path} {KEYWORDS[name]}"] = text.strip("`") if name == "Pattern" else int(text)
+    found = stated(schema_of(definition(CRD)))
+    assert {path: value for path, value in found.items() if path not in NOT_MARKED} == expected
+    assert found.keys() >= NOT_MARKED
+
+
+def test_the_types_are_the_document_s() -> None:
+    ours = fields_of(schema_of(definition(CRD)))
+    for path, (kind, _) in rows(types_of_the_document(), "VariantAutoscaling"):
+        simple = {"string": "string", "integer": "integer", "boolean": "boolean"}.get(kind)
+        if "Time" in kind:
+            simple = "string"
+        assert ours[path]["type"] == (simple or ("array" if kind.endswith("array") else "object")), path
+
+
+def test_conditions_are_a_map_by_type() -> None:
+    conditions = fields_of(schema_of(definition(CRD)))[".status.conditions"]
+    assert conditions["x-kubernetes-list-type"] == "map"
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
