@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
 import logging
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from webhook import catalog
@@ -53,22 +50,6 @@ class Reloader:
             self._gate.refused = f"the new rules in {self._folder} are not used: {error}"
             self._gate.metrics.reloads.labels("refused").inc()
             log.error("%s", self._gate.refused)  # noqa: TRY400 - the text names file and line
-
-    @contextlib.asynccontextmanager
-    async def watched(self, seconds: float) -> AsyncIterator[None]:
-        """Refresh every so many seconds for as long as the context lasts."""
-        task = asyncio.create_task(self._watch(seconds))
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-
-    async def _watch(self, seconds: float) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            await asyncio.to_thread(self.refresh)
 
     def _swap(self, new: catalog.Catalog) -> None:
         """One assignment: a request sees the old set or the new one."""

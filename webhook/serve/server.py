@@ -23,6 +23,7 @@ from webhook.engine import Options
 from webhook.errors import Problem, SettingsError
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
@@ -96,13 +97,13 @@ def run(settings: Settings) -> int:
         certificate = Certificate(settings.tls_dir, watch_expiry)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
-    background = [lambda: certificate.watched(settings.tls_poll_seconds), _settled]
+    background = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
     if settings.policies is None:
         gate.use(catalog.load())
     else:
         reloader = Reloader(gate, settings.policies)
         reloader.load()
-        background.append(lambda: reloader.watched(settings.policies_poll_seconds))
+        background.append(lambda: repeated(reloader.refresh, settings.policies_poll_seconds))
     config = uvicorn.Config(
         Draining(application(gate, background), gate),
         host=settings.host,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
 import logging
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["Certificate"]
@@ -44,22 +42,6 @@ class Certificate:
             return False
         log.info("serving a new certificate")
         return True
-
-    @contextlib.asynccontextmanager
-    async def watched(self, seconds: float) -> AsyncIterator[None]:
-        """Refresh every so many seconds for as long as the context lasts."""
-        task = asyncio.create_task(self._watch(seconds))
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-
-    async def _watch(self, seconds: float) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            await asyncio.to_thread(self.refresh)
 
     def _present(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self._current
