@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from reconciler.api import Api
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.source import Source
+from webhook.cluster.resource import Key
+from webhook.cluster.source import Source
 
 __all__ = ["Process"]
 
@@ -35,7 +37,7 @@ class Process:
         self._workers = workers
         self._loops = [Loop(api, controller) for controller in controllers]
         self._sources = [
-            Source(api, controller.resource, loop.changed, loop.deleted, namespace)
+            Source(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
             for controller, loop in zip(controllers, self._loops, strict=True)
         ]
         self._threads: list[threading.Thread] = []
@@ -82,6 +84,13 @@ class Process:
             loop.queue.close()
         _join(self._threads, GRACE)
         self._threads = []
+
+
+def _noting(loop: Loop) -> Callable[[Key, dict[str, Any]], None]:
+    def changed(key: Key, partial: dict[str, Any]) -> None:
+        loop.changed(key, partial["metadata"]["resourceVersion"])
+
+    return changed
 
 
 def _join(threads: Iterable[threading.Thread], seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The keys of a resource, as they change: one list, then a watch that continues where it broke off."""
+"""The objects of a resource, as they change: one list, then a watch that continues where it broke off."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reconciler.api import Api, ApiError, Stream, Unreachable
-from reconciler.resource import Key, Resource
+from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
+from webhook.cluster.resource import Key, Resource
 
 __all__ = ["Source"]
 
@@ -20,23 +20,29 @@ FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 
 GONE = 410
+ABSENT = 404
 
 
 class Source:
-    """Lists and watches one resource and reports every key with its resource version.
+    """Lists and watches one resource and reports every object that it meets.
 
-    ``changed(key, version)`` is called for what exists or changes, ``deleted(key)`` for what
-    is gone, also when it went unseen, between a watch and the list after it.
+    ``changed(key, object)`` is called for what exists or changes, ``deleted(key)`` for what is
+    gone, also when it went unseen, between a watch and the list after it. With ``metadata_only``
+    the objects are PartialObjectMetadata. With ``until_absent``, :meth:`run` ends where the API
+    server no longer serves the resource.
     """
 
     def __init__(
         self,
-        api: Api,
+        api: Reader,
         resource: Resource,
-        changed: Callable[[Key, str], None],
+        changed: Callable[[Key, dict[str, Any]], None],
         deleted: Callable[[Key], None],
         namespace: str = "",
         clock: Callable[[], float] = time.monotonic,
+        *,
+        metadata_only: bool = False,
+        until_absent: bool = False,
     ) -> None:
         self._api = api
         self._resource = resource
@@ -44,6 +50,8 @@ class Source:
         self._deleted = deleted
         self._namespace = namespace
         self._clock = clock
+        self._metadata_only = metadata_only
+        self._until_absent = until_absent
         self._keys: set[Key] = set()
         self._version = ""  # where the next watch begins; "" asks for a list
         self._failures = 0
@@ -51,6 +59,8 @@ class Source:
         self._stream: Stream | None = None
         self._heard: float | None = None
         self.listed = threading.Event()
+        self.trouble = ""
+        """What went wrong last; empty once all is well again."""
 
     def run(self) -> None:
         """Follows the resource until :meth:`stop`; never raises for anything the API server does."""
@@ -60,6 +70,9 @@ class Source:
                     self._list()
                 self._follow()
             except ApiError as error:
+                self.trouble = str(error)
+                if error.status == ABSENT and self._until_absent:
+                    return
                 if error.status == GONE:
                     self._version = ""
                 wait = min(FIRST_WAIT * float(1 << min(self._failures, 32)), LONGEST_WAIT)
@@ -79,29 +92,36 @@ class Source:
         return None if self._heard is None else self._clock() - self._heard
 
     def _list(self) -> None:
-        found: dict[Key, str] = {}
+        found: set[Key] = set()
         version = ""
-        for page in self._api.pages(self._resource, self._namespace, metadata_only=True):
+        for page in self._api.pages(self._resource, self._namespace, self._metadata_only):
             version = page["metadata"]["resourceVersion"]
-            found.update((Key.of(item), item["metadata"]["resourceVersion"]) for item in page.get("items") or ())
-        for key in self._keys - found.keys():
+            for item in page.get("items") or ():
+                key = Key.of(item)
+                found.add(key)
+                self._keys.add(key)
+                self._changed(key, item)
+        for key in self._keys - found:
             self._deleted(key)
-        self._keys = set(found)
-        for key, seen in found.items():
-            self._changed(key, seen)
+        self._keys = found
         self._version = version
-        self._heard = self._clock()
+        self._well()
         self.listed.set()
+
+    def _well(self) -> None:
+        self._heard = self._clock()
+        self.trouble = ""
 
     def _follow(self) -> None:
         """One watch, to its end; raises ApiError where it ends in any other way than the server's time limit."""
-        stream = self._stream = self._api.watch(self._resource, self._namespace, self._version)
+        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only)
+        self._stream = stream
         if self._stop.is_set():  # since run looked
             stream.close()
         silent = True
         for event in stream:
-            self._heard = self._clock()
             self._tell(event["type"], event["object"])
+            self._well()
             silent = False
             self._failures = 0
         if silent and not self._stop.is_set():  # the server sends a bookmark before it ends a watch
@@ -121,4 +141,4 @@ class Source:
             self._deleted(key)
         else:
             self._keys.add(key)
-            self._changed(key, self._version)
+            self._changed(key, obj)

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler import source as module
-from reconciler.resource import MODELS, Key
-from reconciler.source import Source
 from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model
+from webhook.cluster import source as module
+from webhook.cluster.resource import Key, Resource
+from webhook.cluster.source import Source
 
+MODELS = Resource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 API = "inference.llmkube.dev/v1alpha1/models"
 
 
@@ -22,8 +23,8 @@ class Recorder:
         self.news = []
         self._more = threading.Condition()
 
-    def changed(self, key, version):
-        self._add(("changed", str(key), version))
+    def changed(self, key, obj):
+        self._add(("changed", str(key), obj["metadata"]["resourceVersion"]))
 
     def deleted(self, key):
         self._add(("deleted", str(key)))
@@ -76,7 +77,7 @@ def test_what_is_there_and_what_comes_is_reported_with_its_version(server, recor
 
 
 def test_long_lists_are_read_page_by_page(server, recorder, monkeypatch):
-    monkeypatch.setattr("reconciler.api.PAGE", 2)
+    monkeypatch.setattr("webhook.cluster.api.PAGE", 2)
     for name in "abcde":
         server.put("models", model(name))
     with following(server, recorder):

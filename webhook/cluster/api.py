@@ -1,0 +1,211 @@
+"""The API server's reading verbs, for any resource, over the connection of the Kubernetes client library.
+
+The library finds the server, authenticates and keeps the connections (``webhook/cluster/live.py``
+imports it); its generated models are left alone: objects stay dictionaries.
+
+    ApiError            the API server answered no, with its Status
+    └── Unreachable       it did not answer
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+import orjson
+import urllib3
+
+from webhook.cluster.resource import Resource
+
+__all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
+
+JSON = "application/json"
+
+# The API server gives up on a request after 60 s: whoever waits a little longer hears why.
+TIMEOUT = 65.0
+
+# The page size that every client of Kubernetes uses: 500 objects of 10 KB are 5 MB.
+PAGE = 500
+
+# The server ends a watch after this time, so that no stream outlives a lost connection for longer.
+WATCH_SECONDS = 290
+
+# Bookmarks come about once a minute: a watch on which two are missing is a connection that died without a word.
+QUIET_SECONDS = 150
+
+# For whoever needs names and resource versions only; the object itself is read when its turn comes.
+METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+class ApiError(Exception):
+    """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+
+class Unreachable(ApiError):
+    """No answer at all: refused, reset, timed out, or a certificate that does not verify."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, "Unreachable", message)
+
+
+class Stream:
+    """The events of one watch; ``close`` may be called from another thread and ends the iteration."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse) -> None:
+        self._response = response
+        self._ended = threading.Event()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        rest = b""
+        try:
+            for chunk in self._response.stream(65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from (orjson.loads(line) for line in lines if line)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            if not self._ended.is_set():
+                raise Unreachable(f"the watch broke: {error}") from error
+        finally:
+            self._ended.set()
+            self._response.close()
+
+    def close(self) -> None:
+        if not self._ended.is_set():
+            self._ended.set()
+            with contextlib.suppress(OSError, ValueError, RuntimeError):  # it ended by itself meanwhile
+                self._response.shutdown()
+
+
+class Reader:
+    """The verbs that read. Every method raises ApiError, and Unreachable where there is no answer in time.
+
+    ``client`` is a ``kubernetes.client.ApiClient``, unnamed so that nobody imports that library who only names us.
+    """
+
+    USER_AGENT: ClassVar = "modelgate"
+
+    def __init__(self, client: Any, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
+        self._configuration = client.configuration
+        self._pool: urllib3.PoolManager = client.rest_client.pool_manager
+
+    def document(self, path: str, timeout: float | None = None) -> dict[str, Any] | None:
+        """What is at a path, or None where there is nothing; ``timeout`` in seconds, where it is not the usual one."""
+        limit = urllib3.Timeout(total=self._timeout if timeout is None else timeout)
+        try:
+            return content_of(self._request("GET", path, None, timeout=limit))
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def get(self, resource: Resource, namespace: str, name: str, timeout: float | None = None) -> dict[str, Any] | None:
+        """The object, or None where there is none."""
+        return self.document(resource.path(namespace, name), timeout)
+
+    def pages(self, resource: Resource, namespace: str = "", metadata_only: bool = False) -> Iterator[dict[str, Any]]:
+        """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
+        query = {"limit": str(PAGE)}
+        while True:
+            page = self._call("GET", resource.path(namespace), query, accept=_accept("List", metadata_only))
+            yield page
+            query["continue"] = page["metadata"].get("continue", "")
+            if not query["continue"]:
+                return
+
+    def watch(self, resource: Resource, namespace: str, resource_version: str, metadata_only: bool = False) -> Stream:
+        """What happens after a resource version, with bookmarks."""
+        query = {
+            "watch": "true",
+            "resourceVersion": resource_version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(WATCH_SECONDS),
+        }
+        timeout = urllib3.Timeout(connect=5, read=QUIET_SECONDS)
+        accept = _accept("", metadata_only)
+        return Stream(self._request("GET", resource.path(namespace), query, accept=accept, timeout=timeout))
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str] | None = None,
+        body: dict[str, Any] | None = None,
+        *,
+        accept: str = JSON,
+        content_type: str = JSON,
+    ) -> dict[str, Any]:
+        return content_of(self._request(method, path, query, body, accept=accept, content_type=content_type))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str] | None,
+        body: dict[str, Any] | None = None,
+        *,
+        accept: str = JSON,
+        content_type: str = JSON,
+        timeout: urllib3.Timeout | None = None,
+    ) -> urllib3.BaseHTTPResponse:
+        headers = {"accept": accept, "user-agent": self.USER_AGENT, **self._authorization()}
+        if body is not None:
+            headers["content-type"] = content_type
+        url = self._configuration.host + path + (f"?{urlencode(query)}" if query else "")
+        try:
+            response = self._pool.request(
+                method,
+                url,
+                body=None if body is None else orjson.dumps(body),
+                headers=headers,
+                timeout=timeout or urllib3.Timeout(total=self._timeout),
+                retries=False,  # the queue and the source retry, with a backoff that remembers
+                preload_content=False,
+            )
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise Unreachable(f"{method} {path}: {error}") from error
+        if response.status >= 300:
+            raise _error(response)
+        return response
+
+    def _authorization(self) -> dict[str, str]:
+        """The credentials of this moment: tokens are renewed by the library while we run."""
+        settings = self._configuration.auth_settings().values()
+        return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
+
+
+def _accept(kind: str, metadata_only: bool) -> str:
+    return METADATA_ONLY.format(kind) if metadata_only else JSON
+
+
+def content_of(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+    """The JSON of an answer.
+
+    Raises:
+        Unreachable: it broke off, or is no JSON.
+    """
+    try:
+        content: dict[str, Any] = orjson.loads(response.data)
+    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        raise Unreachable(f"the answer broke off: {error}") from error
+    return content
+
+
+def _error(response: urllib3.BaseHTTPResponse) -> ApiError:
+    """The Status of a refusal; a proxy in between may answer with anything else."""
+    try:
+        data = response.data
+        status = orjson.loads(data)
+        return ApiError(response.status, str(status.get("reason", "")), str(status.get("message", "")))
+    except (urllib3.exceptions.HTTPError, OSError):
+        return ApiError(response.status, "", "the answer broke off")
+    except (ValueError, AttributeError):
+        return ApiError(response.status, response.reason or "", data[:300].decode(errors="replace"))

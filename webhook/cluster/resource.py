@@ -1,0 +1,46 @@
+"""Where an API lives: group, version and plural, and the paths made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+__all__ = ["Key", "Resource"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """One object of a resource; ``namespace`` is "" for cluster scope."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @classmethod
+    def of(cls, obj: dict[str, Any]) -> Key:
+        metadata = obj["metadata"]
+        return cls(metadata.get("namespace", ""), metadata["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One served resource; ``group`` is "" for the core API."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of a collection (no name), an object, or its subresource; all namespaces where none is given."""
+        root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        tail = (part for part in (quote(name, safe=""), subresource) if part)
+        return "/".join((f"{root}{inside}/{self.plural}", *tail))
