@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.cluster.view import ClusterView
+from webhook.facts.settings import Settings
 
 __all__ = ["Fact"]
 
@@ -18,8 +19,13 @@ class Fact:
     ``compute`` takes the object and the view, changes neither and never raises, not even on an
     object that its CRD refuses (rules run beside the schema, so that all that is wrong is said
     at once). It returns JSON that fits ``schema``, an OpenAPI schema (structural, as in a CRD)
-    from which the rules that read the fact are type-checked.
+    from which the rules that read the fact are type-checked. A fact whose value depends on the
+    settings is ``configurable``: its ``compute`` takes them as a third argument.
     """
 
-    compute: Callable[[dict[str, Any], ClusterView], Any]
+    compute: Callable[..., Any]
     schema: Mapping[str, Any]
+    configurable: bool = False
+
+    def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
+        return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

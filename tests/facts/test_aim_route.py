@@ -1,0 +1,98 @@
+"""The paths that a routeTemplate gives, as upstream's own tests have them, and what it cannot give."""
+
+import pytest
+
+from webhook.facts.aim.routetemplate import as_segment, render, template_error
+from webhook.facts.aim.routing import route_of
+
+SERVICE = {
+    "metadata": {
+        "name": "chat",
+        "namespace": "Testing",
+        "uid": "12345678-90ab",
+        "labels": {"aim.silogen.ai/workload-id": "Workload-42", "long": "x" * 104, "team": "Data-Team"},
+        "annotations": {"route.suffix": "Team-A/B"},
+    },
+    "spec": {"aimImageName": "Meta/Llama-3-8B", "replicas": 2, "routing": {"enabled": True, "routeTemplate": "/x"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [
+        ("/{.metadata.namespace}/{.metadata.labels['aim.silogen.ai/workload-id']}/", "/testing/workload-42"),
+        ("/{.metadata.annotations['route.suffix']}", "/team-a/b"),
+        ('/{.metadata.labels["team"]}/chat', "/data-team/chat"),
+        ("/{.spec.aimImageName}", "/meta-llama-3-8b"),
+        ("/{ .metadata.name }/{.spec.replicas}", "/chat/2"),
+        ("/{['metadata']['name']}", "/chat"),
+        ("/custom/a//b/", "/custom/a/b"),
+        ("no/slash", "/no/slash"),
+        ("/{}", "/"),
+        ("/{.spec.templateRef}", "/"),
+        ("/{.spec.routing.routeTemplate}", "/x"),
+        ("/{.metadata.uid}", "/12345678-90ab"),
+    ],
+)
+def test_a_template_gives_a_path(template, path):
+    assert (render(template, SERVICE).path, render(template, SERVICE).error) == (path, "")
+
+
+@pytest.mark.parametrize(
+    ("template", "error"),
+    [
+        ("/{.metadata[}", "invalid jsonpath expression"),
+        ("/{.metadata.labels['none']}", 'jsonpath evaluation error: label "none" not found'),
+        ("/{.metadata.annotations['none']}", 'jsonpath evaluation error: annotation "none" not found'),
+        ("/{.spec.model}", "jsonpath evaluation error: model is not found"),
+        ("/{.spec.resources}", "jsonpath returned nil value"),
+        ("/{.spec.overrides.metric}", "metric is not found"),
+        ("/{.labels}", "labels is not found"),
+        ("/{.metadata.labels['long']}" * 4, "exceeds 200 characters"),
+        ("/" + "{.metadata.annotations['route.suffix']}" * 40, "exceeds 200 characters"),
+        ("   ", "route template produced an empty path"),
+    ],
+)
+def test_a_template_that_gives_none_says_why(template, error):
+    assert error in render(template, SERVICE).error
+
+
+@pytest.mark.parametrize("template", ["/{.status.status}", "/{.spec.env[?(@.name=='A')].value}", "/{.metadata.labels}"])
+def test_what_only_the_operator_can_know_is_left_to_it(template):
+    assert (render(template, SERVICE).path, render(template, SERVICE).error) == ("", "")
+
+
+def test_without_a_template_the_path_is_namespace_and_uid():
+    assert route_of(SERVICE, "").path == "/testing/12345678-90ab"
+    assert route_of({"metadata": {"name": "a", "namespace": "b"}}, "").path == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "segment"),
+    [
+        ("Data-Team", "data-team"),
+        ("Meta/Llama-3-8B", "meta-llama-3-8b"),
+        ("___", ""),
+        ("a..b", "a-b"),
+        ("x" * 70, "x" * 63),
+        ("x" * 62 + "-y", "x" * 62),
+    ],
+)
+def test_a_segment_is_a_label(text, segment):
+    assert as_segment(text) == segment
+
+
+@pytest.mark.parametrize(
+    ("template", "wrong"),
+    [
+        ("/{.spec.model}", True),
+        ("/{.metadata.labels[", False),
+        ("/{.metadata[}", True),
+        ("/{.spec.overrides.colour}", True),
+        ("/{.spec.overrides.metric}", False),
+        ("/{.metadata.labels['team']}", False),
+        ("", False),
+    ],
+)
+def test_a_template_of_a_runtime_config_is_wrong_if_no_service_could_have_a_path_by_it(template, wrong):
+    assert bool(template_error(template)) == wrong

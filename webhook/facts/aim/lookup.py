@@ -1,0 +1,98 @@
+"""Images, templates and runtime configs, as names lead to them: that of the namespace before that of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
+
+__all__ = [
+    "CONFIGS",
+    "DEFAULT_CONFIG",
+    "GROUP",
+    "IMAGES",
+    "TEMPLATES",
+    "Found",
+    "config_of",
+    "default_template",
+    "find",
+    "image_of",
+    "templates_for",
+]
+
+GROUP: Final = "aim.silogen.ai"
+IMAGES: Final = ("AIMImage", "AIMClusterImage")
+TEMPLATES: Final = ("AIMServiceTemplate", "AIMClusterServiceTemplate")
+CONFIGS: Final = ("AIMRuntimeConfig", "AIMClusterRuntimeConfig")
+
+DEFAULT_CONFIG: Final = "default"
+"""The one runtime config that need not be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that a name leads to."""
+
+    kind: str
+    object: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return name_of(self.object)
+
+    @property
+    def namespace(self) -> str:
+        return namespace_of(self.object)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return mapping(self.object, "spec")
+
+    @property
+    def cluster_scoped(self) -> bool:
+        return self.kind.startswith("AIMCluster")
+
+
+def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> Found | None:
+    """The object of a name: that of the namespace, whatever its health, else that of the cluster.
+
+    ``namespace`` is "" for a consumer that belongs to none, which sees those of the cluster only.
+    """
+    own, shared = kinds
+    if name and namespace and (obj := view.get(Kind(GROUP, own), namespace, name)):
+        return Found(own, obj)
+    if name and (obj := view.get(Kind(GROUP, shared), "", name)):
+        return Found(shared, obj)
+    return None
+
+
+def image_of(view: ClusterView, template: Found) -> Found | None:
+    """The image that a template runs. That of a cluster template is a cluster image, whatever a namespace has."""
+    return find(view, IMAGES, template.namespace, text(template.spec, "aimImageName"))
+
+
+def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Found | None]:
+    """The template of services that name none, and the image that says so.
+
+    An image of the namespace that says nothing does not hide what the cluster's image of its name says.
+    """
+    for space in dict.fromkeys((namespace, "")):
+        found = find(view, IMAGES, space, image)
+        if found is not None and (name := text(found.spec, "defaultServiceTemplate")):
+            return name, found
+    return "", None
+
+
+def config_of(view: ClusterView, namespace: str, name: str) -> Found | None:
+    """The runtime config of a name: that of the namespace takes the whole place of the cluster's."""
+    return find(view, CONFIGS, namespace, name or DEFAULT_CONFIG)
+
+
+def templates_for(view: ClusterView, namespace: str) -> Iterator[Found]:
+    """Every template that a service of the namespace may use, those of the namespace first."""
+    for kind in TEMPLATES:
+        for obj in view.list(Kind(GROUP, kind), "" if kind.startswith("AIMCluster") else namespace):
+            yield Found(kind, obj)

@@ -1,0 +1,76 @@
+"""Render a routeTemplate: a path with JSONPath expressions over an AIMService in braces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.facts.aim.expression import ANY_SERVICE, Unreadable, Value, evaluate, is_entry
+
+__all__ = ["LONGEST", "Route", "as_segment", "normalised", "render", "template_error"]
+
+LONGEST: Final = 200
+"""Characters of a path that the operator accepts."""
+SEGMENT: Final = 63
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A rendered path, or the operator's ``error``; both are empty where only the operator can know."""
+
+    path: str = ""
+    error: str = ""
+
+
+def render(template: str, service: dict[str, Any]) -> Route:
+    """The path of a service's route."""
+    parts: list[str] = []
+    known = True
+    position = 0
+    for match in _PLACEHOLDER.finditer(template):
+        expression = match[1].strip()
+        try:
+            value = evaluate(expression, service)
+        except Unreadable as error:
+            return Route(error=f'failed to evaluate route template "{expression}": {error}')
+        known = known and value is not None
+        parts += [template[position : match.start()], _inserted(value)]
+        position = match.end()
+    return normalised("".join([*parts, template[position:]])) if known else Route()
+
+
+def template_error(template: str) -> str:
+    """Why no service at all could have a path by this template, "" where one could."""
+    for match in _PLACEHOLDER.finditer(template):
+        expression = match[1].strip()
+        try:
+            evaluate(expression, ANY_SERVICE)
+        except Unreadable as error:
+            if not is_entry(expression):
+                return f'failed to evaluate route template "{expression}": {error}'
+    return ""
+
+
+def normalised(path: str) -> Route:
+    """A path as the operator writes it into the route: each segment a DNS label, no slash at the end."""
+    path = path.strip()
+    if not path:
+        return Route(error="route template produced an empty path")
+    path = "/" + path.removeprefix("/").rstrip("/")
+    if len(path) > LONGEST:
+        return Route(error=f'route path "{path}" exceeds {LONGEST} characters')
+    return Route("/" + "/".join(filter(None, map(as_segment, path.split("/")))))
+
+
+def as_segment(text: str) -> str:
+    """The text as a DNS label: ``Meta/Llama-3-8B`` → ``meta-llama-3-8b``."""
+    text = re.sub(r"[^a-z0-9.-]+", "-", text.lower()).strip("-.")
+    return re.sub(r"[-.]{2,}", "-", text)[:SEGMENT].rstrip("-")
+
+
+def _inserted(value: Value | None) -> str:
+    if value is None:
+        return ""
+    return value.text.strip() if value.raw else as_segment(value.text.strip())

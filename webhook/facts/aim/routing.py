@@ -1,0 +1,40 @@
+"""Whether a service gets an HTTP route, at which gateway, under which path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.facts.aim.lookup import Found
+from webhook.facts.aim.nodes import at, mapping, namespace_of, text
+from webhook.facts.aim.routetemplate import Route, normalised, render
+
+__all__ = ["Routing", "effective_routing", "route_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """``own``: whether the service itself says something of routing, which ends what its runtime config says."""
+
+    enabled: bool = False
+    own: bool = False
+    gateway: dict[str, Any] | None = None
+    template: str = ""
+
+
+def effective_routing(service: dict[str, Any], config: Found | None) -> Routing:
+    """The service's routing over its runtime config's; the service's ``enabled`` counts even where it was defaulted."""
+    own, base = at(service, "spec", "routing"), mapping(config.spec, "routing") if config else {}
+    mine = own if isinstance(own, dict) else {}
+    enabled = mine.get("enabled") if isinstance(own, dict) else base.get("enabled")
+    gateway = mapping(mine, "gatewayRef") or mapping(base, "gatewayRef")
+    template = text(mine, "routeTemplate") or text(base, "routeTemplate")
+    return Routing(enabled is True, isinstance(own, dict), gateway or None, template)
+
+
+def route_of(service: dict[str, Any], template: str) -> Route:
+    """The path of a service's route: its template rendered, else namespace and UID."""
+    if template:
+        return render(template, service)
+    uid = text(service, "metadata", "uid")
+    return normalised(f"/{namespace_of(service)}/{uid}") if uid else Route()

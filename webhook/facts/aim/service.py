@@ -1,0 +1,84 @@
+"""Everything that a service leads to: its template, image, runtime config, resources and route."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.lookup import GROUP, Found, config_of, image_of, templates_for
+from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
+from webhook.facts.aim.resources import effective_resources, profile_gpus
+from webhook.facts.aim.routing import Routing, effective_routing
+from webhook.facts.aim.template import Resolution, resolve_template
+
+__all__ = ["Resolved", "candidates", "lost_resources", "resolve_service", "rivals", "template_cache"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """``image`` is the template's, which is the one that runs, whatever the service says."""
+
+    template: Resolution
+    image: Found | None
+    config_name: str
+    config: Found | None
+    routing: Routing
+    resources: dict[str, Any]
+
+
+def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolved:
+    """What a service comes down to, as far as the view knows."""
+    spec = mapping(service, "spec")
+    resolution = resolve_template(service, view, choose=choose)
+    basis = resolution.template or resolution.base_found
+    image = image_of(view, basis) if basis else None
+    template_spec = (resolution.template.spec if resolution.template else resolution.spec) or {}
+    config_name = text(spec, "runtimeConfigName") or text(template_spec, "runtimeConfigName") or "default"
+    config = config_of(view, namespace_of(service), config_name)
+    gpus = profile_gpus(resolution.template)
+    resources = effective_resources(spec, template_spec, image.spec if image else {}, gpus)
+    return Resolved(resolution, image, config_name, config, effective_routing(service, config), resources)
+
+
+def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
+    """Names of the templates that run the service's image: what its templateRef could say."""
+    image = text(service, "spec", "aimImageName")
+    found = templates_for(view, namespace_of(service))
+    return list(dict.fromkeys(each.name for each in found if text(each.spec, "aimImageName") == image))
+
+
+def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
+    """What template or image ask for and the service's own block, which takes their whole place, does not."""
+    own = at(service, "spec", "resources")
+    if not isinstance(own, dict):
+        return []
+    template = resolved.template.template or resolved.template.base_found
+    below = effective_resources({}, template.spec if template else {}, resolved.image.spec if resolved.image else {})
+    return [
+        f"{part}.{name}"
+        for part in ("requests", "limits")
+        for name in mapping(below, part)
+        if name not in mapping(own, part)
+    ]
+
+
+def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> list[str]:
+    """Services of the namespace that derive a template of the same name and want other things in it."""
+    if not resolution.derived or resolution.spec is None:
+        return []
+    return [
+        name_of(other)
+        for other in view.list(Kind(GROUP, "AIMService"), namespace_of(service))
+        if name_of(other) != name_of(service) and _differs(resolve_template(other, view), resolution)
+    ]
+
+
+def _differs(other: Resolution, mine: Resolution) -> bool:
+    return other.name == mine.name and other.spec is not None and other.spec != mine.spec
+
+
+def template_cache(service: dict[str, Any], view: ClusterView, template: str) -> str:
+    """The name of an AIMTemplateCache of the namespace for a template; a service uses one even unasked."""
+    caches = view.list(Kind(GROUP, "AIMTemplateCache"), namespace_of(service))
+    return next((name_of(cache) for cache in caches if text(cache, "spec", "templateRef") == template), "")

@@ -1,0 +1,100 @@
+"""Which template a service runs: the one it names, its image's default, one derived by overrides, or one chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from webhook.cluster.view import ClusterView
+from webhook.facts.aim.lookup import TEMPLATES, Found, default_template, find, templates_for
+from webhook.facts.aim.nodes import at, mapping, namespace_of, text
+from webhook.facts.aim.overrides import derived_name, derived_spec, same_common, same_template, suffix
+from webhook.facts.aim.selection import select
+
+__all__ = ["Origin", "Resolution", "resolve_template"]
+
+
+class Origin(StrEnum):
+    """Where the name of the base comes from."""
+
+    EXPLICIT = "explicit"
+    DEFAULT = "default"
+    SELECTED = "selected"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a service's template is.
+
+    ``base`` is the name before overrides, ``name`` the final one; ``derived`` says that the
+    service has overrides. ``template`` is the template as it is, None where it must be made
+    (then ``base_found`` and ``spec`` say from what and of what) or is not there. ``error`` is
+    the reason why there can be none, in the operator's words.
+    """
+
+    origin: Origin
+    base: str = ""
+    name: str = ""
+    derived: bool = False
+    template: Found | None = None
+    base_found: Found | None = None
+    spec: dict[str, Any] | None = None
+    error: str = ""
+
+
+def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolution:
+    """The template of a service.
+
+    ``choose`` says whether to choose among the available templates of the image where the service
+    names none and the image has no default (what AIM does from release 0.2 on).
+    """
+    found = _base(service, view, choose=choose)
+    if found.error:
+        return found
+    if isinstance(at(service, "spec", "overrides"), dict):
+        return _derived(service, view, found)
+    template = find(view, TEMPLATES, namespace_of(service), found.base)
+    error = "" if template else f'Template "{found.base}" not found. Create the template or verify the template name.'
+    return replace(found, name=found.base, template=template, base_found=template, error=error)
+
+
+def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolution:
+    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
+    if explicit := text(service, "spec", "templateRef"):
+        return Resolution(Origin.EXPLICIT, explicit)
+    default, _ = default_template(view, namespace, image)
+    if default:
+        return Resolution(Origin.DEFAULT, default)
+    if choose:
+        chosen = select(templates_for(view, namespace), image, mapping(service, "spec", "overrides"))
+        if chosen.template:
+            return Resolution(Origin.SELECTED, chosen.template.name)
+        return Resolution(Origin.NONE, error=chosen.error)
+    if isinstance(at(service, "spec", "overrides"), dict):
+        return Resolution(Origin.NONE, derived=True, error="Observation failed: base template name is empty")
+    return Resolution(
+        Origin.NONE,
+        error="No template reference specified and no default template found on the image. "
+        "Provide spec.templateRef or configure the image's defaultServiceTemplate field.",
+    )
+
+
+def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> Resolution:
+    """By name, else the first that says the same, else one to be made."""
+    namespace = namespace_of(service)
+    name = derived_name(found.base, suffix(mapping(service, "spec", "overrides")))
+    result = replace(found, name=name, derived=True)
+    base = find(view, TEMPLATES, namespace, found.base)
+    named = find(view, TEMPLATES, namespace, name)
+    if named and not named.cluster_scoped:
+        return replace(result, template=named, base_found=base)
+    if base is None:
+        return replace(result, error=f'Observation failed: base template "{found.base}" not found')
+    expected = derived_spec(service, base.spec)
+    for template in templates_for(view, namespace):
+        same = same_common if template.cluster_scoped else same_template
+        if same(expected, template.spec):
+            return replace(result, name=template.name, template=template, base_found=base, spec=expected)
+    return replace(result, base_found=base, spec=expected)
