@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds grammar conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test lint crds docs grammar conformance fuzz e2e assets bench image lock clean help
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -32,6 +32,9 @@ crds: $(READY)  ## definitions that embed types of Kubernetes, made from policie
 
 grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
 	$(PY) -m webhook.cel.grammar
+
+docs: $(READY)  ## the tables of docs/rules, made from the policies
+	$(PY) -m tools.rules
 
 conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
 	$(PY) -m tests.conformance

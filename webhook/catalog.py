@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import product
 from typing import Final
 
 from webhook import documents
@@ -107,8 +108,8 @@ class _Loader:
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target
-        for version in target.versions:
-            gvk = GroupVersionKind(target.group, version, target.kind)
+        for version, kind in product(target.versions, target.kinds):
+            gvk = GroupVersionKind(target.group, version, kind)
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"

@@ -15,7 +15,7 @@ from webhook import patch
 from webhook.catalog import KnownKind
 from webhook.cel.errors import CelError
 from webhook.decision import Default
-from webhook.policy import DefaultRule, PolicyFault, Scope
+from webhook.policy import DefaultRule, FactValue, PolicyFault, Scope
 from webhook.policy.path import MISSING, field_path
 
 __all__ = ["Normalised", "normalise"]
@@ -95,7 +95,7 @@ def _fill(
 
 def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
     value = rule.path.get(obj)
-    return value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
+    return rule.overwrites or value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
 
 
 def _value(rule: DefaultRule, scope: Scope) -> Any:
@@ -105,7 +105,7 @@ def _value(rule: DefaultRule, scope: Scope) -> Any:
         if rule.when is not None and scope.value(rule.when) is False:
             return MISSING
         expression = rule.value
-        return scope.value(expression)
+        return scope.taken(expression) if isinstance(expression, FactValue) else scope.value(expression)
     except CelError as error:
         raise PolicyFault(rule.code, expression.source, error) from error
 
@@ -114,7 +114,7 @@ def _explain(
     before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
 ) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_path = {str(rule.path): rule for rule in rules}
+    by_path = {**{str(rule.path): rule for rule in rules}, **{str(rule.path): rule for rule in filled}}
     found: list[Default] = []
     for operation in patch.diff(before, after):
         keys = patch.keys(operation["path"])
@@ -125,12 +125,17 @@ def _explain(
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
         for path, value in _leaves(keys, operation["value"]):
-            rule = by_path.get(path)
+            rule = by_path.get(path) or _around(path, filled)
             if rule is None or rule not in filled:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
+
+
+def _around(path: str, filled: Mapping[DefaultRule, Any]) -> DefaultRule | None:
+    """The default that wrote the part of the object in which a leaf is."""
+    return next((rule for rule in filled if path.startswith(f"{rule.path}.")), None)
 
 
 def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from webhook.cluster import ClusterView
 from webhook.decision import Cause, Decision, Warn
 from webhook.defaulting import normalise
 from webhook.errors import Malformed
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Profile, Scope
 from webhook.request import Request
 from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -41,10 +42,12 @@ class Options:
 
     ``strict_fields``: a field that the API does not have is an error (what kubectl's validation
     makes of it) and not a warning (what a webhook can only meet where the installed CRD has the field).
+    ``settings``: what facts and rules do where an API has more than one right answer.
     """
 
     profile: Profile = Profile.STANDARD
     strict_fields: bool = False
+    settings: Settings = DEFAULT_SETTINGS
     checkpoint: Checkpoint = _no_deadline
 
 
@@ -69,7 +72,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         known,
         obj,
         records,
-        lambda current: scope_of(known, request, current, request.old_object, view),
+        lambda current: scope_of(known, request, current, request.old_object, view, options.settings),
     )
     options.checkpoint("stamp")
     filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in result.defaults)
@@ -97,7 +100,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     budget = Budget(OBJECT_BUDGET)
     schema = validate_schema(known, obj, old, budget)
     options.checkpoint("policy")
-    scope = scope_of(known, request, obj, old, view)
+    scope = scope_of(known, request, obj, old, view, options.settings)
     rules = validate_rules(known, obj, old, scope, options.profile, sound=not schema.causes)
     causes = [*schema.causes, *rules.causes]
     warnings = [*schema.notices, *rules.notices, *rules.warnings]
@@ -152,7 +155,12 @@ def _reviewed(request: Request, catalog: Catalog) -> KnownKind | None:
 
 
 def scope_of(
-    known: KnownKind, request: Request, obj: dict[str, Any], old: dict[str, Any] | None, view: ClusterView
+    known: KnownKind,
+    request: Request,
+    obj: dict[str, Any],
+    old: dict[str, Any] | None,
+    view: ClusterView,
+    settings: Settings = DEFAULT_SETTINGS,
 ) -> Scope:
     bindings = {
         "object": obj,
@@ -164,7 +172,11 @@ def scope_of(
             "dryRun": request.dry_run,
         },
     }
-    return Scope(known.policy, bindings, lambda name: known.facts[name].compute(obj, view), Budget(OBJECT_BUDGET))
+
+    def fact(name: str) -> Any:
+        return known.facts[name].value(obj, view, settings)
+
+    return Scope(known.policy, bindings, fact, Budget(OBJECT_BUDGET))
 
 
 def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:

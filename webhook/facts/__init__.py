@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.facts import llmkube
+from webhook.facts import aim, llmkube, ome
 from webhook.facts.fact import Fact
 
 __all__ = ["FACTS", "Fact"]
 
-FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {"llmkube": llmkube.FACTS}
+FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
+    "aim": aim.FACTS,
+    "llmkube": llmkube.FACTS,
+    "ome": ome.FACTS,
+}
 """API (a folder under ``policies/``) → kind → name → fact."""

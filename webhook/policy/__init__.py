@@ -4,12 +4,13 @@ from webhook.policy.compile import compile_policy
 from webhook.policy.document import Action, PolicyDocument, Profile, parse_policy
 from webhook.policy.evaluate import PolicyFault, Scope
 from webhook.policy.path import Path
-from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 
 __all__ = [
     "Action",
     "DefaultRule",
     "Expression",
+    "FactValue",
     "Path",
     "Policy",
     "PolicyDocument",

@@ -14,10 +14,10 @@ from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
 from webhook.cel.validators import walk
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
-from webhook.policy.document import Action, PolicyDocument
+from webhook.policy.document import Action, Default, PolicyDocument
 from webhook.policy.order import Reads, in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 
 __all__ = ["compile_policy"]
 
@@ -30,6 +30,7 @@ _METADATA: Final[Schema] = {
     "properties": {
         "name": _STRING,
         "generateName": _STRING,
+        "creationTimestamp": _STRING,
         "namespace": _STRING,
         "labels": _STRINGS,
         "annotations": _STRINGS,
@@ -66,6 +67,7 @@ class _Compiler:
     def __init__(self, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> None:
         self.origin = origin
         self.problems: list[Problem] = []
+        self.facts = frozenset(facts)
         head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
         self.schema: Schema = {**schema, "properties": {**schema.get("properties", {}), **head}}
         self.variables: dict[str, Type] = {}
@@ -99,17 +101,18 @@ class _Compiler:
             if leaf is None:
                 continue
             when = self.expression(self.root, default.when, BOOL, (*at, "when")) if default.when else None
-            value = self.expression(self.root, default.value, type_of_schema(leaf, name="value"), (*at, "value"))
+            value = self._value(default, leaf, at)
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
-                yield DefaultRule(default.code, path, when, value, default.because, over, default.docs)
+                because, overwrites = default.because, default.overwrites
+                yield DefaultRule(default.code, path, when, value, because, over, overwrites, default.docs)
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
         trees = {name: self.root.check(expression.source).expr for name, expression in self.compiled.items()}
         rules = []
         for rule in defaults:
-            expressions = [rule.value.source, *([rule.when.source] if rule.when else [])]
+            expressions = [part.source for part in (rule.value, rule.when) if isinstance(part, Expression)]
             reads = Reads.of([self.root.check(source).expr for source in expressions], trees)
             rules.append((rule.path.keys, reads))
         try:
@@ -118,6 +121,20 @@ class _Compiler:
             codes = " → ".join(defaults[index].code for index in error.args[1])
             self._problem(("spec", "defaults"), f"defaults that depend on each other in a circle: {codes}")
             return defaults
+
+    def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
+        if default.valueFrom is not None:
+            keys = tuple(default.valueFrom.split("."))
+            if keys[0] in self.facts:
+                return FactValue(keys)
+            self._problem(
+                (*at, "valueFrom"), f"no fact {keys[0]!r} of this kind, which has {', '.join(sorted(self.facts))}"
+            )
+            return None
+        assert default.value is not None  # the document has one of the two
+        # An object that is written as a whole comes from another object, whose type has another name.
+        expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
+        return self.expression(self.root, default.value, expect, (*at, "value"))
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         for index, rule in enumerate(document.spec.validations):
@@ -165,7 +182,10 @@ class _Compiler:
             variables.update(dict.fromkeys((*needed.variables, name)))
             facts |= needed.facts
         local = program.variables <= {"self", "oldSelf"}
-        return Expression(program, tuple(variables), frozenset(facts), local)
+        annotations = "annotations" in reads.get("metadata", ()) or any(
+            self.compiled[name].annotations for name in variables
+        )
+        return Expression(program, tuple(variables), frozenset(facts), local, annotations)
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) where there is no such node."""
@@ -202,6 +222,11 @@ class _Compiler:
         self.problems.append(Problem(f"{self.origin.source}:{self.origin.line_of(*at)}", text, message))
 
 
+def _as_json(leaf: Schema) -> Schema:
+    """The schema of what is written: a time or a duration is text there, whatever it is to a rule that reads it."""
+    return {key: value for key, value in leaf.items() if key != "format"} if leaf.get("type") == "string" else leaf
+
+
 def _inner(node: Schema, key: str) -> Schema | None:
     children = node.get("properties", {}).get(key) if key != "*" else node.get("items")
     if children is None and isinstance(node.get("additionalProperties"), Mapping):
@@ -210,9 +235,11 @@ def _inner(node: Schema, key: str) -> Schema | None:
 
 
 def _selected(root: Expr) -> dict[str, list[str]]:
-    """Which fields of ``variables`` and ``facts`` an expression reads."""
+    """Which fields of ``variables`` and ``facts`` an expression reads, and which of ``object.metadata``."""
     found: dict[str, list[str]] = {}
     for node in walk(root):
         if isinstance(node, Select) and isinstance(node.operand, Ident):
             found.setdefault(node.operand.name, []).append(node.field)
+        elif isinstance(node, Select) and isinstance(node.operand, Select) and node.operand.field == "metadata":
+            found.setdefault("metadata", []).append(node.field)
     return found

@@ -48,9 +48,16 @@ class _Model(BaseModel):
 
 
 class Target(_Model):
+    """``alsoKinds``: further kinds with the same specification, as a kind and its cluster-scoped twin."""
+
     group: str
     versions: list[str] = Field(min_length=1)
     kind: str
+    alsoKinds: list[str] = []  # noqa: N815 - the spelling of Kubernetes documents
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (self.kind, *self.alsoKinds)
 
 
 class Variable(_Model):
@@ -61,22 +68,29 @@ class Variable(_Model):
 class Default(_Model):
     """Set one leaf where it is absent.
 
+    ``valueFrom`` takes the value from a fact or a member of one (``migration.engine``), which may be a whole object;
+    nothing is set where the fact has none.
     ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent,
-    because the API server writes it before any webhook sees the object.
+    because the API server writes it before any webhook sees the object. ``overwrites``: the
+    leaf is not the user's to choose, and whatever stands there is replaced.
     """
 
     code: Code
     path: PathText
     when: CEL | None = None
-    value: CEL
+    value: CEL | None = None
+    valueFrom: Annotated[str, StringConstraints(pattern=r"^\w+(\.\w+)*$")] | None = None  # noqa: N815
     because: Sentence
     overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
+    overwrites: bool = False
     docs: str = ""
 
     @model_validator(mode="after")
     def _one_leaf(self) -> Default:
         if not Path.parse(self.path).single:
             raise ValueError("a default sets one leaf: its path has no [*]")
+        if (self.value is None) == (self.valueFrom is None):
+            raise ValueError("give one of value and valueFrom")
         return self
 
 

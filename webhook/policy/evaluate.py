@@ -9,7 +9,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.program import Budget
 from webhook.errors import Fault
 from webhook.policy.path import MISSING
-from webhook.policy.policy import Expression, Policy
+from webhook.policy.policy import Expression, FactValue, Policy
 
 __all__ = ["PolicyFault", "Scope"]
 
@@ -50,6 +50,13 @@ class Scope:
         else:
             self._bindings["oldSelf"] = stored
 
+    def taken(self, value: FactValue) -> Any:
+        """What stands at a place of a fact, or MISSING."""
+        found: Any = {value.keys[0]: self._known(value.keys[0])}
+        for key in value.keys:
+            found = found.get(key, MISSING) if isinstance(found, dict) else MISSING
+        return MISSING if found is None else found
+
     def value(self, expression: Expression) -> Any:
         """The value of an expression.
 
@@ -57,9 +64,13 @@ class Scope:
             CelError: as the expression's own evaluation does.
         """
         for name in expression.facts:
-            if name not in self._facts:
-                self._facts[name] = self._fact(name)
+            self._known(name)
         for name in expression.variables:
             if name not in self._variables:
                 self._variables[name] = self.value(self._policy.variables[name])
         return expression.program.evaluate(self._bindings, self._budget)
+
+    def _known(self, name: str) -> Any:
+        if name not in self._facts:
+            self._facts[name] = self._fact(name)
+        return self._facts[name]

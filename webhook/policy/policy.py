@@ -9,7 +9,7 @@ from webhook.cel.program import Program
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 
-__all__ = ["DefaultRule", "Expression", "Policy", "ValidationRule"]
+__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +18,40 @@ class Expression:
 
     ``variables`` are the policy's variables it needs, directly or through others, in the order
     in which they can be computed; ``facts`` likewise. ``local`` means that it reads nothing but
-    ``self`` and ``oldSelf``.
+    ``self`` and ``oldSelf``; ``annotations`` that it reads those of the object.
     """
 
     program: Program
     variables: tuple[str, ...]
     facts: frozenset[str]
     local: bool
+    annotations: bool = False
 
     @property
     def source(self) -> str:
         return self.program.source
+
+
+@dataclass(frozen=True, slots=True)
+class FactValue:
+    """A value that is taken from a fact as it is; ``keys`` are the fact and the way into it.
+
+    It has what an :class:`Expression` says of what it reads.
+    """
+
+    keys: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return ".".join(("facts", *self.keys))
+
+    @property
+    def facts(self) -> frozenset[str]:
+        return frozenset(self.keys[:1])
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +59,16 @@ class DefaultRule:
     """Set one leaf where it is absent; see :class:`webhook.policy.document.Default`.
 
     ``over`` is the CRD's own default for the leaf where that counts as absent, else MISSING.
+    ``overwrites`` says that any other value counts as absent, too.
     """
 
     code: str
     path: Path
     when: Expression | None
-    value: Expression
+    value: Expression | FactValue
     because: str
     over: Any
+    overwrites: bool
     docs: str
 
 
@@ -67,6 +92,11 @@ class ValidationRule:
     def local(self) -> bool:
         """Whether the outcome depends on the node alone, so that an unchanged node cannot newly fail."""
         return self.rule.local and (self.when is None or self.when.local)
+
+    @property
+    def annotations(self) -> bool:
+        """Whether the outcome depends on annotations, which are not part of the specification."""
+        return self.rule.annotations or (self.when is not None and self.when.annotations)
 
     @property
     def transition(self) -> bool:

@@ -6,22 +6,26 @@ be written out as the node's place in the object, guarded by the node's presence
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from webhook import patch
 from webhook.cel.ast import Ident
 from webhook.cel.parser import parse
 from webhook.cel.validators import walk
 from webhook.policy.path import MISSING
-from webhook.policy.policy import DefaultRule, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 
 __all__ = ["condition", "defaulting", "is_portable", "literal", "message"]
 
 Keys = tuple[str, ...]
 
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+
 
 def is_portable(rule: ValidationRule | DefaultRule) -> bool:
     """Whether the API server can evaluate the rule by itself."""
+    expressions: list[Expression | FactValue | None]
     if isinstance(rule, ValidationRule):
         expressions = [rule.when, rule.rule]
         if rule.transition:
@@ -51,12 +55,24 @@ def _over(node: str, keys: Keys, rule: ValidationRule, depth: int) -> str:
 
 
 def _guarded(node: str, keys: Keys, test: str) -> str:
-    absent = [f"!has({_member(node, keys[:count])})" for count in range(1, len(keys) + 1)]
+    absent = [_absent(node, keys[:count]) for count in range(1, len(keys) + 1)]
     return " || ".join([*absent, test])
 
 
 def _member(node: str, keys: Keys) -> str:
-    return ".".join((node, *keys))
+    return node + "".join(f".{key}" if _IDENTIFIER.match(key) else f"[{literal(key)}]" for key in keys)
+
+
+def _present(node: str, keys: Keys) -> str:
+    """The test whether the member is there, if all above it are."""
+    if _IDENTIFIER.match(keys[-1]):
+        return f"has({_member(node, keys)})"
+    return f"{literal(keys[-1])} in {_member(node, keys[:-1])}"
+
+
+def _absent(node: str, keys: Keys) -> str:
+    test = _present(node, keys)
+    return f"!{test}" if test.startswith("has(") else f"!({test})"
 
 
 def _with_self(source: str, place: str) -> str:
@@ -83,11 +99,12 @@ def defaulting(rule: DefaultRule) -> str:
     """A list of JSON patches, as an expression, that sets the leaf (and makes its parents) where it is absent."""
     keys = rule.path.keys
     parents = [keys[:count] for count in range(1, len(keys))]
-    wanted = [f"!has({_member('object', parent)})" for parent in parents]
-    wanted.append(f"!has({_member('object', keys)})")
+    wanted = [_absent("object", part) for part in (*parents, keys)]
+    if rule.overwrites and isinstance(rule.value, Expression):
+        wanted.append(f"{_member('object', keys)} != ({rule.value.source})")
     if rule.over is not MISSING:
         wanted.append(f"{_member('object', keys)} == {literal(rule.over)}")
-    patches = [f"(has({_member('object', parent)}) ? [] : [{_added(parent, '{}')}])" for parent in parents]
+    patches = [f"({_present('object', parent)} ? [] : [{_added(parent, '{}')}])" for parent in parents]
     patches.append(f"[{_added(keys, f'({rule.value.source})')}]")
     when = f"({rule.when.source}) && " if rule.when is not None else ""
     return f"{when}({' || '.join(wanted)}) ? {' + '.join(patches)} : []"

@@ -1,0 +1,216 @@
+"""OME: what the rules of its kinds may know beyond an object's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.fact import Fact
+from webhook.facts.ome.gotext import is_float, prometheus_error
+from webhook.facts.ome.lookup import Found, find_model, find_runtime, namespace_of, runtimes_for
+from webhook.facts.ome.nodes import at, mapping, text
+from webhook.facts.ome.runtimes import (
+    configuration_error,
+    overlaps,
+    priority_conflict,
+    unreadable_sizes,
+    unreadable_versions,
+)
+from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
+from webhook.facts.ome.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
+from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
+from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
+from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.settings import Behaviour, Settings
+
+__all__ = ["FACTS", "Candidate", "Selection", "find_model", "find_runtime", "incompatible", "select", "selection_of"]
+
+ACCELERATOR: Final = "ome.io/accelerator-class"
+
+
+def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings) -> Selection:
+    """What would be chosen for a service, whether or not it names a runtime."""
+    namespace, name = namespace_of(service), text(service, "spec", "model", "name")
+    model = find_model(view, namespace, name, _preferred(service, "model", settings))
+    if model is None:
+        return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
+    runtimes = runtimes_for(view, namespace)
+    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name)
+
+
+def _accelerators(service: dict[str, Any]) -> frozenset[str]:
+    spec = mapping(service, "spec")
+    asked = [
+        at(service, "metadata", "annotations", ACCELERATOR),
+        at(spec, "acceleratorSelector", "acceleratorClass"),
+        *(at(spec, part, "acceleratorOverride", "acceleratorClass") for part in ("engine", "decoder")),
+    ]
+    return frozenset(each for each in asked if isinstance(each, str))
+
+
+def _preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
+    """The kind that a reference names; upstream does not look at it."""
+    return text(service, "spec", part, "kind") if settings.ome is Behaviour.RECOMMENDED else ""
+
+
+def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = selection_of(service, view, settings)
+    best = found.winner
+    return {
+        "error": found.error,
+        "name": best.runtime.name if best else "",
+        "kind": best.runtime.kind if best else "",
+        "score": best.score if best else 0,
+        "ties": [each.runtime.name for each in found.ties],
+        "excluded": [each.listed for each in found.excluded],
+    }
+
+
+def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    name = text(service, "spec", "model", "name")
+    return _described(find_model(view, namespace_of(service), name, _preferred(service, "model", settings)))
+
+
+def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    namespace = namespace_of(service)
+    runtime = find_runtime(
+        view, namespace, text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+    )
+    model = find_model(view, namespace, text(service, "spec", "model", "name"), _preferred(service, "model", settings))
+    judged = runtime is not None and model is not None and text(model.spec, "modelFormat", "name")
+    reason = incompatible(model.spec, runtime, settings.ome) if judged and model and runtime else ""
+    return {**_described(runtime), "incompatible": reason}
+
+
+def _described(found: Found | None) -> dict[str, Any]:
+    return {
+        "found": found is not None,
+        "kind": found.kind if found else "",
+        "disabled": found is not None and found.disabled,
+    }
+
+
+def _deployment(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = deployment_of(service, view, settings)
+    return {"mode": found.mode, "error": found.error}
+
+
+def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = migration_of(service, view, settings)
+    parts = {"engine": found.engine, "model": found.model, "runtime": found.runtime}
+    return {"error": found.error, **{key: value for key, value in parts.items() if value is not None}}
+
+
+def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
+    """The fine-tuned weights that there are not."""
+    named = at(service, "spec", "model", "fineTunedWeights")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
+
+
+def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
+    """The KEDA thresholds that are no numbers, the specification's first."""
+    annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/threshold")
+    given = [text(service, "spec", "kedaConfig", "scalingThreshold") or None, annotated]
+    return [each for each in given if isinstance(each, str) and not is_float(each)]
+
+
+def _addresses(service: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
+    """The addresses of Prometheus that cannot be asked, with the reason."""
+    annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
+    given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
+    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
+    return [{"address": address, "error": error} for address, error in wrong if error]
+
+
+def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
+    return settings.ome.value
+
+
+def _storage_of(*path: str) -> Fact:
+    """The storage URI at a path: what is wrong with it, and its scheme."""
+
+    def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
+        uri = text(obj, *path, "storageUri")
+        return {"error": storage_error(uri) if uri else "", "scheme": storage_scheme(uri)}
+
+    return Fact(compute, fields(error=STRING, scheme=STRING))
+
+
+def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
+    """The first scenario that is not one of the task's, after "="; "" where all are: a scenario may be empty."""
+    task, listed = text(job, "spec", "task"), at(job, "spec", "trafficScenarios")
+    scenarios = listed if isinstance(listed, list) and listed else DEFAULTS.get(task, ())
+    wrong = (each for each in scenarios if isinstance(each, str) and not scenario_fits(task, each, settings.ome))
+    return next((f"={each}" for each in wrong), "")
+
+
+def _temperature(job: dict[str, Any], _: ClusterView) -> bool:
+    given = at(job, "spec", "additionalRequestParams", "temperature")
+    return not isinstance(given, str) or is_float(given)
+
+
+def _referred(kind: str, *path: str) -> Fact:
+    """Whether the object at a reference, with its namespace, is there."""
+
+    def compute(obj: dict[str, Any], view: ClusterView) -> bool:
+        reference = mapping(obj, *path)
+        name, namespace = text(reference, "name"), text(reference, "namespace")
+        return not name or view.get(Kind("ome.io", kind), namespace, name) is not None
+
+    return Fact(compute, BOOLEAN)
+
+
+def _base(weight: dict[str, Any], view: ClusterView) -> bool:
+    name, namespace = (text(weight, "spec", "baseModelRef", key) for key in ("name", "namespace"))
+    return not name or find_model(view, namespace, name) is not None
+
+
+_FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
+_BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
+_OF_SPEC: Final = {
+    "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
+    "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),
+}
+_MODEL: Final = {**_OF_SPEC, "storage": _storage_of("spec", "storage")}
+_RUNTIME: Final = {
+    **_OF_SPEC,
+    "behaviour": _BEHAVIOUR,
+    "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
+    "priorities": Fact(priority_conflict, STRING, configurable=True),
+    "overlaps": Fact(overlaps, STRINGS),
+}
+
+FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
+    "BaseModel": _MODEL,
+    "ClusterBaseModel": _MODEL,
+    "FineTunedWeight": {"storage": _storage_of("spec", "storage"), "base": Fact(_base, BOOLEAN)},
+    "ServingRuntime": _RUNTIME,
+    "ClusterServingRuntime": _RUNTIME,
+    "InferenceService": {
+        "behaviour": _BEHAVIOUR,
+        "deployment": Fact(_deployment, fields(mode=STRING, error=STRING), configurable=True),
+        "predictorUsed": Fact(lambda obj, _: predictor_used(obj), BOOLEAN),
+        "migration": Fact(_migration, fields(error=STRING), configurable=True),
+        "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
+        "model": Fact(_model, fields(**_FOUND), configurable=True),
+        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING), configurable=True),
+        "selection": Fact(
+            _selection,
+            fields(error=STRING, name=STRING, kind=STRING, score=INTEGER, ties=STRINGS, excluded=STRINGS),
+            configurable=True,
+        ),
+        "missingWeights": Fact(_weights, STRINGS),
+        "thresholds": Fact(_thresholds, STRINGS),
+        "addresses": Fact(_addresses, {"type": "array", "items": fields(address=STRING, error=STRING)}),
+    },
+    "BenchmarkJob": {
+        "behaviour": _BEHAVIOUR,
+        "scenario": Fact(_scenario, STRING, configurable=True),
+        "temperature": Fact(_temperature, BOOLEAN),
+        "output": _storage_of("spec", "outputLocation"),
+        "dataset": _storage_of("spec", "dataset"),
+        "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),
+    },
+}

@@ -1,0 +1,25 @@
+"""Numbers and addresses as Go reads them, which is how OME reads its settings."""
+
+from __future__ import annotations
+
+from webhook.cel.errors import CelError
+from webhook.cel.gofloat import parse_float
+from webhook.cel.gourl import parse
+
+__all__ = ["is_float", "prometheus_error"]
+
+
+def is_float(text: str) -> bool:
+    """Whether ParseFloat reads it: ``1e10``, ``-5`` and ``inf``, but not ``10,5`` or nothing at all."""
+    return parse_float(text) is not None
+
+
+def prometheus_error(address: str) -> str:
+    """What is wrong with the address of a Prometheus server, "" where nothing is."""
+    try:
+        url = parse(address)
+    except CelError as error:
+        return error.message
+    if url.scheme not in {b"http", b"https"}:
+        return "scheme must be http or https"
+    return "" if url.host else "host is required"

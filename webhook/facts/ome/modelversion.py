@@ -1,0 +1,79 @@
+"""Versions of formats and frameworks as OME reads them (pkg/modelver): near to semantic versions, but not the same.
+
+One to three numbers; precision and a leading v do not matter for equality; a pre-release is *greater* than its release.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["ModelVersion", "parse_version", "same_version", "version_fits"]
+
+_NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]*)\Z")
+_UINT64: Final = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVersion:
+    """``numbers`` are major, minor and patch, absent ones 0; ``precision`` says how many were written."""
+
+    numbers: tuple[int, int, int]
+    pre: tuple[str, ...]
+    build: tuple[str, ...]
+    dev: tuple[str, ...]
+    precision: int
+    prefix: str
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What versions are ordered by: identifiers byte by byte, then the longer list is the greater one."""
+        encoded = (tuple(part.encode() for part in parts) for parts in (self.pre, self.build, self.dev))
+        return (self.numbers, *encoded)
+
+    @property
+    def official(self) -> bool:
+        return not (self.pre or self.build or self.dev)
+
+
+def parse_version(text: str) -> ModelVersion | None:
+    """The version, or None where OME cannot read it: ``1.0-rc1``, ``2024.08``, ``V1``, ``latest``, ``1.``."""
+    parts = text.split(".", 2)
+    prefix = "v" if parts[0].startswith("v") else ""
+    parts[0] = parts[0].removeprefix("v")
+    identifiers: dict[str, tuple[str, ...]] = {}
+    if len(parts) == 3:
+        for mark in "+-.":
+            parts[2], found, rest = parts[2].partition(mark)
+            identifiers[mark] = tuple(rest.split(".")) if found else ()
+    if not all(_NUMBER.match(part) and int(part) < _UINT64 for part in parts if len(part) <= 20):
+        return None
+    if any(len(part) > 20 for part in parts) or any("" in found for found in identifiers.values()):
+        return None
+    numbers = [*map(int, parts), 0, 0]
+    pre, build, dev = (identifiers.get(mark, ()) for mark in "-+.")
+    return ModelVersion((numbers[0], numbers[1], numbers[2]), pre, build, dev, len(parts), prefix)
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two versions are equal; what cannot be read equals nothing, not even itself."""
+    first, second = parse_version(one), parse_version(other)
+    return first is not None and second is not None and first.key == second.key
+
+
+def version_fits(model: str, runtime: str, operator: str = "Equal") -> bool:
+    """Whether a runtime that states ``operator`` and a version supports a model's version."""
+    ours, theirs = parse_version(model), parse_version(runtime)
+    if ours is None or theirs is None:
+        return False
+    if operator == "Equal" or not (ours.official and theirs.official):
+        return ours.key == theirs.key
+    if (ours.precision, ours.prefix) != (theirs.precision, theirs.prefix):
+        return False
+    match operator:
+        case "GreaterThan":
+            return theirs.numbers > ours.numbers
+        case "GreaterThanOrEqual":
+            return theirs.numbers >= ours.numbers
+    return ours.key == theirs.key

@@ -1,0 +1,39 @@
+"""Parts of objects that may be anything: facts are asked of objects that their CRD refuses, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["at", "items", "mapping", "text", "whole"]
+
+
+def at(node: Any, *keys: str) -> Any:
+    """The value at a path, None where there is none."""
+    for key in keys:
+        node = node.get(key) if isinstance(node, dict) else None
+    return node
+
+
+def text(node: Any, *keys: str) -> str:
+    """The text at a path, "" where there is none."""
+    value = at(node, *keys)
+    return value if isinstance(value, str) else ""
+
+
+def whole(node: Any, *keys: str) -> int | None:
+    """The integer at a path, None where there is none."""
+    value = at(node, *keys)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def mapping(node: Any, *keys: str) -> dict[str, Any]:
+    value = at(node, *keys)
+    return value if isinstance(value, dict) else {}
+
+
+def items(node: Any, *keys: str) -> Iterator[dict[str, Any]]:
+    """The objects in the list at a path."""
+    value = at(node, *keys)
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))

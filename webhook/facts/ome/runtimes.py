@@ -1,0 +1,118 @@
+"""What is wrong with a runtime by itself, and which others would serve the same models with the same priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView
+from webhook.facts.ome.formats import label_of
+from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
+from webhook.facts.ome.modelsize import parse_size, range_of
+from webhook.facts.ome.modelversion import parse_version
+from webhook.facts.ome.nodes import at, items, mapping, text, whole
+from webhook.facts.settings import Behaviour, Settings
+
+__all__ = ["configuration_error", "overlaps", "priority_conflict", "unreadable_sizes", "unreadable_versions"]
+
+MULTI_NODE: Final = (
+    "for MultiNode deployment, both leader and worker must be defined and worker.size must be greater than 0"
+)
+RAW: Final = "for RawDeployment, leader and worker must not be defined"
+
+
+def configuration_error(spec: Any) -> str:
+    """What is wrong with engine, decoder and workers taken together: only the top-level workers are looked at."""
+    engine, decoder = at(spec, "engineConfig"), at(spec, "decoderConfig")
+    if engine is not None and decoder is not None:
+        return ""
+    size = whole(spec, "workers", "size")
+    if size is not None and size <= 0:
+        return MULTI_NODE
+    modes = set(_modes(spec)) if engine is not None else set()
+    if "MultiNode" in modes and size is None:
+        return MULTI_NODE
+    return RAW if "RawDeployment" in modes and size is not None else ""
+
+
+def _modes(spec: Any) -> Iterator[str]:
+    for container in items(spec, "containers"):
+        yield from (text(each, "value") for each in items(container, "env") if text(each, "name") == "DEPLOYMENT_MODE")
+
+
+def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> str:
+    """The format for which a runtime states two priorities, with a leading space; "" where there is none.
+
+    Upstream puts all entries into one group that have no (deprecated) name, and looks only where
+    there are runtimes already; we group such entries by the models they are for.
+    """
+    spec = mapping(runtime, "spec")
+    ours = settings.ome is Behaviour.RECOMMENDED
+    if not ours and not any(_same_scope(each, runtime) for each in _others(runtime, view, but_itself=False)):
+        return ""
+    first: dict[str, int | None] = {}
+    for entry in items(spec, "supportedModelFormats"):
+        priority = whole(entry, "priority")
+        if entry.get("autoSelect") is not True or (ours and priority is None):
+            continue
+        group = text(entry, "name") or (label_of(entry) if ours else "")
+        if None not in {priority, first.setdefault(group, priority)} and first[group] != priority:
+            shown = text(entry, "name") or (text(entry, "modelFormat", "name") if ours else "")
+            return f" {shown}"
+    return ""
+
+
+def overlaps(runtime: Any, view: ClusterView) -> list[str]:
+    """Runtimes of any scope that may be chosen for the same models, with the same priority and as narrow a range.
+
+    Within a scope only their names decide, across scopes that of the namespace hides the other.
+    """
+    spec = mapping(runtime, "spec")
+    if spec.get("disabled") is True:
+        return []
+    mine = _selectable(spec)
+    found: list[str] = []
+    for other in _others(runtime, view):
+        shared = mine & _selectable(other.spec)
+        if shared and not other.disabled and _ranges_meet(spec, other.spec):
+            found.append(f"{other.kind} {other.name}")
+    return found
+
+
+def _selectable(spec: Any) -> set[tuple[str, int]]:
+    """What a runtime may be chosen for: the label of each entry, and its priority."""
+    entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
+    return {(label_of(entry), whole(entry, "priority") or 1) for entry in entries}
+
+
+def _ranges_meet(one: Any, other: Any) -> bool:
+    """Whether some size is in both ranges, and neither is preferred for being narrower."""
+    first, second = range_of(one), range_of(other)
+    if first is None or second is None:
+        return first is second
+    low, high = max(first.bounds[0], second.bounds[0]), min(first.bounds[1], second.bounds[1])
+    return low <= high and first.width == second.width
+
+
+def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Found]:
+    kind, name = text(runtime, "kind"), text(runtime, "metadata", "name")
+    for other in runtimes_for(view, namespace_of(runtime) or None):
+        if not but_itself or (other.kind, other.name) != (kind, name):
+            yield other
+
+
+def _same_scope(other: Found, runtime: Any) -> bool:
+    return other.kind == text(runtime, "kind")
+
+
+def unreadable_versions(spec: Any) -> list[str]:
+    """Versions of formats and frameworks that OME cannot read, so that nothing matches them."""
+    entries = [spec, *items(spec, "supportedModelFormats")]
+    places = [text(entry, part, "version") for entry in entries for part in ("modelFormat", "modelFramework")]
+    return list(dict.fromkeys(version for version in places if version and parse_version(version) is None))
+
+
+def unreadable_sizes(spec: Any) -> list[str]:
+    """Sizes that OME cannot read and takes for 0."""
+    sizes = [text(spec, "modelParameterSize"), text(spec, "modelSizeRange", "min"), text(spec, "modelSizeRange", "max")]
+    return [size for size in sizes if size and parse_size(size) is None]

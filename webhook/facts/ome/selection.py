@@ -1,0 +1,266 @@
+"""Which runtime serves a model where a service names none: every candidate, its score, and why the others fell out.
+
+Runtimes of the namespace always come before those of the cluster. What follows differs by behaviour: see ``Ranking``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from webhook.facts.ome.formats import VersionFits, label_of, lenient_fits, mismatches, unsupported
+from webhook.facts.ome.lookup import Found
+from webhook.facts.ome.modelsize import range_of
+from webhook.facts.ome.modelversion import version_fits
+from webhook.facts.ome.nodes import at, items, mapping, text, whole
+from webhook.facts.settings import Behaviour
+
+__all__ = ["Candidate", "Selection", "incompatible", "select"]
+
+FORMAT_WEIGHT: Final = 10
+FRAMEWORK_WEIGHT: Final = 5
+NO_AUTO_SELECT: Final = "runtime does not have auto-select enabled"
+DISABLED: Final = "runtime is disabled"
+NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One runtime that was looked at; ``reason`` says why it cannot be chosen, "" where it can.
+
+    ``rank`` orders the runtimes of one scope, the least first; all of it but the name is in ``tie``.
+    """
+
+    runtime: Found
+    reason: str = ""
+    score: int = 0
+    rank: tuple[Any, ...] = ()
+
+    @property
+    def listed(self) -> str:
+        return f"{self.runtime.name} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The outcome: ``ranked`` are the runtimes that can be chosen, the best first; ``error`` says why there is none."""
+
+    ranked: tuple[Candidate, ...] = ()
+    excluded: tuple[Candidate, ...] = ()
+    error: str = ""
+
+    @property
+    def winner(self) -> Candidate | None:
+        return self.ranked[0] if self.ranked else None
+
+    @property
+    def ties(self) -> tuple[Candidate, ...]:
+        """Runtimes of the winner's scope that are as good as it but for the name."""
+        best = self.winner
+        if best is None:
+            return ()
+        same = (best.runtime.cluster_scoped, best.rank[:-1])
+        return tuple(each for each in self.ranked[1:] if (each.runtime.cluster_scoped, each.rank[:-1]) == same)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How one behaviour decides.
+
+    ``supports`` says why a runtime is not for a model; ``chosen`` are the entries that may be scored; ``rank`` orders.
+    """
+
+    supports: Callable[[Any, Any], str]
+    chosen: Callable[[Any, Any], list[dict[str, Any]]]
+    rank: Callable[[Any, Found, int], tuple[Any, ...]]
+    scored: bool = True
+    hides_auto_select: bool = field(default=False)
+
+
+def select(
+    model: Any,
+    runtimes: Iterable[Found],
+    namespace: str,
+    behaviour: Behaviour,
+    accelerators: frozenset[str] = frozenset(),
+    name: str = "",
+) -> Selection:
+    """Choose among runtimes for a model.
+
+    Args:
+        model: the spec of a model.
+        runtimes: what there is, those of the namespace first.
+        namespace: of the service, for the texts.
+        behaviour: whose rules to follow.
+        accelerators: the classes that the service asks for (a field of later releases).
+        name: of the model, for the texts.
+    """
+    if not text(model, "modelFormat", "name"):
+        return Selection(error="invalid model specification: modelFormat.name: model format name is required")
+    ranking = RANKINGS[behaviour]
+    looked_at = [_candidate(model, runtime, ranking, accelerators) for runtime in runtimes]
+    fit = [each for each in looked_at if not each.reason]
+    ranked = sorted(fit, key=lambda each: (each.runtime.cluster_scoped, each.rank))
+    excluded = sorted((each for each in looked_at if each.reason), key=lambda each: each.runtime.name)
+    if ranked:
+        return Selection(tuple(ranked), tuple(excluded))
+    format_name = text(model, "modelFormat", "name")
+    head = f"no runtime found to support model {name} with format {format_name}"
+    if behaviour is Behaviour.UPSTREAM_HEAD:  # which puts the format's name in the place of the model's
+        head = f"no runtime found to support model {format_name} with format {format_name}"
+    return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
+
+
+def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
+    """Why a runtime that a service names does not support a model, "" where it does; autoSelect is not asked for."""
+    return _unfit(model, runtime, RANKINGS[behaviour], frozenset())
+
+
+def _none(
+    head: str, namespace: str, looked_at: Sequence[Candidate], excluded: Sequence[Candidate], behaviour: Behaviour
+) -> str:
+    ranking = RANKINGS[behaviour]
+    shown = {
+        each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT or not ranking.hides_auto_select
+    }
+    listed = "; ".join(each.listed for each in shown.values())
+    if behaviour is Behaviour.DOC_ERA:
+        reasons = "; ".join(f"{each.runtime.name}: {each.reason}" for each in excluded)
+        return f"{head}. Excluded runtimes: {reasons}" if reasons else head
+    head += f" in namespace {namespace}"
+    if looked_at:
+        of_cluster = sum(each.runtime.cluster_scoped for each in looked_at)
+        head += (
+            f". Checked {len(looked_at)} runtimes "
+            f"({len(looked_at) - of_cluster} namespace-scoped, {of_cluster} cluster-scoped)"
+        )
+    return f"{head}. Excluded runtimes: {listed}" if listed else head
+
+
+def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
+    if reason := _unfit(model, runtime, ranking, accelerators):
+        return Candidate(runtime, reason)
+    entries = ranking.chosen(model, runtime.spec)
+    if not entries:
+        return Candidate(runtime, NO_AUTO_SELECT)
+    score = max(_score(model, entry) for entry in entries)
+    if ranking.scored and score <= 0:
+        return Candidate(runtime, NO_AUTO_SELECT)
+    return Candidate(runtime, "", score, ranking.rank(model, runtime, score))
+
+
+def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
+    """The first filter that drops a runtime, in upstream's order."""
+    if runtime.disabled:
+        return DISABLED
+    classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
+    if not accelerators <= set(classes if isinstance(classes, list) else ()):
+        return NO_ACCELERATOR
+    if reason := ranking.supports(model, runtime.spec):
+        return reason
+    size, sizes = text(model, "modelParameterSize"), range_of(runtime.spec)
+    if size and sizes and not sizes.holds(size):
+        return f"model size {size} is outside supported range {sizes}"
+    return ""
+
+
+def _score(model: Any, entry: dict[str, Any]) -> int:
+    """What an entry is worth for a model: its priority times the weights of what is compared."""
+    ours, theirs = mapping(model, "modelFormat"), mapping(entry, "modelFormat")
+    priority = whole(entry, "priority")
+    priority = 1 if priority is None else priority
+    if not _scores(ours, theirs):
+        return 0
+    score = (whole(theirs, "weight") or FORMAT_WEIGHT) * priority
+    framework, wanted = at(model, "modelFramework"), at(entry, "modelFramework")
+    if framework is None and wanted is None:
+        return score
+    if framework is None or wanted is None or not _scores(framework, wanted):
+        return 0
+    return score + (whole(wanted, "weight") or FRAMEWORK_WEIGHT) * priority
+
+
+def _scores(ours: Any, theirs: Any) -> bool:
+    if text(ours, "name") != text(theirs, "name"):
+        return False
+    model, runtime = at(ours, "version"), at(theirs, "version")
+    return not (model and runtime) or lenient_fits(model, runtime, text(theirs, "operator") or "Equal")
+
+
+# How upstream's newest code decides
+
+
+def _head_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
+    """Every entry but those with ``autoSelect: false``, if any entry at all has ``true``: also one for other models."""
+    entries = list(items(spec, "supportedModelFormats"))
+    if not any(entry.get("autoSelect") is True for entry in entries):
+        return []
+    return [entry for entry in entries if entry.get("autoSelect") is not False]
+
+
+def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
+    """Where the model has a size, no range is the best of all, then the narrowest."""
+    sizes = range_of(runtime.spec)
+    width = sizes.width if sizes and text(model, "modelParameterSize") else 0.0
+    return -score, width, runtime.name
+
+
+# How we decide
+
+
+def _our_chosen(model: Any, spec: Any) -> list[dict[str, Any]]:
+    """The entries that are for the model and may be chosen."""
+    entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
+    return [entry for entry in entries if not mismatches(model, entry, lenient_fits)]
+
+
+def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
+    """Where the model has a size, a range that it fits into before none, and the narrower range first."""
+    sizes = range_of(runtime.spec)
+    width = sizes.width if sizes and text(model, "modelParameterSize") else math.inf
+    return -score, width, runtime.name
+
+
+# How the code of the API document decided
+
+
+def _doc_supports(model: Any, spec: Any) -> str:
+    """The labels must be equal, letter by letter, so that 1 is not 1.0.0."""
+    wanted = label_of(model)
+    labels = [label_of(entry) for entry in items(spec, "supportedModelFormats")]
+    if wanted in labels:
+        return ""
+    return f"model format '{wanted}' not in supported formats {labels}"
+
+
+def _doc_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
+    return [entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True]
+
+
+def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
+    """A range before none, then the priority of the first entry whose deprecated name is the format's, then age."""
+    name = text(model, "modelFormat", "name")
+    entries = items(runtime.spec, "supportedModelFormats")
+    named = next((entry for entry in entries if text(entry, "name") == name), {})
+    priority = whole(named, "priority")
+    unranged = range_of(runtime.spec) is None
+    return unranged, priority is None, -(priority or 0), _newest_first(runtime), runtime.name
+
+
+def _newest_first(runtime: Found) -> tuple[int, ...]:
+    """Creation times are texts of one form, so that the inverse of their bytes sorts the newest first."""
+    created = text(runtime.object, "metadata", "creationTimestamp")
+    return tuple(-byte for byte in created.encode())
+
+
+def _supports(fits: VersionFits) -> Callable[[Any, Any], str]:
+    return lambda model, spec: unsupported(model, spec, fits)
+
+
+RANKINGS: Final = {
+    Behaviour.RECOMMENDED: Ranking(_supports(lenient_fits), _our_chosen, _our_rank),
+    Behaviour.UPSTREAM_HEAD: Ranking(_supports(version_fits), _head_chosen, _head_rank, hides_auto_select=True),
+    Behaviour.DOC_ERA: Ranking(_doc_supports, _doc_chosen, _doc_rank, scored=False),
+}

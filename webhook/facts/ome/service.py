@@ -1,0 +1,135 @@
+"""What an InferenceService says of its components: deployment mode, runner, and what the predictor becomes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.ome.lookup import find_model, find_runtime, namespace_of
+from webhook.facts.ome.nodes import at, items, mapping, text, whole
+from webhook.facts.settings import Behaviour, Settings
+
+__all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migration_of", "predictor_used"]
+
+CONFIG: Final = "inferenceservice-config"
+RAW: Final = "RawDeployment"
+_USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations", "affinity")
+_OF_PREDICTOR: Final = ("model", "workerSpec")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """``mode`` is the deployment mode to write, "" for none; ``error`` what is wrong with the cluster's default."""
+
+    mode: str = ""
+    error: str = ""
+
+
+def deployment_of(service: Any, view: ClusterView, settings: Settings) -> Deployment:
+    """The mode that engine and decoder ask for, else the cluster's default if that is RawDeployment."""
+    configured = _default_mode(view, settings)
+    spec = mapping(service, "spec")
+    engine, decoder = at(spec, "engine"), at(spec, "decoder")
+    if configured.error or at(service, "metadata", "annotations", "ome.io/deploymentMode") is not None:
+        return Deployment(error=configured.error)
+    if engine is not None and decoder is not None:
+        return Deployment("PDDisaggregated")
+    if at(engine, "leader") is not None and (whole(engine, "worker", "size") or 0) > 0:
+        return Deployment("MultiNode")
+    return Deployment(configured.mode if configured.mode == RAW else "")
+
+
+def _default_mode(view: ClusterView, settings: Settings) -> Deployment:
+    """The default of the ConfigMap; RawDeployment, which upstream ships, where it is not known (upstream refuses)."""
+    config = view.get(Kind("", "ConfigMap"), settings.ome_namespace, CONFIG)
+    if config is None and settings.ome is Behaviour.UPSTREAM_HEAD:
+        return Deployment(error=f'configmaps "{CONFIG}" not found')
+    written = at(config, "data", "deploy")
+    if not isinstance(written, str):
+        return Deployment(RAW if config is None else "")
+    try:
+        found = json.loads(written)
+    except ValueError as error:
+        return Deployment(error=f"unable to parse deploy config json: {error}")
+    mode = text(found, "defaultDeploymentMode")
+    if not mode:
+        return Deployment(error="invalid deploy config, defaultDeploymentMode is required")
+    if mode not in {"Serverless", RAW}:
+        return Deployment(error="invalid deployment mode. Supported modes are Serverless and RawDeployment")
+    return Deployment(mode)
+
+
+def predictor_used(service: Any) -> bool:
+    """Whether the deprecated predictor says something: maxReplicas, workerSpec or model.runtime alone do not count."""
+    predictor = mapping(service, "spec", "predictor")
+    return (
+        at(predictor, "model", "baseModel") is not None
+        or predictor.get("minReplicas") is not None
+        or any(predictor.get(key) for key in _USED)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a used predictor becomes: None for each part that is there already, or that it says nothing of."""
+
+    engine: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
+    runtime: dict[str, Any] | None = None
+    error: str = ""
+
+
+def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migration:
+    """Engine, model and runtime of a predictor; nothing where there is an engine, or migration is switched off."""
+    spec = mapping(service, "spec")
+    if not predictor_used(service) or not settings.ome_migration or spec.get("engine") is not None:
+        return Migration()
+    predictor = mapping(spec, "predictor")
+    model = runtime = None
+    name = at(predictor, "model", "baseModel")
+    if spec.get("model") is None and isinstance(name, str):
+        found = find_model(view, namespace_of(service), name, first="ClusterBaseModel")
+        if found is None:
+            return Migration(error=f"neither ClusterBaseModel nor BaseModel found with name {name}")
+        weights = at(predictor, "model", "fineTunedWeights")
+        model = {"name": name, "kind": found.kind, "apiGroup": "ome.io"}
+        model |= {"fineTunedWeights": weights} if weights else {}
+    if spec.get("runtime") is None and (named := text(predictor, "model", "runtime")):
+        runtime = {"name": named, "kind": _runtime_kind(service, named, view, settings), "apiGroup": "ome.io"}
+    return Migration(_engine(predictor), model, runtime)
+
+
+def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
+    found = find_runtime(view, namespace_of(service), name)
+    if found is None or settings.ome is not Behaviour.RECOMMENDED:  # upstream says ClusterServingRuntime of any
+        return "ClusterServingRuntime"
+    return found.kind
+
+
+def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
+    """The pod and scaling of the predictor, with the main container as runner."""
+    engine = {key: value for key, value in predictor.items() if key not in _OF_PREDICTOR and value is not None}
+    containers = list(items(predictor, "containers"))
+    if containers:
+        runner = next((each for each in containers if _is_main(each)), containers[0])
+        others = [each for each in containers if each is not runner]
+        engine = {**engine, "runner": runner, "containers": others}
+    engine = {key: value for key, value in engine.items() if key != "containers" or value}
+    if predictor.get("workerSpec") is not None:
+        engine["worker"] = predictor["workerSpec"]
+    minimum, maximum = whole(engine, "minReplicas"), whole(engine, "maxReplicas")
+    return {**engine, "minReplicas": 1 if minimum is None else minimum, "maxReplicas": maximum or 3}
+
+
+def _is_main(container: dict[str, Any]) -> bool:
+    """Any name with ome in it, so that some-sidecar qualifies, as it does upstream."""
+    return "ome" in text(container, "name").lower()
+
+
+def has_full_runner(service: Any) -> bool:
+    """Whether the engine says by itself what to run, so that neither model nor runtime is needed to tell."""
+    engine = mapping(service, "spec", "engine")
+    images = [text(engine, part, "runner", "image") for part in ("leader", "worker")]
+    return bool(text(engine, "runner", "image") or all(images))

@@ -1,0 +1,115 @@
+"""Storage URIs of models and results (pkg/utils/storage)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["SCHEMES", "storage_error", "storage_scheme"]
+
+SCHEMES: Final = ("oci", "pvc", "vendor", "hf", "s3", "az", "gs", "github", "local")
+_NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
+_OCI: Final = "invalid OCI storage URI format. Expected: oci://n/{namespace}/b/{bucket}/o/{object_path}"
+_PVC: Final = "invalid PVC storage URI format: "
+
+
+def storage_scheme(uri: str) -> str:
+    """The scheme of a URI, "" for one that OME does not know."""
+    return next((scheme for scheme in SCHEMES if uri.startswith(f"{scheme}://")), "")
+
+
+def storage_error(uri: str) -> str:
+    """What is wrong with a URI, in upstream's words; "" where nothing is."""
+    scheme = storage_scheme(uri)
+    rest = uri.removeprefix(f"{scheme}://")
+    match scheme:
+        case "oci":
+            parts = rest.split("/", 5)
+            return "" if len(parts) == 6 and parts[0::2][:3] == ["n", "b", "o"] else _OCI
+        case "pvc":
+            error = _pvc_error(rest)
+            return f"{_PVC}{error}" if error else ""
+        case "":
+            return f"unknown storage type for URI: {uri}"
+    error = _PARSERS[scheme](rest)
+    return f"invalid {_NAMES[scheme]} storage URI format{error}" if error else ""
+
+
+def _pvc_error(rest: str) -> str:
+    if not rest:
+        return "missing content after prefix"
+    claim, _, path = rest.partition("/")
+    if not path:
+        return "missing subpath"
+    if not claim:
+        return "missing PVC name"
+    namespace, colon, name = claim.partition(":")
+    if not colon:
+        return ""
+    if ":" in name:
+        return "multiple colons not allowed in namespace:pvc-name"
+    if not namespace:
+        return "empty namespace before colon"
+    if not name:
+        return "empty PVC name after colon"
+    if len(namespace) > 63 or not _NAMESPACE.match(namespace):
+        return f'invalid namespace "{namespace}" (must be lowercase alphanumeric with hyphens, max 63 chars)'
+    return ""
+
+
+def _vendor(rest: str) -> str:
+    parts = rest.split("/", 2)
+    whole = len(parts) == 3 and all(parts)
+    return "" if whole else ". Expected: vendor://{vendor-name}/{resource-type}/{resource-path}"
+
+
+def _hugging_face(rest: str) -> str:
+    if not rest:
+        return ": missing model ID"
+    return "" if rest.partition("@")[0] else ": model ID cannot be empty"
+
+
+def _bucket(rest: str) -> str:
+    if not rest:
+        return ": missing bucket name"
+    return "" if rest.partition("/")[0].partition("@")[0] else ": bucket name cannot be empty"
+
+
+def _azure(rest: str) -> str:
+    if not rest:
+        return ": missing account name"
+    account, slash, path = rest.partition("/")
+    if not slash:
+        return ": missing container name"
+    return "" if account and path.partition("/")[0] else ": account name and container name are required"
+
+
+def _github(rest: str) -> str:
+    if not rest:
+        return ": missing owner/repository"
+    parts = rest.partition("@")[0].split("/")
+    return "" if len(parts) == 2 and all(parts) else ": expected owner/repository"
+
+
+def _local(rest: str) -> str:
+    return "" if rest else ": missing path"
+
+
+_NAMES: Final = {
+    "vendor": "vendor",
+    "hf": "Hugging Face",
+    "s3": "S3",
+    "az": "Azure",
+    "gs": "GCS",
+    "github": "GitHub",
+    "local": "local",
+}
+_PARSERS: Final = {
+    "vendor": _vendor,
+    "hf": _hugging_face,
+    "s3": _bucket,
+    "az": _azure,
+    "gs": _bucket,
+    "github": _github,
+    "local": _local,
+}
