@@ -72,6 +72,7 @@ class _Compiler:
         self.schema: Schema = {**schema, "properties": {**schema.get("properties", {}), **head}}
         self.variables: dict[str, Type] = {}
         self.compiled: dict[str, Expression] = {}
+        self.nodes: dict[Path, Environment] = {}
         known = object_of("variables", lambda: self.variables)
         self.root = (
             Environment(variables={"oldObject": DYN, "variables": known})
@@ -136,6 +137,14 @@ class _Compiler:
         expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
         return self.expression(self.root, default.value, expect, (*at, "value"))
 
+    def _at(self, path: Path, node: Schema) -> Environment:
+        """What a rule at a node may say; made once for all rules there, because a node may hold a whole pod."""
+        if path not in self.nodes:
+            here = self.root.with_schema("self", node, type_name="self")
+            old = here.extend({"oldSelf": here.variables["self"]}, nodes={"oldSelf": here.nodes["self"]})
+            self.nodes[path] = old
+        return self.nodes[path]
+
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         for index, rule in enumerate(document.spec.validations):
             at = ("spec", "validations", index)
@@ -143,7 +152,7 @@ class _Compiler:
             node = self._schema_at(path, (*at, "at"))
             if node is None:
                 continue
-            env = self.root.with_schema("self", node, type_name="self").with_schema("oldSelf", node, type_name="self")
+            env = self._at(path, node)
             when = self.expression(env, rule.when, BOOL, (*at, "when")) if rule.when else None
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"))
             text = rule.messageExpression
