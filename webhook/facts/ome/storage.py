@@ -87,8 +87,10 @@ def _azure(rest: str) -> str:
 def _github(rest: str) -> str:
     if not rest:
         return ": missing owner/repository"
-    parts = rest.partition("@")[0].split("/")
-    return "" if len(parts) == 2 and all(parts) else ": expected owner/repository"
+    owner, slash, repository = rest.partition("/")
+    if not slash:
+        return ": expected owner/repository"
+    return "" if owner and repository.partition("@")[0] else ": owner and repository are required"
 
 
 def _local(rest: str) -> str:
