@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kubernetes.client import ApiClient, Configuration
 
 from reconciler.api import Api
+from webhook.cluster.resource import Resource
 
 Object = dict[str, Any]
 Place = tuple[str, str, str]  # group/version and plural, namespace, name
@@ -25,6 +26,7 @@ Place = tuple[str, str, str]  # group/version and plural, namespace, name
 PATH = re.compile(
     r"/apis?/(?P<api>.+?)(/namespaces/(?P<ns>[^/]+))?/(?P<plural>[a-z]+)(/(?P<name>[^/]+))?(/(?P<sub>status))?"
 )
+ROOT = re.compile(r"/apis/(?P<group>[^/]+)(/(?P<version>[^/]+))?|/api/(?P<core>[^/]+)")
 PATIENCE = 10.0  # for an answer that is due at once; only a broken test waits that long
 
 
@@ -44,6 +46,7 @@ class ApiServer:
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.changed = threading.Condition()
+        self.served: list[Resource] | None = None  # None: whatever is asked for, without discovery
         self._objects: dict[Place, Object] = {}
         self._applied: dict[tuple[Place, str], Object] = {}
         self._events: list[tuple[int, str, Place, Object]] = []
@@ -104,6 +107,18 @@ class ApiServer:
     def fail(self, method: str, path: str, code: int, message: str = "no", times: int = 1) -> None:
         """The next requests whose path contains ``path`` are answered with an error (0: the connection is cut)."""
         self._faults += [(method, path, code, message)] * times
+
+    def serve(self, *resources: Resource) -> None:
+        """From now on discovery knows these resources, and whatever is not among them is not there."""
+        with self.changed:
+            self.served = [*(self.served or ()), *resources]
+
+    def unserve(self, resource: Resource) -> None:
+        """As when its CRD is deleted: the objects go, and the watches end."""
+        with self.changed:
+            self.served = [each for each in self.served or () if each != resource]
+            self._objects = {p: o for p, o in self._objects.items() if p[0] != _collection(resource)}
+            self.end_watches()
 
     def forget_history(self) -> None:
         """As after a compaction: no watch can begin before now."""
@@ -189,7 +204,13 @@ class _Handler(BaseHTTPRequestHandler):
                 state._faults.remove(fault)
                 self._fault(*fault[2:])
                 return
+        if state.served is not None and (root := ROOT.fullmatch(url.path)):
+            self._discover(state.served, root["group"] or "", root["version"] or root["core"])
+            return
         match = PATH.fullmatch(url.path)
+        if state.served is not None and f"{match['api']}/{match['plural']}" not in map(_collection, state.served):
+            self._status(404, "the server could not find the requested resource")
+            return
         place = (f"{match['api']}/{match['plural']}", match["ns"] or "", match["name"] or "")
         try:
             self._answer(state, place, match["sub"] or "")
@@ -211,6 +232,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, state._admitted(place, merge(state._objects[place], self.body)), state.warnings)
         else:
             self._replace(state, place)
+
+    def _discover(self, served: Sequence[Resource], group: str, version: str | None) -> None:
+        found = [each for each in served if each.group == group and version in {None, each.version}]
+        if not found:
+            self._status(404, "the server could not find the requested resource")
+        elif version is None:
+            versions = [{"version": each} for each in dict.fromkeys(each.version for each in found)]
+            self._send(200, {"kind": "APIGroup", "versions": versions, "preferredVersion": versions[-1]})
+        else:
+            names = [{"name": f"{each.plural}{sub}", "kind": each.kind} for each in found for sub in ("/status", "")]
+            self._send(200, {"kind": "APIResourceList", "resources": names})
 
     def _create(self, state: ApiServer, place: Place) -> None:
         if place in state._objects:
@@ -300,6 +332,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("warning", f'299 - "{quoted}"'.encode().decode("latin-1"))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _collection(resource: Resource) -> str:
+    return f"{resource.api_version}/{resource.plural}"
 
 
 def within(place: Place, collection: Place) -> bool:

@@ -30,6 +30,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--policies", type=Path, help="folder of APIs instead of the installed one; changes are taken up"
     )
+    parser.add_argument(
+        "--view", choices=["none", "live"], help="know other objects: not at all (default), or by watching the cluster"
+    )
+    parser.add_argument("--view-kubeconfig", type=Path, help="that cluster, where it is not the one of our pod")
     parser.add_argument("--drain-seconds", type=float, help="how long to serve on after SIGTERM (default 10)")
 
 

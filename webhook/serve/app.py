@@ -63,7 +63,7 @@ def _reviewer(gate: Gate, call: Call) -> Callable[[Request], object]:
             body = await _body(request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
-        return Response(gate.answer(call, body, timeout), media_type="application/json")
+        return Response(await gate.reply(call, body, timeout), media_type="application/json")
 
     return endpoint
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from webhook import engine, review
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
+from webhook.cluster.reading import Reading, Reference
 from webhook.decision import Decision
 from webhook.engine import Options
 from webhook.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
 from webhook.request import Request
+from webhook.serve.follower import Follower
 from webhook.serve.metrics import Metrics
 
 __all__ = ["Call", "Gate"]
@@ -26,7 +29,22 @@ log = logging.getLogger("modelgate")
 RESERVE: Final = 0.1
 """Seconds kept back from the caller's deadline for the answer to travel."""
 
+READ_SECONDS: Final = 5.0
+"""For reading what memory does not know, where the caller does not say how long it waits: our webhooks' timeout."""
+
+ROUNDS: Final = 8
+"""Tries per request: each reads what the one before asked for. A service leads to its runtime, model, and on; none of
+the APIs has a chain this long."""
+
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+
+class _Unread(Exception):
+    """What was found does not count: memory did not know these objects."""
+
+    def __init__(self, references: Iterable[Reference]) -> None:
+        super().__init__()
+        self.references = tuple(references)
 
 
 @dataclass(slots=True)
@@ -34,11 +52,13 @@ class Gate:
     """What the server answers from.
 
     ``catalog`` is None until it is loaded; it is replaced as a whole. ``refused`` says what was
-    wrong with a newer one, while the last good one stays in use.
+    wrong with a newer one, while the last good one stays in use. Other objects are those of
+    ``view``, or, where there is a ``follower``, those of the cluster.
     """
 
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
+    follower: Follower | None = None
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
@@ -54,10 +74,27 @@ class Gate:
     def unready(self) -> list[str]:
         """Why the gate must not be asked yet; empty when it may."""
         reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        if self.follower is not None:
+            reasons += self.follower.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
+    async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
+        """As :meth:`answer`; what memory does not know is read meanwhile, in a thread, within the caller's time."""
+        started = self.clock()
+        known: dict[Reference, dict[str, Any] | None] = {}
+        for _ in range(ROUNDS):
+            try:
+                return self._answer(call, body, patience, started, known)
+            except _Unread as missing:
+                try:
+                    await self._read(missing.references, patience, started, known)
+                except Unavailable:
+                    self._count(call, "", "", "unavailable", started)
+                    raise
+        raise Unavailable(f"each of {ROUNDS} reads of the API server led to another")
+
     def answer(self, call: Call, body: bytes, timeout: float | None) -> bytes:
-        """The reply to one AdmissionReview.
+        """The reply to one AdmissionReview, from memory alone.
 
         Args:
             call: which webhook was called.
@@ -67,7 +104,19 @@ class Gate:
         Raises:
             RequestError, Unavailable, Fault: as the exception tree says.
         """
-        started = self.clock()
+        try:
+            return self._answer(call, body, timeout, self.clock(), {})
+        except _Unread as missing:
+            raise Unavailable(f"memory does not know {', '.join(map(str, missing.references))}") from None
+
+    def _answer(
+        self,
+        call: Call,
+        body: bytes,
+        timeout: float | None,
+        started: float,
+        known: Mapping[Reference, dict[str, Any] | None],
+    ) -> bytes:
         kind = operation = ""
         try:
             version, request = review.decode(body)
@@ -77,21 +126,62 @@ class Gate:
             options = self.options
             if timeout is not None:
                 options = replace(options, checkpoint=self._deadline(started + timeout - RESERVE, timeout))
-            decision = self._decide(call, request, catalog, options)
+            decision = self._decide(call, request, catalog, options, known)
+        except _Unread:
+            raise
         except Exception as error:
             self._count(call, kind, operation, _outcome_of(error), started)
             raise
         self._note(call, kind, request, decision, started)
         return review.encode(call, version, request, decision)
 
+    async def _read(
+        self,
+        references: Iterable[Reference],
+        patience: float | None,
+        started: float,
+        known: dict[Reference, dict[str, Any] | None],
+    ) -> None:
+        """Read, one after the other: there are few, and each takes a millisecond.
+
+        Raises:
+            Unavailable: the API server does not say, or not in time.
+        """
+        assert self.follower is not None
+        view = self.follower.view()
+        for reference in references:
+            left = READ_SECONDS if patience is None else started + patience - RESERVE - self.clock()
+            try:
+                known[reference] = await asyncio.wait_for(asyncio.to_thread(view.read, reference, left), left)
+            except TimeoutError:
+                raise DeadlineExceeded(
+                    f"no time left to read {reference}: the caller waits {patience or READ_SECONDS:g}s"
+                ) from None
+
     def _ready(self) -> Catalog:
         if self.catalog is None:
             raise NotReady("the catalog of kinds and rules is not loaded yet")
         return self.catalog
 
-    def _decide(self, call: Call, request: Request, catalog: Catalog, options: Options) -> Decision:
+    def _decide(
+        self,
+        call: Call,
+        request: Request,
+        catalog: Catalog,
+        options: Options,
+        known: Mapping[Reference, dict[str, Any] | None],
+    ) -> Decision:
         decide = engine.mutate if call == "mutate" else engine.validate
-        return decide(request, catalog, self.view, options)
+        if self.follower is None or catalog.find(request.kind) is None:
+            return decide(request, catalog, self.view, options)
+        reading = Reading(self.follower.view(), known)
+        decision = decide(request, catalog, reading, options)
+        if reading.unlisted:
+            kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
+            raise NotReady(f"what there is of {kinds} is not known yet")
+        if reading.unread:
+            raise _Unread(reading.unread)
+        return decision
 
     def _deadline(self, until: float, timeout: float) -> Callable[[str], None]:
         def checkpoint(step: str) -> None:

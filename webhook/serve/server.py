@@ -22,6 +22,7 @@ from webhook import catalog
 from webhook.engine import Options
 from webhook.errors import Problem, SettingsError
 from webhook.serve.app import application
+from webhook.serve.follower import follower
 from webhook.serve.gate import Gate
 from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader
@@ -98,6 +99,9 @@ def run(settings: Settings) -> int:
     except (OSError, ssl.SSLError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
     background = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
+    if settings.view == "live":
+        gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
+        background.append(gate.follower.running)
     if settings.policies is None:
         gate.use(catalog.load())
     else:

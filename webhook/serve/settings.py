@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -35,6 +35,13 @@ class Settings(BaseModel):
     """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
     """How often to look at the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
+
+    view: Literal["none", "live"] = "none"
+    """What the gate knows of other objects: nothing, or what the API server tells it."""
+    view_kubeconfig: Path | None = None
+    """How to reach that API server; without it, as the service account of the pod."""
+    view_stale_seconds: Annotated[float, Field(gt=0)] = 180.0
+    """After how long without news of a kind the gate is not ready: three of the bookmarks that come each minute."""
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:

@@ -1,0 +1,301 @@
+"""The live view against a server that breaks off, compacts, errs, and installs and removes APIs."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from tests.reconciler.apiserver import PATIENCE
+from webhook.cluster import informer as informers
+from webhook.cluster import source as sources
+from webhook.cluster.api import Reader
+from webhook.cluster.live import LiveView
+from webhook.cluster.memory import KEEP, LIMIT, Memory
+from webhook.cluster.reading import Reading, Reference
+from webhook.cluster.resource import Resource
+from webhook.cluster.view import ClusterView, Kind, MemoryView
+from webhook.errors import Fault, Unavailable
+
+MODELS = Resource("ome.io", "v1beta1", "basemodels", "BaseModel")
+CLUSTER_MODELS = Resource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel")
+CONFIGS = Resource("", "v1", "configmaps", "ConfigMap")
+MODEL, CLUSTER_MODEL, CONFIG = Kind("ome.io", "BaseModel"), Kind("ome.io", "ClusterBaseModel"), Kind("", "ConfigMap")
+PATH = MODELS.path()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """What failed is tried again at once, and what is not installed is looked for often."""
+    monkeypatch.setattr(sources, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(informers, "LOOK_AGAIN", 0.01)
+
+
+def an_object(name, namespace="ns", resource=MODELS, **metadata):
+    place = {"namespace": namespace} if namespace else {}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": name, **place, **metadata},
+        "spec": {},
+    }
+
+
+@contextmanager
+def following(server, clock, *kinds, synced=True):
+    view = LiveView(Reader(server.client()), kinds or [MODEL], [CONFIG], clock=clock)
+    view.start()
+    try:
+        if synced:
+            until(view.synced)
+        yield view
+    finally:
+        view.stop()
+        assert [thread.name for thread in view._threads if thread.is_alive()] == []
+
+
+def until(predicate):
+    """Waits for another thread; only a broken program waits for long."""
+    tick = threading.Event()
+    for _ in range(int(PATIENCE / 0.005)):
+        if predicate():
+            return
+        tick.wait(0.005)
+    raise AssertionError("it did not happen")
+
+
+def names(view, kind=MODEL, namespace=None):
+    return [item["metadata"]["name"] for item in view.list(kind, namespace)]
+
+
+def gets(server, path):
+    return server.requests.count(("GET", path))
+
+
+def test_what_is_there_and_what_comes_and_goes_is_in_memory_in_order(server, clock):
+    server.serve(MODELS)
+    server.put("basemodels", an_object("b"))
+    server.put("basemodels", an_object("a", "other"))
+    with following(server, clock) as view:
+        assert names(view) == ["b", "a"]
+        server.put("basemodels", an_object("a"))
+        until(lambda: names(view, namespace="ns") == ["a", "b"])
+        assert view.get(MODEL, "ns", "a")["kind"] == "BaseModel"
+        server.delete("basemodels", "a", "ns")
+        until(lambda: names(view) == ["b", "a"])
+        assert view.get(MODEL, "ns", "a") is None
+        assert view.unready() == []
+
+
+def test_it_gives_the_answers_of_a_view_of_the_same_objects(server, clock):
+    objects = [an_object("b"), an_object("a", "z"), an_object("a", "", CLUSTER_MODELS)]
+    server.serve(MODELS, CLUSTER_MODELS)
+    for obj in objects:
+        server.put("basemodels" if obj["kind"] == "BaseModel" else "clusterbasemodels", obj)
+    memory: ClusterView = MemoryView(objects)
+    with following(server, clock, MODEL, CLUSTER_MODEL) as view:
+        for kind in (MODEL, CLUSTER_MODEL):
+            for namespace in (None, "", "ns", "z", "nowhere"):
+                found = [item["metadata"]["name"] for item in view.list(kind, namespace)]
+                assert found == [item["metadata"]["name"] for item in memory.list(kind, namespace)]
+        assert view.get(CLUSTER_MODEL, "", "a") is not None
+
+
+def test_what_no_fact_reads_is_not_kept(server, clock):
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "mine": "yes"}
+    server.serve(MODELS)
+    server.put("basemodels", an_object("a", managedFields=[{"manager": "kubectl"}], annotations=annotations))
+    with following(server, clock) as view:
+        metadata = view.get(MODEL, "ns", "a")["metadata"]
+    assert "managedFields" not in metadata
+    assert metadata["annotations"] == {"mine": "yes"}
+
+
+def test_after_410_everything_is_listed_again(server, clock):
+    server.serve(MODELS)
+    server.put("basemodels", an_object("a"))
+    with following(server, clock) as view:
+        with server.changed:
+            server.end_watches()
+            server.delete("basemodels", "a", "ns")
+            server.put("basemodels", an_object("b"))
+            server.forget_history()
+        until(lambda: names(view) == ["b"])
+
+
+@pytest.mark.parametrize("code", [500, 429, 403, 0])
+def test_an_error_of_list_or_discovery_is_survived(server, clock, code):
+    server.serve(MODELS)
+    server.put("basemodels", an_object("a"))
+    server.fail("GET", "/basemodels", code, "no", times=3)
+    server.fail("GET", "/apis/ome.io", code, "no", times=3)
+    with following(server, clock) as view:
+        assert names(view) == ["a"]
+        assert view.unready() == []
+
+
+def test_before_the_first_list_the_view_is_not_ready_and_names_kind_and_cause(server, clock, monkeypatch):
+    monkeypatch.setattr(sources, "FIRST_WAIT", 60.0)
+    server.serve(MODELS)
+    server.fail("GET", "/basemodels", 403, "basemodels is forbidden", times=1)
+    with following(server, clock, synced=False) as view:
+        until(lambda: "forbidden" in "".join(view.unready()))
+        assert view.unready() == ["ome.io/BaseModel is not listed yet: 403 Test: basemodels is forbidden"]
+        assert not view.synced()
+        assert not view.listed(MODEL)
+
+
+def test_silence_makes_the_view_not_ready_and_news_ready_again(server, clock):
+    server.serve(MODELS)
+    with following(server, clock) as view:
+        clock.now = 179.0
+        assert view.unready() == []
+        clock.now = 180.0
+        assert view.unready() == ["nothing heard of ome.io/BaseModel for 180 s"]
+        assert view.stale(200.0) == []
+        server.put("basemodels", an_object("a"))
+        until(lambda: view.unready() == [])
+
+
+def test_an_api_that_is_not_installed_is_empty_and_no_fault_until_it_appears(server, clock):
+    server.serve(CONFIGS)
+    with following(server, clock) as view:
+        assert names(view) == []
+        assert view.unready() == []
+        server.serve(MODELS)
+        server.put("basemodels", an_object("a"))
+        until(lambda: names(view) == ["a"])
+
+
+def test_an_api_that_is_removed_takes_its_objects_along_and_may_come_back(server, clock):
+    server.serve(MODELS)
+    server.put("basemodels", an_object("a"))
+    with following(server, clock) as view:
+        server.unserve(MODELS)
+        until(lambda: names(view) == [])
+        until(view.synced)
+        server.serve(MODELS)
+        server.put("basemodels", an_object("b"))
+        until(lambda: names(view) == ["b"])
+
+
+def test_a_kind_that_moves_to_another_version_is_followed_there(server, clock):
+    newer = Resource("ome.io", "v1", "basemodels", "BaseModel")
+    server.serve(MODELS)
+    with following(server, clock) as view:
+        with server.changed:
+            server.serve(newer)
+            server.unserve(MODELS)
+            server.put("basemodels", an_object("a", resource=newer))
+        until(lambda: names(view) == ["a"])
+
+
+def test_an_object_that_memory_does_not_know_is_read_once(server, clock):
+    server.serve(MODELS, CONFIGS)
+    server.put("configmaps", an_object("c", resource=CONFIGS))
+    reference = Reference(CONFIG, "ns", "c")
+    with following(server, clock) as view:
+        assert view.look(reference) == (False, None)
+        assert view.read(reference, 5.0)["metadata"]["name"] == "c"
+        assert view.look(reference)[0]
+        view.read(reference, 5.0)
+        assert gets(server, CONFIGS.path("ns", "c")) == 1
+        clock.now = KEEP
+        assert view.look(reference) == (False, None)
+
+
+def test_that_there_is_none_is_remembered_for_a_second_but_not_against_what_comes(server, clock):
+    server.serve(MODELS)
+    reference = Reference(MODEL, "ns", "late")
+    with following(server, clock) as view:
+        assert view.read(reference, 5.0) is None
+        assert view.read(reference, 5.0) is None
+        assert gets(server, MODELS.path("ns", "late")) == 1
+        assert view.look(reference) == (True, None)
+        server.put("basemodels", an_object("late"))
+        until(lambda: view.look(reference)[1] is not None)
+
+
+@pytest.mark.parametrize("code", [500, 503, 403, 401, 0])
+def test_a_server_that_does_not_say_is_never_taken_for_no(server, clock, code):
+    server.serve(MODELS)
+    reference = Reference(MODEL, "ns", "a")
+    with following(server, clock) as view:
+        server.fail("GET", MODELS.path("ns", "a"), code, "no")
+        with pytest.raises(Unavailable, match="BaseModel ns/a cannot be read"):
+            view.read(reference, 5.0)
+        assert view.look(reference) == (False, None)
+
+
+def test_a_reference_into_an_api_that_was_just_installed_is_found_at_once(server, clock, monkeypatch):
+    monkeypatch.setattr(informers, "LOOK_AGAIN", 3600.0)
+    server.serve(CONFIGS)
+    reference = Reference(MODEL, "ns", "a")
+    with following(server, clock) as view:
+        assert view.read(reference, 5.0) is None
+        clock.now = KEEP
+        server.serve(MODELS)
+        server.put("basemodels", an_object("a"))
+        assert view.read(reference, 5.0) is not None
+        until(lambda: names(view) == ["a"])  # and the informer does not wait for its hour
+
+
+def test_a_kind_that_no_fact_declares_is_a_fault(server, clock):
+    with following(server, clock, synced=False) as view, pytest.raises(Fault, match="does not declare"):
+        view.get(CLUSTER_MODEL, "", "a")
+
+
+def test_stopping_ends_watches_that_hear_nothing_and_lists_that_fail(server, clock):
+    server.serve(MODELS)
+    with following(server, clock):
+        until(lambda: gets(server, PATH) == 2)
+
+
+class Asked(MemoryView):
+    """Memory that is sure of nothing."""
+
+    def look(self, _reference):
+        return False, None
+
+    def listed(self, _kind):
+        return False
+
+
+def test_a_reading_notes_what_memory_did_not_know_and_uses_what_was_read_since():
+    reference = Reference(MODEL, "ns", "a")
+    first = Reading(Asked(), {})
+    assert first.get(MODEL, "ns", "a") is None
+    assert list(first.list(MODEL)) == []
+    assert (list(first.unread), list(first.unlisted)) == ([reference], [MODEL])
+    second = Reading(Asked(), {reference: an_object("a")})
+    assert second.get(MODEL, "ns", "a") == an_object("a")
+    assert not second.unread
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "x" * 254, None, 5, {}])
+def test_a_name_that_no_object_can_have_is_never_asked_for(name):
+    reading = Reading(Asked(), {})
+    assert reading.get(MODEL, "ns", name) is None
+    assert not reading.unread
+
+
+def test_memory_is_bounded(clock):
+    memory = Memory(clock)
+    for number in range(LIMIT + 5):
+        memory.put(Reference(MODEL, "ns", str(number)), None)
+    assert len(memory._entries) == LIMIT
+    assert memory.get(Reference(MODEL, "ns", "0")) == (False, None)
+    clock.now = KEEP
+    memory.put(Reference(MODEL, "ns", "new"), None)
+    assert len(memory._entries) == 1

@@ -1,0 +1,127 @@
+"""All objects of one kind, kept in memory by a thread that lists and watches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from webhook.cluster import source as sources
+from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.discovery import find
+from webhook.cluster.resource import Key, Resource
+from webhook.cluster.source import Source
+from webhook.cluster.store import Store, light
+from webhook.cluster.view import Kind
+
+__all__ = ["Informer"]
+
+log = logging.getLogger("modelgate")
+
+LOOK_AGAIN: Final = 15.0
+"""Seconds between two looks for an API that is not installed: an answer of a few bytes. A reference to one of its
+objects is looked for at once (:class:`webhook.cluster.live.LiveView`)."""
+
+
+class Informer:
+    """One kind, followed from :meth:`run` (in a thread of its own) to :meth:`stop`; everything else never blocks."""
+
+    def __init__(self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic) -> None:
+        self.kind = kind
+        self.resource: Resource | None = None
+        self._api = api
+        self._clock = clock
+        self._store = Store()
+        self._source: Source | None = None
+        self._absent_at: float | None = None  # when the API server last said that there is no such API
+        self._trouble = ""
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+
+    def run(self) -> None:
+        """Never raises for anything the API server does."""
+        failures = 0
+        while not self._stop.is_set():
+            try:
+                self.resource = find(self._api, self.kind)
+            except ApiError as error:
+                self._trouble = str(error)
+                wait = min(sources.FIRST_WAIT * float(1 << min(failures, 32)), sources.LONGEST_WAIT)
+                failures += 1
+                log.warning("%s: %s; again in %.0f s", self, error, wait)
+                self._pause(wait)
+                continue
+            failures, self._trouble = 0, ""
+            if self.resource is None:
+                self._absent_at = self._clock()
+                self._pause(LOOK_AGAIN)
+            else:
+                self._follow(self.resource)
+
+    def stop(self) -> None:
+        """May be called from any thread; :meth:`run` ends soon."""
+        self._stop.set()
+        self._wake.set()
+        if self._source is not None:
+            self._source.stop()
+
+    def look(self) -> None:
+        """Somebody has found the API installed: do not wait for the next look."""
+        self._wake.set()
+
+    @property
+    def synced(self) -> bool:
+        """Whether what we hold has once been everything; that of an API that is not installed is nothing."""
+        source = self._source
+        return source.listed.is_set() if source is not None else self._absent_at is not None
+
+    def get(self, key: Key) -> dict[str, Any] | None:
+        return self._store.get(key)
+
+    def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
+        return self._store.list(namespace)
+
+    def unready(self, stale: float) -> str:
+        """Why what we hold should not be relied on, naming the kind; empty when it may. ``stale`` in seconds."""
+        source = self._source
+        trouble = (source.trouble if source is not None else "") or self._trouble
+        because = f": {trouble}" if trouble else ""
+        if not self.synced:
+            return f"{self} is not listed yet{because}"
+        silence = self._silence(source)
+        return f"nothing heard of {self} for {silence:.0f} s{because}" if silence >= stale else ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.group}/{self.kind.kind}" if self.kind.group else self.kind.kind
+
+    def _silence(self, source: Source | None) -> float:
+        if source is not None:
+            return source.silence() or 0.0
+        return 0.0 if self._absent_at is None else self._clock() - self._absent_at
+
+    def _follow(self, resource: Resource) -> None:
+        """Until the API is gone, or we are stopped."""
+        source = Source(
+            self._api,
+            resource,
+            lambda key, obj: self._store.put(key, light(obj, resource)),
+            self._store.drop,
+            clock=self._clock,
+            until_absent=True,
+        )
+        self._source = source
+        if self._stop.is_set():  # since run looked
+            return
+        source.run()
+        if not self._stop.is_set():
+            log.warning("%s is no longer served as %s", self, resource.api_version)
+            self._source, self._absent_at = None, None
+            self._store.clear()
+            self._pause(sources.FIRST_WAIT)
+
+    def _pause(self, seconds: float) -> None:
+        self._wake.wait(seconds)
+        if not self._stop.is_set():
+            self._wake.clear()

@@ -1,0 +1,166 @@
+"""The ClusterView of a cluster: informers for the kinds that facts read, and one GET for what they do not know yet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kubernetes import config
+from kubernetes.client import ApiClient, Configuration
+
+from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.discovery import find
+from webhook.cluster.informer import Informer
+from webhook.cluster.memory import Memory
+from webhook.cluster.reading import Reference
+from webhook.cluster.resource import Key, Resource
+from webhook.cluster.store import light
+from webhook.cluster.view import Kind
+from webhook.errors import Fault, NotReady, Unavailable
+
+__all__ = ["STALE", "LiveView", "connect", "live_view"]
+
+log = logging.getLogger("modelgate")
+
+STALE: Final = 180.0
+"""Bookmarks come about once a minute: after three have failed to come, what we know may be old."""
+
+GRACE: Final = 5.0
+"""Seconds for the threads to end; they are daemons, and a list that hangs does not keep the process."""
+
+LEAST: Final = 0.01
+"""Seconds for a GET that is begun when its time is over: the library wants more than none."""
+
+
+class LiveView:
+    """Follows the ``watched`` kinds from :meth:`start` to :meth:`stop`; of the ``fetched`` ones, of which a cluster
+    has too many, it reads single objects.
+    """
+
+    def __init__(
+        self,
+        api: Reader,
+        watched: Iterable[Kind],
+        fetched: Iterable[Kind] = (),
+        stale: float = STALE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._api = api
+        self._informers = {kind: Informer(api, kind, clock) for kind in sorted(watched)}
+        self._fetched = frozenset(fetched)
+        self._stale = stale
+        self._clock = clock
+        self._memory = Memory(clock)
+        self._threads = [
+            threading.Thread(target=informer.run, name=f"informer {informer}", daemon=True)
+            for informer in self._informers.values()
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        for informer in self._informers.values():
+            informer.stop()
+        end = time.monotonic() + GRACE
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+            if thread.is_alive():
+                log.warning("%s did not end within %.0f s", thread.name, GRACE)
+
+    def synced(self) -> bool:
+        return all(informer.synced for informer in self._informers.values())
+
+    def stale(self, seconds: float) -> list[str]:
+        """Which kinds have not been heard of for so long, or never, and why."""
+        return [reason for informer in self._informers.values() if (reason := informer.unready(seconds))]
+
+    def unready(self) -> list[str]:
+        dead = [f"{thread.name} has ended" for thread in self._threads if thread.ident and not thread.is_alive()]
+        return [*dead, *self.stale(self._stale)]
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        return self.look(Reference(kind, namespace, name))[1]
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        return self._informer(kind).list(namespace)
+
+    def listed(self, kind: Kind) -> bool:
+        return self._informer(kind).synced
+
+    def look(self, reference: Reference) -> tuple[bool, dict[str, Any] | None]:
+        if reference.kind not in self._fetched:
+            found = self._informer(reference.kind).get(Key(reference.namespace, reference.name))
+            if found is not None:
+                return True, found
+        return self._memory.get(reference)
+
+    def read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
+        sure, found = self.look(reference)
+        if sure:  # another request has read it meanwhile
+            return found
+        try:
+            found = self._read(reference, timeout)
+        except ApiError as error:
+            raise Unavailable(f"{reference} cannot be read from the API server: {error}") from error
+        self._memory.put(reference, found)
+        return found
+
+    def _read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
+        end = self._clock() + timeout
+        resource = self._resource(reference.kind, timeout)
+        if resource is None:
+            return None
+        left = max(LEAST, end - self._clock())
+        found = self._api.get(resource, reference.namespace, reference.name, left)
+        return None if found is None else light(found, resource)
+
+    def _resource(self, kind: Kind, timeout: float) -> Resource | None:
+        """Where the kind is served; asked anew where its API was not installed when we last looked."""
+        informer = self._informers.get(kind)
+        if informer is not None and informer.resource is not None:
+            return informer.resource
+        found = find(self._api, kind, timeout)
+        if found is not None and informer is not None:
+            informer.look()
+        return found
+
+    def _informer(self, kind: Kind) -> Informer:
+        try:
+            return self._informers[kind]
+        except KeyError:
+            raise Fault(f"a fact reads {kind.group}/{kind.kind}, but does not declare it") from None
+
+
+def connect(kubeconfig: Path | None = None) -> ApiClient:
+    """A client of the given kubeconfig; without one, of the pod we run in; outside of pods, of $KUBECONFIG or ~/.kube.
+
+    Raises:
+        kubernetes.config.ConfigException: where none of them is there or can be read.
+    """
+    configuration = Configuration()
+    if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the library's
+        return ApiClient(configuration)
+    config.load_kube_config(  # type: ignore[no-untyped-call]  # the library's
+        str(kubeconfig) if kubeconfig else None, client_configuration=configuration, persist_config=False
+    )
+    return ApiClient(configuration)
+
+
+def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterable[Kind], stale: float) -> LiveView:
+    """A view over :func:`connect`, not started yet.
+
+    Raises:
+        NotReady: there is no way to the API server.
+    """
+    try:
+        return LiveView(Reader(connect(kubeconfig)), watched, fetched, stale)
+    except (config.ConfigException, OSError) as error:
+        raise NotReady(f"there is no way to the API server: {error}") from error

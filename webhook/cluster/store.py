@@ -1,0 +1,62 @@
+"""The objects of one kind in memory, light, and in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from webhook.cluster.resource import Key, Resource
+
+__all__ = ["Store", "light"]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Store:
+    """Written by one thread, read by many; the lock is held for a dictionary's time."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Key, dict[str, Any]] = {}
+        self._lists: dict[str | None, tuple[dict[str, Any], ...]] = {}  # made when asked for, dropped by every change
+        self._lock = threading.Lock()
+
+    def put(self, key: Key, obj: dict[str, Any]) -> None:
+        with self._lock:
+            self._objects[key] = obj
+            self._lists.clear()
+
+    def drop(self, key: Key) -> None:
+        with self._lock:
+            self._objects.pop(key, None)
+            self._lists.clear()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._objects.clear()
+            self._lists.clear()
+
+    def get(self, key: Key) -> dict[str, Any] | None:
+        with self._lock:
+            return self._objects.get(key)
+
+    def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
+        """Ordered by namespace and name."""
+        with self._lock:
+            found = self._lists.get(namespace)
+            if found is None:
+                keys = sorted(key for key in self._objects if namespace is None or key.namespace == namespace)
+                found = self._lists[namespace] = tuple(self._objects[key] for key in keys)
+            return found
+
+
+def light(obj: dict[str, Any], resource: Resource) -> dict[str, Any]:
+    """An object without what no fact reads, and with the kind that lists of built-in kinds leave out.
+
+    ``managedFields`` and kubectl's copy of the object are each as large as the object itself.
+    """
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    annotations = metadata.get("annotations") or {}
+    if LAST_APPLIED in annotations:
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+    return {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
