@@ -230,3 +230,20 @@ def test_the_request_is_as_the_api_server_shows_it() -> None:
     seen = "request.kind.kind == 'Widget' && request.resource.resource == 'widgets' && request.dryRun"
     loaded = load(policy("p", validations=[{"expression": f"{seen} && !has(request.subResource)"}]), binding("p"))
     assert loaded.validate(request(widget(), dry_run=True), MemorySurroundings()).allowed
+
+
+class _TimeIsUp(Exception):
+    pass
+
+
+def test_a_deadline_ends_an_evaluation() -> None:
+    loop = "variables.ten.all(a, variables.ten.all(b, variables.ten.all(c, variables.ten.all(d, d < 0 || d >= 0))))"
+    numbers = ", ".join(map(str, range(200)))
+    variables = [{"name": "ten", "expression": f"[{numbers}]"}]
+    loaded = load(policy("p", variables=variables, validations=[{"expression": loop}]), binding("p"))
+
+    def interrupt() -> bool:
+        raise _TimeIsUp
+
+    with pytest.raises(_TimeIsUp):
+        loaded.validate(request(widget()), MemorySurroundings(), interrupt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,10 @@ from webhook.policy.native.matching import Criteria
 from webhook.policy.native.models import MutatingPolicy, ParamKind, ValidatingPolicy
 from webhook.policy.native.surroundings import Equivalent, Surroundings
 
-__all__ = ["Compilation", "Head", "Invocation"]
+__all__ = ["At", "Compilation", "Head", "Interrupt", "Invocation", "joined", "selector_problems"]
 
 At = tuple[str | int, ...]
-Bindings = Mapping[str, Any]
+Interrupt = Callable[[], bool]
 
 
 class Compilation:
@@ -77,13 +77,17 @@ def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One policy on one request: what it was matched as, with one param (or none)."""
+    """One policy on one request: what it was matched as, with one param (or none).
+
+    ``interrupt`` is asked now and then whether to give up; it may raise what is to be raised then.
+    """
 
     attributes: Attributes
     matched: Equivalent
     surroundings: Surroundings
     param: Mapping[str, Any] | None = None
     namespace: Mapping[str, Any] | None = None
+    interrupt: Interrupt | None = None
 
     def bindings(self) -> dict[str, Any]:
         return bindings_of(self.attributes, self.matched, self.surroundings, self.param, self.namespace)
@@ -92,6 +96,9 @@ class Invocation:
         """Match conditions see the resource as it was requested, and no namespace."""
         matched = Equivalent(self.attributes.resource, self.matched.kind)
         return bindings_of(self.attributes, matched, self.surroundings, self.param)
+
+    def budget(self, cost: int) -> Budget:
+        return Budget(cost, interrupt=self.interrupt)
 
     def on(self, obj: dict[str, Any] | None) -> Invocation:
         """The same with another state of the object."""
@@ -117,7 +124,7 @@ class Head:
         """
         if not self.conditions:
             return True
-        scope = Scope(invocation.condition_bindings(), self.variables, Budget(MATCH_CONDITIONS_BUDGET))
+        scope = Scope(invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET))
         try:
             evaluations = [scope.evaluate(condition) for condition in self.conditions]
         except BudgetExceeded as error:

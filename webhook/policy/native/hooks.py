@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from webhook.policy.native.activation import namespace_value
 from webhook.policy.native.attributes import Attributes
-from webhook.policy.native.head import Invocation
+from webhook.policy.native.head import Interrupt, Invocation
 from webhook.policy.native.matching import Criteria, MatchError
 from webhook.policy.native.models import MutatingBinding, ParamRef, ValidatingBinding
 from webhook.policy.native.mutator import Mutator
@@ -63,7 +63,7 @@ class Misconfigured(NamedTuple, Generic[P]):
 
 
 def invocations(
-    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings
+    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings, interrupt: Interrupt | None = None
 ) -> Iterator[Invoked[P] | Misconfigured[P]]:
     """What a request invokes, in the order of the policies, their bindings and their params."""
     for hook in hooks:
@@ -76,21 +76,29 @@ def invocations(
         if matched is None:
             continue
         for binding in hook.bindings:
-            yield from _bound(policy, binding, matched, attributes, surroundings)
+            for found in _bound(policy, binding, matched, attributes, surroundings):
+                if isinstance(found, Invocation):
+                    yield Invoked(policy, binding, replace(found, interrupt=interrupt))
+                else:
+                    yield Misconfigured(policy, binding, found)
 
 
 def _bound(
-    policy: P, binding: Binding, matched: Equivalent, attributes: Attributes, surroundings: Surroundings
-) -> Iterator[Invoked[P] | Misconfigured[P]]:
+    policy: Validator | Mutator,
+    binding: Binding,
+    matched: Equivalent,
+    attributes: Attributes,
+    surroundings: Surroundings,
+) -> Iterator[Invocation | str]:
+    """The invocations by one binding, one for each param; or why that cannot be said."""
     try:
         if binding.criteria is not None and binding.criteria.match(attributes, surroundings) is None:
             return
         params = collect(policy.head.param_kind, binding.param_ref, attributes.namespace, surroundings)
     except (MatchError, ParamError) as error:
-        yield Misconfigured(policy, binding, f"failed to configure binding: {error}")
+        yield f"failed to configure binding: {error}"
         return
     where = attributes.namespace_of_object
     namespace = namespace_value(surroundings.namespace(where)) if where and params else None
     for param in params:
-        seen = attributes.converted(matched.kind)
-        yield Invoked(policy, binding, Invocation(seen, matched, surroundings, param, namespace))
+        yield Invocation(attributes.converted(matched.kind), matched, surroundings, param, namespace)

@@ -14,6 +14,7 @@ from typing import Any
 from webhook import patch
 from webhook.policy.native.attributes import Attributes
 from webhook.policy.native.conditions import ConditionError
+from webhook.policy.native.head import Interrupt
 from webhook.policy.native.hooks import Binding, Hook, Invoked, Misconfigured, invocations
 from webhook.policy.native.mutator import MutationError, Mutator
 from webhook.policy.native.surroundings import Surroundings
@@ -25,14 +26,19 @@ _Key = tuple[str, str, str, str]
 """Policy, binding, namespace and name of the param."""
 
 
-def mutate(hooks: Sequence[Hook[Mutator]], attributes: Attributes, surroundings: Surroundings) -> Verdict:
+def mutate(
+    hooks: Sequence[Hook[Mutator]],
+    attributes: Attributes,
+    surroundings: Surroundings,
+    interrupt: Interrupt | None = None,
+) -> Verdict:
     """The object that the policies make, or why the request is refused."""
     first = _Pass(attributes.object)
-    first.run(hooks, attributes, surroundings)
+    first.run(invocations(hooks, attributes, surroundings, interrupt))
     last = first
     if first.again and not first.denials:
         last = _Pass(first.object, only=frozenset(first.again))
-        last.run(hooks, replace(attributes, object=first.object), surroundings)
+        last.run(invocations(hooks, replace(attributes, object=first.object), surroundings, interrupt))
     evaluated = tuple(dict.fromkeys(name for name, *_ in first.evaluated))
     if last.denials:
         return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
@@ -52,13 +58,13 @@ class _Pass:
     again: list[_Key] = field(default_factory=list)
     mutated: bool = False
 
-    def run(self, hooks: Iterable[Hook[Mutator]], attributes: Attributes, surroundings: Surroundings) -> None:
+    def run(self, found: Iterable[Invoked[Mutator] | Misconfigured[Mutator]]) -> None:
         # which policies apply is decided by the object as it came, before any of them has changed it
-        for found in list(invocations(hooks, attributes, surroundings)):
-            if isinstance(found, Misconfigured):
-                self._fail(found.policy, found.binding, found.message)
+        for item in list(found):
+            if isinstance(item, Misconfigured):
+                self._fail(item.policy, item.binding, item.message)
             else:
-                self._invoke(found)
+                self._invoke(item)
         if self.mutated:
             self._require()
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from webhook import patch
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.program import RUNTIME_BUDGET, Budget
+from webhook.cel.program import RUNTIME_BUDGET
 from webhook.policy.native.expressions import Expression, Scope, VariableSet
 from webhook.policy.native.head import Compilation, Head, Invocation
 from webhook.policy.native.merge import MergeError, merge
@@ -127,7 +127,7 @@ def mismatches_of_value(value: Any) -> list[str]:
 def _evaluate(expression: Expression, variables: VariableSet, invocation: Invocation) -> Any:
     if expression.program is None:
         raise MutationError(expression.error)
-    scope = Scope(invocation.bindings(), variables, Budget(RUNTIME_BUDGET))
+    scope = Scope(invocation.bindings(), variables, invocation.budget(RUNTIME_BUDGET))
     try:
         evaluation = scope.evaluate(expression)
     except BudgetExceeded as error:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.native.attributes import Attributes
-from webhook.policy.native.head import At, Compilation, joined, selector_problems
+from webhook.policy.native.head import At, Compilation, Interrupt, joined, selector_problems
 from webhook.policy.native.hooks import Binding, Hook
 from webhook.policy.native.matching import Criteria, is_exempt
 from webhook.policy.native.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
@@ -74,19 +74,29 @@ class NativePolicies:
         mutators = tuple(hook for hook in self.mutators if hook.policy.head.name == name)
         return NativePolicies(validators, mutators)
 
-    def mutate(self, request: Request, obj: dict[str, Any] | None, surroundings: Surroundings) -> Verdict:
-        """What the mutating policies make of ``obj``, which is the request's object or what became of it."""
+    def mutate(
+        self,
+        request: Request,
+        obj: dict[str, Any] | None,
+        surroundings: Surroundings,
+        interrupt: Interrupt | None = None,
+    ) -> Verdict:
+        """What the mutating policies make of ``obj``, which is the request's object or what became of it.
+
+        ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
+        raise what is to be raised then (a deadline).
+        """
         attributes = Attributes.of(request, obj)
         if not self.mutators or is_exempt(attributes) or obj is None:
             return Verdict(obj)
-        return mutate(self.mutators, attributes, surroundings)
+        return mutate(self.mutators, attributes, surroundings, interrupt)
 
-    def validate(self, request: Request, surroundings: Surroundings) -> Verdict:
-        """What the validating policies say about a request."""
+    def validate(self, request: Request, surroundings: Surroundings, interrupt: Interrupt | None = None) -> Verdict:
+        """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
         attributes = Attributes.of(request, request.object)
         if not self.validators or is_exempt(attributes):
             return Verdict(request.object)
-        return validate(self.validators, attributes, surroundings)
+        return validate(self.validators, attributes, surroundings, interrupt)
 
 
 def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[Hook[P]]:

@@ -9,6 +9,7 @@ from typing import Final
 from webhook.decision import Warn
 from webhook.policy.native.attributes import Attributes
 from webhook.policy.native.decisions import PolicyDecision
+from webhook.policy.native.head import Interrupt
 from webhook.policy.native.hooks import Binding, Hook, Misconfigured, invocations
 from webhook.policy.native.surroundings import Surroundings
 from webhook.policy.native.validator import Result, Validator
@@ -21,10 +22,15 @@ _ANNOTATION_LIMIT: Final = 10 * 1024
 """Bytes of an audit annotation's value; the API server cuts it off there."""
 
 
-def validate(hooks: Iterable[Hook[Validator]], attributes: Attributes, surroundings: Surroundings) -> Verdict:
+def validate(
+    hooks: Iterable[Hook[Validator]],
+    attributes: Attributes,
+    surroundings: Surroundings,
+    interrupt: Interrupt | None = None,
+) -> Verdict:
     """Evaluate every policy that the request invokes."""
     collected = _Collected()
-    for invoked in invocations(hooks, attributes, surroundings):
+    for invoked in invocations(hooks, attributes, surroundings, interrupt):
         policy = invoked.policy
         if isinstance(invoked, Misconfigured):
             if not policy.head.ignore:

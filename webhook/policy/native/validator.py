@@ -53,7 +53,7 @@ class Validator:
         except ConditionError as error:
             return self._failed(str(error))
         bindings = invocation.bindings()
-        budget = Budget(RUNTIME_BUDGET)
+        budget = invocation.budget(RUNTIME_BUDGET)
         try:
             scope = Scope(bindings, self.head.variables, budget)
             evaluations = [scope.evaluate(expression) for expression in self.validations]
@@ -62,7 +62,7 @@ class Validator:
         messages, overspent = self._messages(bindings, budget)
         decisions = conclude(self.said, evaluations, messages, ignore=self.head.ignore, overspent=overspent)
         try:
-            return Result(tuple(decisions), self._annotations(bindings))
+            return Result(tuple(decisions), self._annotations(bindings, invocation))
         except BudgetExceeded as error:
             return self._failed(error.message)
 
@@ -77,8 +77,8 @@ class Validator:
         except BudgetExceeded as error:
             return [], error.message
 
-    def _annotations(self, bindings: dict[str, Any]) -> tuple[Annotation, ...]:
-        scope = Scope(bindings, self.head.variables, Budget(RUNTIME_BUDGET))
+    def _annotations(self, bindings: dict[str, Any], invocation: Invocation) -> tuple[Annotation, ...]:
+        scope = Scope(bindings, self.head.variables, invocation.budget(RUNTIME_BUDGET))
         return tuple(
             annotate(key, expression.source, scope.evaluate(expression), ignore=self.head.ignore)
             for key, expression in self.annotations
