@@ -10,12 +10,13 @@ from webhook.catalog import KnownKind
 from webhook.cel.errors import CelError
 from webhook.cel.program import Budget
 from webhook.decision import Cause, Warn
-from webhook.policy import Action, PolicyFault, Profile, Scope, ValidationRule
+from webhook.policy import Action, Policy, PolicyFault, Profile, Scope, ValidationRule
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.schema import FieldError
 from webhook.schema.fielderror import OMIT
-from webhook.stamp import ANNOTATION
+from webhook.schema.gotext import GoStrings
 from webhook.schema.structural import RULES_NOT_RUN
+from webhook.stamp import ANNOTATION
 
 __all__ = ["Findings", "validate_rules", "validate_schema"]
 
@@ -69,7 +70,7 @@ def validate_rules(
                 if not sound:
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
-            unchanged = old is not None and _unchanged(rule, node, before, obj, old)
+            unchanged = old is not None and _unchanged(rule, node, before, obj, old, known.policy)
             _record(found, rule, rule.action_under(profile), keys, node, text, unchanged=unchanged)
     return found
 
@@ -98,9 +99,15 @@ def _record(
         found.notices.append(Warn(path, f"{text} (not refused, because this update does not change it)", rule.code))
     else:
         value = below.get(node)
-        shown = OMIT if value is MISSING or isinstance(value, dict | list) else value
-        error = FieldError(rule.reason, path, text, shown)
+        error = FieldError(rule.reason, path, text, _shown(value))
         found.causes.append(Cause(path, rule.reason, error.body(), rule.code))
+
+
+def _shown(value: Any) -> Any:
+    """What a cause shows of the value: texts and numbers, and lists of texts as Go's webhooks print them."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return GoStrings(value)
+    return OMIT if value is MISSING or isinstance(value, dict | list) else value
 
 
 def _stored(rule: ValidationRule, node: Any, old: dict[str, Any]) -> Any:
@@ -115,19 +122,22 @@ def _stored(rule: ValidationRule, node: Any, old: dict[str, Any]) -> Any:
     return next((stored for _, stored in rule.at.nodes(old) if stored == node), MISSING)
 
 
-def _unchanged(rule: ValidationRule, node: Any, before: Any, obj: dict[str, Any], old: dict[str, Any]) -> bool:
+def _unchanged(
+    rule: ValidationRule, node: Any, before: Any, obj: dict[str, Any], old: dict[str, Any], policy: Policy
+) -> bool:
     """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours)."""
     if rule.local:
         return before is not MISSING and not patch.diff(before, node)
-    if rule.annotations and patch.diff(_annotations(old), _annotations(obj)):
+    if rule.annotations and patch.diff(_annotations(old, policy), _annotations(obj, policy)):
         return False
     return not patch.diff(_specification(old), _specification(obj))
 
 
-def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
-    """The annotations of the user."""
+def _annotations(obj: dict[str, Any], policy: Policy) -> dict[str, Any]:
+    """The annotations of the user: not the stamp, and not those that the policy writes."""
     given = obj.get("metadata", {}).get("annotations") or {}
-    return {key: value for key, value in given.items() if key != ANNOTATION}
+    written = {rule.path.keys[2] for rule in policy.defaults if rule.path.keys[:2] == ("metadata", "annotations")}
+    return {key: value for key, value in given.items() if key not in {ANNOTATION, *written}}
 
 
 def _specification(obj: dict[str, Any]) -> dict[str, Any]:

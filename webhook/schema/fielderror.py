@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.schema.gotext import go_json, quote, value_text
+from webhook.schema.gotext import GoStrings, go_json, quote, value_text
 
 __all__ = [
     "OMIT",
@@ -71,6 +71,8 @@ class FieldError:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return quote(value)
+    if isinstance(value, GoStrings):
+        return str(value)
     return value_text(value) if isinstance(value, int | float) else go_json(value)
 
 

@@ -7,13 +7,20 @@ import math
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["INT64", "GoStruct", "float_text", "go_json", "go_numbers", "quote", "value_text"]
+__all__ = ["INT64", "GoStrings", "GoStruct", "float_text", "go_json", "go_numbers", "quote", "value_text"]
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _JSON_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 INT64 = range(-(2**63), 2**63)
+
+
+class GoStrings(list[str]):
+    """A ``[]string`` that is to be printed as Go source (``%#v``), and not as JSON."""
+
+    def __str__(self) -> str:
+        return f"[]string{{{', '.join(map(quote, self))}}}"
 
 
 class GoStruct(dict[str, Any]):
