@@ -27,6 +27,12 @@ class MutationError(Exception):
 _NULL: Final = object()
 """What a test for null wants: a JSON null that was written, which the API server's library finds nowhere."""
 
+_FIELDS: Final = r'APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\""'
+_NO_OBJECT: Final = (
+    "Internal error occurred: couldn't get version/kind; json parse error: "
+    f"json: cannot unmarshal array into Go value of type struct {{ {_FIELDS} }}"
+)
+
 Mutate = Callable[[Expression, VariableSet, Invocation], dict[str, Any]]
 """From an expression and the invocation's object to the mutated object."""
 
@@ -87,18 +93,27 @@ def json_patch(expression: Expression, variables: VariableSet, invocation: Invoc
     made = _evaluate(expression, variables, invocation)
     operations = [_operation(item) for item in made]
     live = _object(invocation)
+    patched: Any = live
     try:
-        patched = patch.apply(live, operations)
+        for operation in operations:
+            patched = _patched(patched, operation)
     except patch.TestFailed:
         return live
     except patch.PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
     if not isinstance(patched, dict):
-        raise MutationError("JSON Patch: replace operation value must be object or array: %!w(<nil>)")
+        raise MutationError(_NO_OBJECT)
     if "kind" not in patched:
         text = json.dumps(patched, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{text}'")
     return _defaulted(patched, invocation)
+
+
+def _patched(document: Any, operation: dict[str, Any]) -> Any:
+    whole = operation["op"] == "replace" and not operation["path"]
+    if whole and not isinstance(operation.get("value"), (dict, list)):
+        raise patch.PatchError("replace operation value must be object or array: %!w(<nil>)")
+    return patch.apply(document, [operation])
 
 
 def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
