@@ -65,6 +65,13 @@ def test_the_server_has_no_token_and_cannot_write_its_key():
         assert volumes_of(container("gate", name))["api-access"]["mountPath"] == TOKEN
 
 
+def test_a_server_that_watches_the_cluster_has_the_token_to_do_so():
+    pod = pods('gate.view="live"')["gate"]
+    server = next(each for each in pod["containers"] if each["name"] == "gate")
+    assert volumes_of(server)["api-access"] == {"name": "api-access", "mountPath": TOKEN, "readOnly": True}
+    assert parsed(server["args"]).view == "live"
+
+
 def test_the_key_is_never_on_a_disk():
     tls = next(volume for volume in pods()["gate"]["volumes"] if volume["name"] == "tls")
     assert tls["emptyDir"]["medium"] == "Memory"

@@ -1,8 +1,14 @@
 """Who may do what: nothing by wildcard, no Secret but the CA's, no webhook configuration but ours."""
 
 from tests.chart.helm import NAMESPACE, of_kind, pods, rendered, values
+from tests.definitions import definitions
+from webhook.cluster.view import Kind
+from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
+
+
+LIVE = 'gate.view="live"'
 
 
 def rights(account, *sets):
@@ -34,6 +40,19 @@ def test_the_gate_may_make_one_ca_read_it_and_publish_it():
             "patch",
         ],
     }
+
+
+def test_with_a_view_the_gate_may_read_what_facts_read_and_nothing_else():
+    plurals = {
+        Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"] for each in definitions()
+    }
+    live = rights("modelgate", LIVE)
+    without = rights("modelgate")
+    assert {key: verbs for key, verbs in live.items() if key not in without} == {
+        **{("ClusterRole", kind.group, plurals[kind]["plural"], ()): ["get", "list", "watch"] for kind in WATCHED},
+        ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
+    }
+    assert {Kind("", "ConfigMap")} == FETCHED
 
 
 def test_another_name_of_the_ca_reaches_rights_and_arguments():

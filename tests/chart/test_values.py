@@ -18,6 +18,7 @@ from tests.definitions import definition_files, definitions
         ("gate.replicas=two", "replicas"),
         ("gate.replicas=-1", "replicas"),
         ("gate.profile=lax", "profile"),
+        ("gate.view=dead", "view"),
         ("gate.resources.limits.memroy=1Gi", "memroy"),
         ("gate.resources.limits.memory=1GiB", "memory"),
         ("webhooks.timeoutSeconds=31", "timeoutSeconds"),

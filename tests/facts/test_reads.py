@@ -1,0 +1,57 @@
+"""What facts read in the cluster is what they declare: the gate watches that, and has no right to anything else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webhook import cases, catalog, documents
+from webhook.cluster import Kind, MemoryView
+from webhook.facts.reads import FETCHED, WATCHED
+from webhook.request import GroupVersionKind
+
+ROOT = Path(__file__).resolve().parents[2] / "policies"
+API_OF = {"aim.silogen.ai": "aim", "ome.io": "ome"}
+
+
+class Recording(MemoryView):
+    """Notes which kinds are asked for by name, and which are listed."""
+
+    by_name: set[Kind]
+    listed: set[Kind]
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        self.by_name.add(kind)
+        return super().get(kind, namespace, name)
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Any:
+        self.listed.add(kind)
+        return super().list(kind, namespace)
+
+
+@pytest.fixture(scope="module")
+def asked() -> type[Recording]:
+    """What all cases together have asked for."""
+    Recording.by_name, Recording.listed = set(), set()
+    loaded = catalog.load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cases, "MemoryView", Recording)
+        for file in sorted(ROOT.glob("*/cases/*.yaml")):
+            for document in documents.read(file):
+                table = cases.parse_cases(document)
+                known = loaded.find(GroupVersionKind(table.target.group, table.target.version, table.target.kind))
+                assert known is not None
+                for case in table.cases:
+                    cases.run(case, known, loaded)
+    return Recording
+
+
+def test_no_fact_reads_what_is_not_declared(asked: type[Recording]) -> None:
+    assert asked.by_name - WATCHED - FETCHED == set()
+    assert asked.listed - WATCHED == set()
+
+
+def test_nothing_is_watched_that_no_case_reads(asked: type[Recording]) -> None:
+    tested = {api for api in API_OF.values() if (ROOT / api / "cases").is_dir()}
+    needless = WATCHED - asked.by_name - asked.listed
+    assert {kind for kind in needless if API_OF[kind.group] in tested} == set()
