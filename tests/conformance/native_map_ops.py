@@ -14,6 +14,7 @@ from webhook.cel.authorizer import Decision, Question
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.types import object_of
 from webhook.cel.values import NONE, Opt
+from webhook.policy.native.applied import native
 from webhook.policy.native.attributes import Attributes
 from webhook.policy.native.environments import admission_environment
 from webhook.policy.native.expressions import VariableSet, compile_expression
@@ -35,7 +36,6 @@ from webhook.policy.native.objects import (
     PatchValue,
     make,
     mismatches,
-    native,
 )
 from webhook.policy.native.surroundings import Equivalent, MemorySurroundings
 

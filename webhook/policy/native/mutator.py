@@ -10,12 +10,13 @@ from typing import Any, Final
 from webhook import patch
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.program import RUNTIME_BUDGET
+from webhook.policy.native.applied import native
 from webhook.policy.native.expressions import Expression, Scope, VariableSet
 from webhook.policy.native.head import Compilation, Head, Invocation
 from webhook.policy.native.merge import MergeError, merge
 from webhook.policy.native.mergetypes import type_of_kind
 from webhook.policy.native.models import MutatingPolicy
-from webhook.policy.native.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches, native
+from webhook.policy.native.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches
 
 __all__ = ["Mutate", "MutationError", "Mutator", "apply_configuration", "compile_mutator", "json_patch"]
 
