@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies.native.documents import RULES, binding, documents, load, policy
+from tests.policies.native.documents import RULES, WIDGET, binding, documents, load, policy
 from webhook.errors import CatalogError
 from webhook.policy.native import NativePolicies
 
@@ -107,3 +107,14 @@ def test_a_policy_without_a_binding_is_named() -> None:
 def test_expressions_are_those_of_the_version_at_least() -> None:
     newer = documents(policy("p", validations=[{"expression": "isSemver('1.0.0')"}]))
     assert NativePolicies.load(newer, (1, 30)).validators
+
+
+def test_what_a_policy_gets_wrong_about_a_kind_is_a_warning() -> None:
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["widgets"]}
+    constraints = {"resourceRules": [rule]}
+    loaded = load(policy("p", validations=[{"expression": "object.spec.sise == 1"}], matchConstraints=constraints))
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    ((name, warning),) = loaded.warnings(lambda _: [WIDGET], {WIDGET: schema}.get)
+    assert (name, warning.field) == ("p", "spec.validations[0].expression")
+    assert warning.text.startswith("example.com/v1, Kind=Widget: ERROR: <input>:1:12: undefined field 'sise'")
+    assert loaded.warnings(lambda _: [WIDGET], lambda _: None) == []

@@ -19,6 +19,7 @@ from webhook.policy.native.mutating import mutate
 from webhook.policy.native.mutator import Mutator, compile_mutator
 from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import Surroundings
+from webhook.policy.native.typecheck import KindsFor, SchemaOf, TypeWarning, type_warnings
 from webhook.policy.native.validating import validate
 from webhook.policy.native.validator import Validator, compile_validator
 from webhook.policy.native.verdict import Verdict
@@ -40,12 +41,14 @@ def is_native(document: Document) -> bool:
 class NativePolicies:
     """A set of policies with their bindings: immutable, and safe in many threads. ``NativePolicies()`` is none.
 
-    ``unbound`` are the policies without a binding, which never apply.
+    ``unbound`` are the policies without a binding, which never apply; ``documents`` the validating
+    policies as they are written.
     """
 
     validators: tuple[Hook[Validator], ...] = ()
     mutators: tuple[Hook[Mutator], ...] = ()
     unbound: tuple[str, ...] = ()
+    documents: tuple[ValidatingPolicy, ...] = ()
 
     @classmethod
     def load(cls, documents: Iterable[Document], version: tuple[int, int] = LATEST) -> NativePolicies:
@@ -66,7 +69,21 @@ class NativePolicies:
             raise CatalogError(loader.problems)
         validators = tuple(_hooks(loader.validators, loader.validating))
         mutators = tuple(_hooks(loader.mutators, loader.mutating))
-        return cls(validators, mutators, (*_unbound(validators), *_unbound(mutators)))
+        unbound = (*_unbound(validators), *_unbound(mutators))
+        return cls(validators, mutators, unbound, tuple(loader.documents))
+
+    def warnings(self, kinds_for: KindsFor, schema_of: SchemaOf) -> list[tuple[str, TypeWarning]]:
+        """What the validating policies get wrong about the kinds they name, by policy (``status.typeChecking``).
+
+        Args:
+            kinds_for: the kinds of a resource, none for one that is not known.
+            schema_of: the OpenAPI schema of a kind, None for one that is not known.
+        """
+        return [
+            (document.metadata.name, warning)
+            for document in self.documents
+            for warning in type_warnings(document, kinds_for, schema_of)
+        ]
 
     def only(self, name: str) -> NativePolicies:
         """The policies of one name: one of each sort at most."""
@@ -114,6 +131,7 @@ class _Loader:
     def __init__(self, version: tuple[int, int]) -> None:
         self.version = version
         self.problems: list[Problem] = []
+        self.documents: list[ValidatingPolicy] = []
         self.validators: dict[str, Validator] = {}
         self.mutators: dict[str, Mutator] = {}
         self.validating: dict[str, list[Binding]] = {}
@@ -145,6 +163,7 @@ class _Loader:
     def _compile(self, origin: Document, document: ValidatingPolicy | MutatingPolicy) -> None:
         compilation = Compilation(document, self.version)
         if isinstance(document, ValidatingPolicy):
+            self.documents.append(document)
             self.validators[document.metadata.name] = compile_validator(document, compilation)
         else:
             self.mutators[document.metadata.name] = compile_mutator(document, compilation)

@@ -20,7 +20,7 @@ from webhook.policy.native.environments import NAMESPACE, REQUEST, with_variable
 from webhook.policy.native.models import Rule, ValidatingPolicy, Variable
 from webhook.request import GroupVersionKind, group_version
 
-__all__ = ["TypeWarning", "kinds_to_check", "type_warnings"]
+__all__ = ["KindsFor", "SchemaOf", "TypeWarning", "kinds_to_check", "type_warnings"]
 
 Schema = Mapping[str, Any]
 KindsFor = Callable[[Resource], Sequence[GroupVersionKind]]
