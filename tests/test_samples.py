@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.shared import shared
+from tests.test_aim_samples import FILES as OF_AIM
 from tests.test_ome_samples import FILES as OF_OME
 from tests.test_ome_samples import FRAGMENTS
 from webhook import catalog, documents, engine
@@ -101,4 +102,4 @@ def test_every_sample_of_a_kind_that_is_known_is_expected(loaded: Catalog) -> No
     apis = {known.api for known in loaded.kinds.values() if known.policy.codes}
     root = shared("samples")
     files = {str(file.relative_to(root)) for api in apis for file in root.glob(f"{api}/*/*.yaml")}
-    assert files == {*FILES, *OF_OME, *FRAGMENTS}
+    assert files == {*FILES, *(f"aim/{path}" for path in OF_AIM), *OF_OME, *FRAGMENTS}

@@ -99,8 +99,13 @@ def _routing(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
         "ownTemplate": bool(text(service, "spec", "routing", "routeTemplate")),
         "template": routing.template,
         "path": route.path,
-        "error": route.error,
+        "error": _shortened(route.error),
     }
+
+
+def _shortened(text: str) -> str:
+    """A text for a warning: the API server cuts those of more than 256 characters, and its end says what is wrong."""
+    return text if len(text) <= WARNING else f"{text[: WARNING // 2]} … {text[3 - WARNING // 2 :]}"
 
 
 def _resources(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any
         meant = [found.object] if found else []
     else:
         meant = [each for kind in TEMPLATES for each in view.list(Kind(GROUP, kind)) if name_of(each) == name]
-    others = sorted({text(each, "spec", "aimImageName") for each in meant} - {name_of(image)})
+    others = sorted({text(each, "spec", "aimImageName") for each in meant} - {name_of(image), ""})
     return {"found": bool(meant), "others": others if len(others) == len(meant) else []}
 
 
@@ -150,9 +155,11 @@ def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
 
 
 def _route_template(config: dict[str, Any], _: ClusterView) -> str:
-    return template_error(text(config, "spec", "routing", "routeTemplate"))
+    return _shortened(template_error(text(config, "spec", "routing", "routeTemplate")))
 
 
+WARNING: Final = 170
+"""Characters of a warning's 256 that are left beside the field, the code and what a rule says itself."""
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
 _IMAGE: Final = Fact(_image, fields(found=BOOLEAN, namespaces=STRINGS))
