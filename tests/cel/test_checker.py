@@ -179,9 +179,10 @@ def test_the_result_must_have_the_expected_type():
     assert ENV.compile("self.flag", expect=(BOOL, STRING)).result == BOOL
 
 
-def test_a_constant_that_fails_fails_to_compile():
+@pytest.mark.parametrize("source", ["self.count == int('x')", "int('x') in []", "false && string(int('x')) in []"])
+def test_a_constant_that_fails_fails_to_compile(source):
     with pytest.raises(FoldingFailure) as caught:
-        ENV.compile("self.count == int('x')")
+        ENV.compile(source)
     assert (caught.value.stage, str(caught.value)) == (
         "program instantiation failed",
         "type conversion error from 'string' to 'int'",

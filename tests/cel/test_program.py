@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from webhook.cel.environment import Environment
+from webhook.cel.errors import BudgetExceeded
 from webhook.cel.program import Budget
 from webhook.cel.types import BOOL, DYN, INT
 
@@ -77,6 +78,32 @@ def test_a_budget_knows_that_something_remains_without_counting():
     budget = Budget(remaining=1000)
     ENV.compile("self.a > 0").evaluate({"self": {"a": 1}}, budget)
     assert 0 < budget.remaining < 1000
+
+
+def costs():
+    """A program, what it is given, and its exact cost; the generated function knows a greater bound only."""
+    program, bindings = ENV.compile("self.a > 0 || size(self.l) > 0"), {"self": {"a": 1, "l": []}}
+    budget = Budget()
+    program.evaluate_exactly(bindings, budget)
+    return program, bindings, budget.spent
+
+
+def test_a_budget_that_is_just_enough_is_enough():
+    program, bindings, cost = costs()
+    budget = Budget(remaining=3 * cost)
+    assert [program.evaluate(bindings, budget) for _ in range(3)] == [True] * 3
+    assert budget.remaining == 0
+    with pytest.raises(BudgetExceeded):
+        program.evaluate(bindings, budget)
+
+
+def test_a_lower_limit_of_each_call_is_kept():
+    program, bindings, cost = costs()
+    budget = Budget(per_call=cost)
+    assert [program.evaluate(bindings, budget) for _ in range(3)] == [True] * 3
+    assert budget.spent == 3 * cost
+    with pytest.raises(BudgetExceeded, match="actual cost limit exceeded"):
+        program.evaluate(bindings, Budget(per_call=cost - 1))
 
 
 def test_a_program_is_made_for_an_environment_of_values_without_schemas():

@@ -34,6 +34,14 @@ def is_generated(program):
     return program.evaluate is not program.evaluate_exactly
 
 
+@pytest.mark.parametrize("source", ["dyn(1).a == 1", "dyn('a')['b'] == 1", "dyn(null).a.b == 1", "dyn(true).a"])
+def test_python_has_nothing_to_warn_of_in_a_generated_function(source):
+    program = UNTYPED.compile(source)  # the tests make an error of a warning, and there would be no function
+    assert is_generated(program)
+    with pytest.raises(CelError, match=r"no such key|no such overload|unsupported"):
+        program.evaluate({})
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -247,6 +247,7 @@ def _membership(compiler: Compiler, expr: Call, _base: int) -> Step:
     step = compiler.compile(expr.args[1])
     if step.is_constant and reference.overloads[0].id == "in_list" and len(reference.overloads) == 1:
         if not step.constant:
+            compiler.compile(expr.args[0])  # never evaluated, but what cannot be planned is an error here, too
             return constant(False)
         if all(element.__class__ in _PRIMITIVES or isinstance(element, int) for element in step.constant):
             return Step(_set_membership(compiler.value(expr.args[0]), step.constant))

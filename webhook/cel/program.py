@@ -34,6 +34,7 @@ MATCH_CONDITIONS_BUDGET: Final = 2_500_000  # of all match conditions for one ob
 # The 250 levels that cel-go allows take a dozen Python frames each to compile. Only ever raised.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 3_000))
 
+_NEVER_LEFT: Final = 2**63
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
@@ -46,10 +47,11 @@ class Budget:
 
     The generated functions do not count: such an evaluation is noted here with the most it
     can have cost. Only when the sum of those bounds might not fit are the noted evaluations
-    repeated with the closures, to know exactly.
+    repeated with the closures, to know exactly. What fits they note themselves, which is a
+    third of the time of a short rule: they take the bound from ``left`` and append to ``noted``.
     """
 
-    __slots__ = ("_bound", "_noted", "_remaining", "_spent", "interrupt", "per_call")
+    __slots__ = ("_allowed", "_reserve", "_spent", "interrupt", "left", "noted", "per_call")
 
     def __init__(
         self,
@@ -59,17 +61,19 @@ class Budget:
     ) -> None:
         self.per_call = per_call
         self.interrupt = interrupt
-        self._remaining = remaining
+        self.noted: list[tuple[Exact, Mapping[str, Any]]] = []
+        self._allowed = remaining
         self._spent = 0
-        self._bound = 0  # the sum of the bounds of what was noted
-        self._noted: list[tuple[Exact, Mapping[str, Any]]] = []
+        # No bound is above the usual limit; where it is lower every evaluation has to ask.
+        self._reserve = 0 if per_call >= PER_CALL_LIMIT else _NEVER_LEFT
+        self.left = remaining - self._reserve
 
     @property
     def remaining(self) -> int:
         """At least this remains; exact where it is not positive."""
-        if self._bound >= self._remaining:
+        if self.left + self._reserve <= 0:
             self.settle()
-        return self._remaining - self._bound
+        return self.left + self._reserve
 
     @property
     def spent(self) -> int:
@@ -83,32 +87,29 @@ class Budget:
         Raises:
             BudgetExceeded: if it was more than remained.
         """
-        if self._bound + cost > self._remaining:
+        if cost > self.left + self._reserve:
             self.settle()
         self._spent += cost
-        self._remaining -= cost
-        if self._remaining < 0:
+        self.left -= cost
+        if self.left + self._reserve < 0:
             raise BudgetExceeded(_SPENT)
 
     def note(self, exact: Exact, bindings: Mapping[str, Any], bound: int) -> bool:
         """Remember an evaluation that cost ``bound`` at most; False if that might be too much."""
-        total = self._bound + bound
-        if total > self._remaining:
+        if bound > self.left + self._reserve:
             self.settle()
-            total = bound
-        if total > self._remaining or bound > self.per_call:
+        if bound > self.left + self._reserve or bound > self.per_call:
             return False
-        self._bound = total
-        self._noted.append((exact, bindings))
+        self.left -= bound
+        self.noted.append((exact, bindings))
         return True
 
     def settle(self) -> None:
         """Count what was noted; it fits."""
-        noted, self._noted, self._bound = self._noted, [], 0
+        noted, self.noted = self.noted, []
         for exact, bindings in noted:
-            cost = exact.cost(bindings)
-            self._spent += cost
-            self._remaining -= cost
+            self._spent += exact.cost(bindings)
+        self.left = self._allowed - self._spent - self._reserve
 
 
 class Exact:

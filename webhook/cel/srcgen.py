@@ -58,7 +58,7 @@ def generate(
 
 
 def _source(writer: Writer) -> str:
-    """The function; ``b`` is what the call may still cost, and ``n`` the budget that is told the bound."""
+    """The function; ``b`` is what the call may still cost, and ``n`` the budget, from which the bound is taken."""
     arguments = "".join(f", k{index}" for index in range(len(writer.constants)))
     lines = [f"def make(exact{arguments}):", " def run(V, n=None):", "  try:"]
     if writer.is_metered:
@@ -68,7 +68,12 @@ def _source(writer: Writer) -> str:
     bound = f"{LIMIT} - b" if writer.is_metered else str(writer.cost)
     lines += [
         "  except Exception: return exact(V, n)",
-        f"  return r if n is None or n.note(exact, V, {bound}) else exact(V, n)",
+        "  if n is not None:",
+        f"   left = n.left - ({bound})",
+        f"   if left < 0: return r if n.note(exact, V, {bound}) else exact(V, n)",
+        "   n.left = left",
+        "   n.noted.append((exact, V))",
+        "  return r",
         " return run",
     ]
     return "\n".join(lines)

@@ -72,7 +72,8 @@ def _folded(writer: Writer, expr: Call, impl: Callable[..., Any], cost: costs.Co
 def _dyn(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     writer.cost += 1
     code = writer.value(writer.expr(args[0]))
-    return Code(writer.local(code), DYN, is_name=True)
+    # a literal gets a name, too: Python warns of 1['a']
+    return Code(writer.name(code.text) if code.is_literal else writer.local(code), DYN, is_name=True)
 
 
 _FUNCTIONS: Final[dict[str, Callable[[Writer, Call, Sequence[Expr]], Code]]] = {
