@@ -27,6 +27,7 @@ def main(argv: list[str] | None = None) -> int:
         outcomes = run_file(path, ops, skips, options.op)
         total.update(_print_file(path.stem, outcomes, options.show))
     _print_row("total", total)
+    print(f"{total['passed']} passed, {total['failed'] + total['missing']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] or total["missing"] else 0
 
 
