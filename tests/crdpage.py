@@ -1,0 +1,187 @@
+"""``python -m tests.crdpage`` writes docs/crds.md: how our definitions differ from upstream's.
+
+Both sets of definitions are compared statement by statement, and by their verdicts on the samples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.shared import ROOT, SHARED
+from webhook import documents
+from webhook.schema import CRD, load_crd
+from webhook.schema.errors import CoerceError
+
+PAGE = ROOT / "docs" / "crds.md"
+
+HEAD = """\
+# Our definitions and upstream's
+
+The definitions in `policies/*/crds` are written from the API documents, and take upstream's constraints where the
+document is silent. This page is made by `python -m tests.crdpage` from both sets of definitions and from the sample
+manifests; a test compares it with what would be made now. Descriptions and the columns that kubectl prints are left
+out. A verdict is what the API server would say: the errors, and the unknown fields that strict validation refuses.
+
+Why they differ:
+
+- **LLMKube.** The API document is that of 0.9.19. Upstream's definition is newer: it lets `s3://` sources in, with
+  `sourceSecretRef` for their credentials, and has `prefetch` and `prefetchTolerations`.
+- **AIM.** Upstream states two enumerations side by side (`allOf`) where the document has one. For `metric` they are
+  the same; for `precision` upstream's first leaves out what the document allows: `auto`, `fp4`, `fp32`, `int4`.
+- **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), ours are those of a newer
+  release, with its fields and defaults; `x-kubernetes-map-type` of references, which says how Go embeds a structure,
+  is not published by the API server and not stated here. Upstream deletes every `required` at a certain depth of
+  InferenceService, to relax that of a runner's name; here the others stay.
+- **llm-d.** The document's shape is between two of upstream's; of it there is no definition to compare with.
+
+Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
+"""
+
+_NESTED = ("properties", "items", "additionalProperties")
+_NO_STATEMENT = (*_NESTED, "description")
+_SHOWN = 100
+"""Characters of a value that are shown."""
+
+Statements = dict[str, dict[str, Any]]
+"""Path → keyword → value."""
+
+
+def made_page() -> str:
+    """The page as the definitions and samples beside the checkout make it."""
+    theirs = {kind: document for _, kind, document in _definitions(SHARED / "upstream-crds", "*/*.yaml")}
+    parts = [HEAD]
+    for api, kind, document in _definitions(ROOT / "policies", "*/crds/*.*"):
+        parts.append(f"\n## {kind}\n")
+        if kind not in theirs:
+            parts.append("\nNot compared: upstream has no definition of this shape.\n")
+            continue
+        parts += _section(_lines(document, theirs[kind]), "As upstream's.", "")
+        parts += _section(_verdicts(api, load_crd(document), load_crd(theirs[kind])), "", "Verdicts that differ:\n\n")
+    return "".join(parts)
+
+
+def _section(lines: Iterator[str], empty: str, title: str) -> Iterator[str]:
+    found = [f"- {line}\n" for line in lines]
+    if found:
+        yield f"\n{title}"
+        yield from found
+    elif empty:
+        yield f"\n{empty}\n"
+
+
+def _definitions(folder: Path, pattern: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """API, kind and document of each definition."""
+    for path in sorted(folder.glob(pattern)):
+        document = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+        yield path.relative_to(folder).parts[0], document["spec"]["names"]["kind"], document
+
+
+def _lines(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
+    """What differs, each difference once with the number of places it is found at."""
+    for key in ("scope", "names"):
+        if ours["spec"][key] != theirs["spec"][key]:
+            yield f"`{key}`: {_shown(ours['spec'][key])}; upstream {_shown(theirs['spec'][key])}"
+    a, b = statements_of(_schema(ours)), statements_of(_schema(theirs))
+    for title, paths in (("only here", _tops(a, b)), ("only upstream", _tops(b, a))):
+        for name, count in sorted(Counter(map(_short, paths)).items()):
+            yield f"`{name}`: {title}{_places(count)}"
+    changed = Counter(
+        f"`{_short(path)}`: `{keyword}` {_shown(a[path].get(keyword))}; upstream {_shown(b[path].get(keyword))}"
+        for path in a.keys() & b.keys()
+        for keyword in a[path].keys() | b[path].keys()
+        if a[path].get(keyword) != b[path].get(keyword)
+    )
+    for line, count in sorted(changed.items()):
+        yield line + _places(count)
+
+
+def _schema(crd: dict[str, Any]) -> dict[str, Any]:
+    (version,) = crd["spec"]["versions"]
+    schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def statements_of(schema: Mapping[str, Any], path: str = "") -> Statements:
+    """What a schema says of each path; lists whose order has no meaning are sorted."""
+    own = {key: _plain(key, value) for key, value in schema.items() if key not in _NO_STATEMENT}
+    found = {path: own}
+    for name, child in (schema.get("properties") or {}).items():
+        found |= statements_of(child, f"{path}.{name}".removeprefix("."))
+    for keyword, mark in (("items", "[*]"), ("additionalProperties", "{*}")):
+        child = schema.get(keyword)
+        if isinstance(child, dict):
+            found |= statements_of(child, path + mark)
+        elif child is not None:
+            own[keyword] = child
+    return found
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    if keyword in ("required", "enum"):
+        return sorted(value, key=str)
+    if keyword == "x-kubernetes-validations":
+        return sorted(rule["rule"] for rule in value)
+    return value
+
+
+def _tops(a: Statements, b: Statements) -> list[str]:
+    """Paths of one that the other has not, without what is below them."""
+    missing = a.keys() - b.keys()
+    return [path for path in missing if re.sub(r"(\.[^.\[{]+|\[\*\]|\{\*\})$", "", path) not in missing]
+
+
+def _short(path: str) -> str:
+    """The end of a long path: the types of Kubernetes are embedded in many places."""
+    parts = path.split(".")
+    return path if len(parts) <= 3 else "…." + ".".join(parts[-2:])
+
+
+def _places(count: int) -> str:
+    return "" if count == 1 else f" ({count} places)"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not stated"
+    text = str(value)
+    return f"`{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}`"
+
+
+def _verdicts(api: str, ours: CRD, theirs: CRD) -> Iterator[str]:
+    """The samples of the kind on which the definitions do not agree."""
+    folder = SHARED / "samples" / api
+    for path in sorted(folder.glob(f"*/{ours.kind}.yaml")):
+        for document in documents.read(path):
+            here, there = verdict(ours, document.value), verdict(theirs, document.value)
+            if here != there:
+                yield (
+                    f"`{path.relative_to(folder)}`, line {document.line}: {_said(here - there) or 'accepted'}; "
+                    f"upstream: {_said(there - here) or ('accepted' if not there else 'not that')}"
+                )
+
+
+def verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
+    """What the API server would say to a new object, with strict validation of fields."""
+    version = crd.versions.get(value["apiVersion"].partition("/")[2])
+    if version is None:
+        return frozenset({"no such version"})
+    try:
+        decoded, unknown = version.schema.decode(value, fresh=True)
+    except CoerceError as error:
+        return frozenset({str(error)})
+    errors, _ = version.schema.check(decoded)
+    return frozenset({*map(str, errors), *(f'unknown field "{path}"' for path in unknown)})
+
+
+def _said(verdict: frozenset[str]) -> str:
+    return "; ".join(sorted(" ".join(item.split()) for item in verdict))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(made_page())
