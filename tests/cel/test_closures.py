@@ -182,8 +182,10 @@ def same(a, b):
         (
             "self.when == timestamp('2000-01-01T00:00:00Z')",
             {"when": "2000-13-01T00:00:00Z"},
-            "Invalid date-time formatted string 2000-13-01T00:00:00Z: "
-            'parsing time "2000-13-01T00:00:00Z": month out of range',
+            (
+                "Invalid date-time formatted string 2000-13-01T00:00:00Z: "
+                'parsing time "2000-13-01T00:00:00Z": month out of range'
+            ),
         ),
         ("self.for == duration('1s')", {"for": "soon"}, "Invalid duration soon: unable to parse soon as duration"),
         ("self.text.size() == 0", {}, "no such key: text"),
