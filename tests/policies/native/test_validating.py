@@ -247,3 +247,12 @@ def test_a_deadline_ends_an_evaluation() -> None:
 
     with pytest.raises(_TimeIsUp):
         loaded.validate(request(widget()), MemorySurroundings(), interrupt)
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, [], {"labels": [1]}, {"labels": {"tier": ["gold"]}}, {"labels": {"tier": 1}}]
+)
+def test_metadata_that_is_none_matches_no_selector(metadata: Any) -> None:
+    constraints = {"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "gold"}}}
+    loaded = load(policy("p", matchConstraints=constraints, validations=[{"expression": "false"}]), binding("p"))
+    assert validate(loaded, widget() | {"metadata": metadata}).allowed

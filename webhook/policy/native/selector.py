@@ -73,10 +73,10 @@ def _test(key: str, operator: str, values: list[str]) -> _Test:
             problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}')
     if problems:
         raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    return make(key, frozenset(values))
+    return make(key, tuple(values))  # what stands in a label may be no text, and not hashable
 
 
-_OPERATORS: Final[Mapping[str, Callable[[str, frozenset[str]], _Test]]] = {
+_OPERATORS: Final[Mapping[str, Callable[[str, tuple[str, ...]], _Test]]] = {
     "In": lambda key, values: lambda labels: labels.get(key) in values,
     "NotIn": lambda key, values: lambda labels: labels.get(key) not in values,
     "Exists": lambda key, _values: lambda labels: key in labels,
