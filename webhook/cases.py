@@ -150,7 +150,7 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
         found = Path.parse(path).get(obj)
         if patch.diff(value, None if found is MISSING else found):
             yield f"{path}: expected {value!r}, got {found!r}"
-    filled = sorted(item.code for item in mutation.defaults if item.code and not item.removed)
+    filled = sorted({item.code for item in mutation.defaults if item.code and not item.removed})
     if expect.defaults is not None and filled != sorted(expect.defaults):
         yield f"defaults: expected {sorted(expect.defaults)}, got {filled}"
     yield from _compare("deny", expect.deny, validation.causes)

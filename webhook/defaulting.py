@@ -125,8 +125,10 @@ def _explain(
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
         for path, value in _leaves(keys, operation["value"]):
-            rule = by_path.get(path) or _around(path, filled)
+            rule = by_path.get(path)
             if rule is None or rule not in filled:
+                rule = _around(path, filled)
+            if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:
                 found.append(Default(path, value, rule.because, rule.code))

@@ -132,8 +132,10 @@ def _storage_of(*path: str) -> Fact:
     """The storage URI at a path: what is wrong with it, and its scheme."""
 
     def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
-        uri = text(obj, *path, "storageUri")
-        return {"error": storage_error(uri) if uri else "", "scheme": storage_scheme(uri)}
+        uri = at(obj, *path, "storageUri")
+        if not isinstance(uri, str):
+            return {"error": "", "scheme": ""}
+        return {"error": storage_error(uri), "scheme": storage_scheme(uri)}
 
     return Fact(compute, fields(error=STRING, scheme=STRING))
 
