@@ -62,16 +62,19 @@ class Gate:
         self.uninstall()
         self.stop()
 
-    def start(self) -> None:
-        """Serve until ``stop``; returns when the gate says that it is ready."""
+    def start(self, *more: str) -> None:
+        """Serve until ``stop``, with these flags, too; returns when the gate says that it is ready."""
         self._certificate()
-        flags = [f"--port={self._port}", f"--tls-dir={self._tls}", f"--profile={PROFILE}", "--drain-seconds=0"]
+        flags = [f"--port={self._port}", f"--tls-dir={self._tls}", f"--profile={PROFILE}", "--drain-seconds=0", *more]
         self._process = Process("modelgate", modelgate("serve", *flags), self._log, self._environment())
         wait_until(self._ready, "the gate to be ready", watching=[self._process])
 
     def stop(self) -> None:
         if self._process:
             self._process.stop()
+
+    def log(self) -> str:
+        return self._log.read_text()
 
     def by_service(self) -> list[Object]:
         """The chart's configurations, called by Service."""
