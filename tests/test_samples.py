@@ -30,7 +30,35 @@ class Expected:
     warned: dict[str, int] = field(default_factory=dict)
 
 
+VARIANT = [f"spec.{field}" for field in ("accelerator", "acceleratorCount", "variantID", "variantProfile")]
+OLDEST = [f"spec.{field}" for field in ("acceleratorType", "maxBatchSize", "minReplicas", "modelName", "serviceClass")]
+NEWER = sorted([*VARIANT, "spec", "spec.scaleTargetRef", "spec.sloClassRef"])
+
 FILES = {
+    "llmaz/main/OpenModel.yaml": Expected(
+        documents=12,
+        denied={25: ["spec.inferenceConfig.flavors[0].requests"]},  # a field of a time before limits
+        warned={"LZ303": 1, "LZ305": 1},  # s3://<YOUR_S3_BUCKET>/DeepSeek-R1-Distill-Qwen-1.5B
+    ),
+    "llmd/g1-older-shape/VariantAutoscaling.yaml": Expected(
+        documents=4,
+        denied={
+            **dict.fromkeys((3, 16), sorted([*VARIANT, "spec.modelID", "spec.sloClassRef", *OLDEST, "spec"])),
+            **dict.fromkeys((29, 55), sorted([*VARIANT, "spec.modelProfile", "spec"])),
+        },
+    ),
+    "llmd/g3-newer-shape/VariantAutoscaling.yaml": Expected(
+        documents=16,
+        denied={
+            **dict.fromkeys((3, 16, 34, 52, 70, 86, 187), sorted([*NEWER, "spec.variantCost"])),
+            **dict.fromkeys((102, 114, 128), NEWER),
+            **dict.fromkeys((140, 152), sorted([*VARIANT, "spec.sloClassRef"])),  # fragments
+            161: sorted([*NEWER, "spec.modelID"]),
+            170: sorted([*VARIANT, "spec.modelID", "spec.modelId", "spec.sloClassRef"]),  # modelId is no field
+            180: ["spec"],  # metadata alone, as 200
+            200: ["spec"],
+        },
+    ),
     "llmkube/0.9.19/Model.yaml": Expected(
         documents=18,
         denied={

@@ -174,7 +174,9 @@ def scope_of(
     }
 
     def fact(name: str) -> Any:
-        return known.facts[name].value(obj, view, settings)
+        found = known.facts[name]
+        sent = request.object if found.raw else None
+        return found.value(obj if sent is None else sent, view, settings)
 
     return Scope(known.policy, bindings, fact, Budget(OBJECT_BUDGET))
 

@@ -20,12 +20,14 @@ class Fact:
     object that its CRD refuses (rules run beside the schema, so that all that is wrong is said
     at once). It returns JSON that fits ``schema``, an OpenAPI schema (structural, as in a CRD)
     from which the rules that read the fact are type-checked. A fact whose value depends on the
-    settings is ``configurable``: its ``compute`` takes them as a third argument.
+    settings is ``configurable``: its ``compute`` takes them as a third argument. A ``raw`` one is
+    told the object as it was sent, with the fields that its API does not have.
     """
 
     compute: Callable[..., Any]
     schema: Mapping[str, Any]
     configurable: bool = False
+    raw: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

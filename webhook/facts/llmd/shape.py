@@ -1,0 +1,44 @@
+"""Which of the shapes that share ``llmd.ai/v1alpha1`` a VariantAutoscaling has: they differ by their fields alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["Shape", "shape_of"]
+
+_NEWER: Final = ("scaleTargetRef", "variantCost", "minReplicas", "maxReplicas")
+_SHAPES: Final = (
+    ("the oldest", ("modelName", "serviceClass", "acceleratorType"), "modelID, accelerator and variantProfile"),
+    ("an older", ("modelProfile",), "one object for each accelerator, with accelerator and variantProfile"),
+    ("a newer", _NEWER, "variantID, accelerator, sloClassRef and variantProfile"),
+)
+"""(name, the fields that only it has, what takes their place here)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """``name`` is "" for the shape with one variant, else that of another one, by its ``fields``.
+
+    ``instead`` is what to write here. ``later`` are fields of a later form of this shape, "" where there is none.
+    """
+
+    name: str = ""
+    fields: str = ""
+    instead: str = ""
+    later: str = ""
+
+
+def shape_of(spec: Mapping[str, Any]) -> Shape:
+    """The shape of a specification as its user wrote it."""
+    if "variantID" in spec:
+        return Shape(later=_named(spec, _NEWER))
+    for name, fields, instead in _SHAPES:
+        if found := _named(spec, fields):
+            return Shape(name, found, instead)
+    return Shape()
+
+
+def _named(spec: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    return ", ".join(field for field in fields if field in spec)
