@@ -56,6 +56,41 @@ def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path, capsys: pytes
         assert text in err
 
 
+SERVICE = """\
+apiVersion: ome.io/v1beta1
+kind: InferenceService
+metadata: {name: service, namespace: team}
+spec: {model: {name: m}, engine: {minReplicas: 1, runner: {name: ome-container, image: "registry.example/engine:1"}}}
+"""
+IN_THE_CLUSTER = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: ome.io/v1beta1
+  kind: BaseModel
+  metadata: {name: m, namespace: team}
+  spec: {}
+"""
+
+
+def test_check_knows_what_is_in_the_cluster_already(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "models.yaml").write_text(IN_THE_CLUSTER)
+    assert main(["check", str(tmp_path / "service.yaml")]) == 1
+    assert 'referenced model "m" not found' in capsys.readouterr().out
+    assert main(["check", f"--view={tmp_path / 'there'}", str(tmp_path / "service.yaml")]) == 0
+    assert "1 checked, 0 refused" in capsys.readouterr().out
+
+
+def test_an_object_whose_name_the_api_server_makes_is_checked_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.yaml").write_text(GOOD.replace("name: good", "generateName: good-"))
+    assert main(["check", str(tmp_path)]) == 0
+    assert "Model good-…: accepted" in capsys.readouterr().out
+
+
 def test_normalise_prints_what_would_be_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(GOOD.replace("{source", "{hardware: {gpu: {count: 1, vendor: amd}}, source"))

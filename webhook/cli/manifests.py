@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,15 @@ class Outcome:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifests, or folders of them; - is stdin")
+    parser.add_argument(
+        "--view",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="manifests, or folders of them, of what is in the cluster already (`kubectl get … -o yaml`): "
+        "for references to find, not to be checked",
+    )
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
 
 
@@ -55,9 +64,17 @@ def outcomes(options: argparse.Namespace) -> list[Outcome]:
     """
     known = catalog.load()
     found = read_all(options.files)
-    view = MemoryView(item.value for item in found if not any(_nameless(item.value.get("metadata"))))
+    view = MemoryView(_named([*read_all(options.view), *found]))
     settings = Options(profile=Profile(options.profile), strict_fields=True)
     return [review(item, known, view, settings) for item in found]
+
+
+def _named(found: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    """The objects that others can refer to; of two with the same name the later one is the newer."""
+    for item in found:
+        metadata = item.value.get("metadata") or {}
+        if not any(_nameless(metadata)) and metadata.get("name"):
+            yield item.value
 
 
 def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> Outcome:
