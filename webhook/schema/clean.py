@@ -217,14 +217,19 @@ def _later(table: dict[str, Check | type], name: str, child: Node) -> Check:
 
 
 def _closed(table: Mapping[str, Check | type], must: tuple[str, ...]) -> Check:
-    """An object of known fields: each has its own check, or only its type, which needs no call."""
+    """An object of known fields: each has its own check, or only its type, which needs no call.
+
+    Most objects must have one field or none, so the first has no loop.
+    """
+    first, rest = (must[0], must[1:]) if must else (None, ())
 
     def check(value: Any) -> bool:
-        if type(value) is not dict:
+        if type(value) is not dict or (first is not None and first not in value):
             return False
-        for name in must:
-            if name not in value:
-                return False
+        if rest:
+            for name in rest:
+                if name not in value:
+                    return False
         try:
             for key, item in value.items():
                 entry = table[key]
