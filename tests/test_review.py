@@ -108,7 +108,13 @@ def test_the_object_of_a_subresource_may_be_of_another_kind() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2.0", 2), ("2.50", 2.5), ("1e3", 1000), ("1E3", 1000), ("-0.0", 0), ("20.000", 20), ("1.05", 1.05)],
+    [
+        *(("2.0", 2), ("2.50", 2.5), ("1e3", 1000), ("1E3", 1000), ("-0.0", 0), ("20.000", 20), ("1.05", 1.05)),
+        ("9223372036854775807", 2**63 - 1),
+        ("9223372036854775808", float(2**63)),  # no int64, and Go has no other integer for it
+        ("18446744073709551615", float(2**64)),
+        ("-9223372036854775809", float(-(2**63) - 1)),
+    ],
 )
 def test_a_whole_number_is_an_integer_however_it_is_written(text: str, value: float) -> None:
     body = orjson.dumps(a_review(object={**MODEL, "spec": {"count": "N"}})).replace(b'"N"', text.encode())
