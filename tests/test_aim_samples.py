@@ -54,17 +54,18 @@ FILES: dict[str, Expected] = {
             3: ["spec.modelId"],  # the name of the model in an earlier release
             20: ["spec.runtimeConfigName"],  # of a later release
         },
+        warned={"AI322": 2},
     ),
     "doc-revision-docs/AIMClusterRuntimeConfig.yaml": Expected(1),
     "doc-revision-docs/AIMClusterServiceTemplate.yaml": Expected(
         2,
         denied={3: ["spec.aimImageName", "spec.modelId"]},  # the name of the image in an earlier release
-        warned={"AI442": 1},
+        warned={"AI342": 1, "AI442": 1},
     ),
     "doc-revision-docs/AIMImage.yaml": Expected(
         1,
         denied={3: ["spec.runtimeConfigName"]},  # of a later release
-        warned={"AI421": 1},
+        warned={"AI322": 1, "AI421": 1},
     ),
     "doc-revision-docs/AIMRuntimeConfig.yaml": Expected(2, warned={"AI471": 1}),
     "doc-revision-docs/AIMService.yaml": Expected(
@@ -77,7 +78,7 @@ FILES: dict[str, Expected] = {
             50: ["spec.aimImageName", "spec.modelId"],
             65: ["spec.aimImageName", "spec.aimModelId"],
         },
-        warned={"AI209": 1, "AI403": 1, "AI404": 1, "AI406": 1},
+        warned={"AI209": 1, "AI307": 6, "AI403": 1, "AI404": 1, "AI406": 1},
     ),
     "doc-revision-docs/AIMServiceTemplate.yaml": Expected(
         5,
@@ -86,7 +87,7 @@ FILES: dict[str, Expected] = {
             17: ["spec.aimImageName", "spec.modelId"],
             33: ["spec.aimImageName", "spec.modelId"],
         },
-        warned={"AI431": 2, "AI432": 2},
+        warned={"AI334": 3, "AI431": 2, "AI432": 2},
     ),
     "doc-revision-docs/AIMTemplateCache.yaml": Expected(1),
 }

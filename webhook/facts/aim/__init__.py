@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
@@ -17,6 +18,7 @@ from webhook.facts.aim.lookup import (
     find,
 )
 from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
+from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
 from webhook.facts.aim.routetemplate import render, template_error
 from webhook.facts.aim.routing import route_of
 from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields
@@ -158,6 +160,14 @@ def _route_template(config: dict[str, Any], _: ClusterView) -> str:
     return _shortened(template_error(text(config, "spec", "routing", "routeTemplate")))
 
 
+def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
+    return renamed(obj, names)
+
+
+def _names(names: Mapping[str, str]) -> Fact:
+    return Fact(partial(_renamed, names), {"type": "array", "items": fields(was=STRING, now=STRING)}, raw=True)
+
+
 WARNING: Final = 170
 """Characters of a warning's 256 that are left beside the field, the code and what a rule says itself."""
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
@@ -187,20 +197,31 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         ),
         "resources": Fact(_resources, fields(lost=STRINGS), configurable=True),
         "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(SERVICE_FIELDS),
     },
-    "AIMServiceTemplate": {"image": _IMAGE, "config": Fact(_config, _CONFIG), "documentedPrecision": _DOCUMENTED},
+    "AIMServiceTemplate": {
+        "image": _IMAGE,
+        "config": Fact(_config, _CONFIG),
+        "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(TEMPLATE_FIELDS),
+    },
     "AIMClusterServiceTemplate": {
         "image": _IMAGE,
         "config": Fact(_cluster_template_config, _CONFIG, configurable=True),
         "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(TEMPLATE_FIELDS),
     },
-    "AIMImage": {"defaultTemplate": _DEFAULT},
-    "AIMClusterImage": {"defaultTemplate": _DEFAULT},
+    "AIMImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
+    "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
     "AIMModelCache": {"sameSource": Fact(_same_source, STRINGS)},
     "AIMTemplateCache": {
         "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING)),
         "config": Fact(_config, _CONFIG),
     },
-    "AIMRuntimeConfig": {"shadowed": Fact(_shadowed, STRINGS), "routeTemplate": Fact(_route_template, STRING)},
-    "AIMClusterRuntimeConfig": {"routeTemplate": Fact(_route_template, STRING)},
+    "AIMRuntimeConfig": {
+        "shadowed": Fact(_shadowed, STRINGS),
+        "routeTemplate": Fact(_route_template, STRING),
+        "renamed": _names(CONFIG_FIELDS),
+    },
+    "AIMClusterRuntimeConfig": {"routeTemplate": Fact(_route_template, STRING), "renamed": _names(CONFIG_FIELDS)},
 }
