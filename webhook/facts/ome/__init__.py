@@ -63,7 +63,6 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
         "kind": best.runtime.kind if best else "",
         "score": best.score if best else 0,
         "ties": [each.runtime.name for each in found.ties],
-        "excluded": [each.listed for each in found.excluded],
     }
 
 
@@ -200,7 +199,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING), configurable=True),
         "selection": Fact(
             _selection,
-            fields(error=STRING, name=STRING, kind=STRING, score=INTEGER, ties=STRINGS, excluded=STRINGS),
+            fields(error=STRING, name=STRING, kind=STRING, score=INTEGER, ties=STRINGS),
             configurable=True,
         ),
         "missingWeights": Fact(_weights, STRINGS),

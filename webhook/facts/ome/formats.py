@@ -12,7 +12,7 @@ from typing import Any
 from webhook.facts.ome.modelversion import version_fits
 from webhook.facts.ome.nodes import at, items, mapping, text
 
-__all__ = ["VersionFits", "label_of", "lenient_fits", "mismatches", "unsupported"]
+__all__ = ["VersionFits", "label_of", "lenient_fits", "matches", "mismatches", "supported", "unsupported"]
 
 VersionFits = Callable[[str, str, str], bool]
 """Of a model's version, a runtime's version and the runtime's operator."""
@@ -23,25 +23,33 @@ def lenient_fits(model: str, runtime: str, operator: str) -> bool:
     return version_fits(model, runtime, operator) or (operator == "Equal" and model == runtime)
 
 
-def mismatches(model: Any, entry: Any, fits: VersionFits) -> list[str]:
-    """What differs between a model's spec and an entry, in upstream's words and order; empty for a match."""
-    return [
-        *_one_sided("architecture", at(model, "modelArchitecture"), at(entry, "modelArchitecture")),
-        *_one_sided("quantization", at(model, "quantization"), at(entry, "quantization")),
-        *_format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits),
-        *_framework(at(model, "modelFramework"), at(entry, "modelFramework"), fits),
-        *_pipeline(at(model, "diffusionPipeline"), at(entry, "diffusionPipeline")),
-    ]
+def matches(model: Any, entry: Any, fits: VersionFits) -> bool:
+    """Whether an entry is for a model: as soon as something differs, it is not."""
+    return next(mismatches(model, entry, fits), None) is None
+
+
+def supported(model: Any, runtime_spec: Any, fits: VersionFits) -> bool:
+    """Whether some entry of a runtime is for the model."""
+    return any(matches(model, entry, fits) for entry in items(runtime_spec, "supportedModelFormats"))
+
+
+def mismatches(model: Any, entry: Any, fits: VersionFits) -> Iterator[str]:
+    """What differs between a model's spec and an entry, in upstream's words and order."""
+    yield from _one_sided("architecture", at(model, "modelArchitecture"), at(entry, "modelArchitecture"))
+    yield from _one_sided("quantization", at(model, "quantization"), at(entry, "quantization"))
+    yield from _format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits)
+    yield from _framework(at(model, "modelFramework"), at(entry, "modelFramework"), fits)
+    yield from _pipeline(at(model, "diffusionPipeline"), at(entry, "diffusionPipeline"))
 
 
 def unsupported(model: Any, runtime_spec: Any, fits: VersionFits) -> str:
     """Why no entry of a runtime is for the model, "" where one is."""
     reasons: list[str] = []
     for entry in items(runtime_spec, "supportedModelFormats"):
-        found = mismatches(model, entry, fits)
+        found = ", ".join(mismatches(model, entry, fits))
         if not found:
             return ""
-        reasons.append(", ".join(found))
+        reasons.append(found)
     listed = "; ".join(reasons) or "no supported formats defined"
     return f"model format '{label_of(model)}' not in supported formats: {listed}"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["ModelVersion", "parse_version", "same_version", "version_fits"]
@@ -37,6 +38,7 @@ class ModelVersion:
         return not (self.pre or self.build or self.dev)
 
 
+@lru_cache(maxsize=4096)  # a cluster has some hundred versions, and asks for each at every service
 def parse_version(text: str) -> ModelVersion | None:
     """The version, or None where OME cannot read it: ``1.0-rc1``, ``2024.08``, ``V1``, ``latest``, ``1.``."""
     parts = text.split(".", 2)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from webhook.facts.ome.formats import VersionFits, label_of, lenient_fits, mismatches, unsupported
+from webhook.facts.ome.formats import label_of, lenient_fits, matches, supported, unsupported
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.modelversion import version_fits
@@ -23,6 +24,7 @@ FORMAT_WEIGHT: Final = 10
 FRAMEWORK_WEIGHT: Final = 5
 NO_AUTO_SELECT: Final = "runtime does not have auto-select enabled"
 DISABLED: Final = "runtime is disabled"
+UNSUPPORTED: Final = "unsupported"
 NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"
 
 
@@ -69,14 +71,16 @@ class Selection:
 class Ranking:
     """How one behaviour decides.
 
-    ``supports`` says why a runtime is not for a model; ``chosen`` are the entries that may be scored; ``rank`` orders.
+    ``supports`` says whether a runtime is for a model, ``reason`` why it is not; ``chosen`` are the entries that may be
+    scored; ``rank`` orders.
     """
 
-    supports: Callable[[Any, Any], str]
+    supports: Callable[[Any, Any], bool]
+    reason: Callable[[Any, Any], str]
     chosen: Callable[[Any, Any], list[dict[str, Any]]]
     rank: Callable[[Any, Found, int], tuple[Any, ...]]
     scored: bool = True
-    hides_auto_select: bool = field(default=False)
+    hides_auto_select: bool = False
 
 
 def select(
@@ -86,6 +90,8 @@ def select(
     behaviour: Behaviour,
     accelerators: frozenset[str] = frozenset(),
     name: str = "",
+    *,
+    explain: bool = False,
 ) -> Selection:
     """Choose among runtimes for a model.
 
@@ -96,13 +102,17 @@ def select(
         behaviour: whose rules to follow.
         accelerators: the classes that the service asks for (a field of later releases).
         name: of the model, for the texts.
+        explain: say of each runtime why it fell out, even where one can be chosen.
     """
     if not text(model, "modelFormat", "name"):
         return Selection(error="invalid model specification: modelFormat.name: model format name is required")
-    ranking = RANKINGS[behaviour]
-    looked_at = [_candidate(model, runtime, ranking, accelerators) for runtime in runtimes]
-    fit = [each for each in looked_at if not each.reason]
-    ranked = sorted(fit, key=lambda each: (each.runtime.cluster_scoped, each.rank))
+    ranking, considered = RANKINGS[behaviour], list(runtimes)
+    if not explain:
+        rough = (_candidate(model, runtime, ranking, accelerators, explain=False) for runtime in considered)
+        if ranked := _in_order(each for each in rough if not each.reason):
+            return Selection(tuple(ranked))
+    looked_at = [_candidate(model, runtime, ranking, accelerators, explain=True) for runtime in considered]
+    ranked = _in_order(each for each in looked_at if not each.reason)
     excluded = sorted((each for each in looked_at if each.reason), key=lambda each: each.runtime.name)
     if ranked:
         return Selection(tuple(ranked), tuple(excluded))
@@ -113,9 +123,13 @@ def select(
     return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
 
 
+def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda each: (each.runtime.cluster_scoped, each.rank))
+
+
 def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
     """Why a runtime that a service names does not support a model, "" where it does; autoSelect is not asked for."""
-    return _unfit(model, runtime, RANKINGS[behaviour], frozenset())
+    return _unfit(model, runtime, RANKINGS[behaviour], frozenset(), explain=True)
 
 
 def _none(
@@ -139,8 +153,10 @@ def _none(
     return f"{head}. Excluded runtimes: {listed}" if listed else head
 
 
-def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
-    if reason := _unfit(model, runtime, ranking, accelerators):
+def _candidate(
+    model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str], *, explain: bool
+) -> Candidate:
+    if reason := _unfit(model, runtime, ranking, accelerators, explain=explain):
         return Candidate(runtime, reason)
     entries = ranking.chosen(model, runtime.spec)
     if not entries:
@@ -151,15 +167,15 @@ def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: froze
     return Candidate(runtime, "", score, ranking.rank(model, runtime, score))
 
 
-def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
-    """The first filter that drops a runtime, in upstream's order."""
+def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str], *, explain: bool) -> str:
+    """The first filter that drops a runtime, in upstream's order; in short where nobody wants an explanation."""
     if runtime.disabled:
         return DISABLED
     classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
-    if not accelerators <= set(classes if isinstance(classes, list) else ()):
+    if accelerators and not accelerators <= set(classes if isinstance(classes, list) else ()):
         return NO_ACCELERATOR
-    if reason := ranking.supports(model, runtime.spec):
-        return reason
+    if not ranking.supports(model, runtime.spec):
+        return ranking.reason(model, runtime.spec) if explain else UNSUPPORTED
     size, sizes = text(model, "modelParameterSize"), range_of(runtime.spec)
     if size and sizes and not sizes.holds(size):
         return f"model size {size} is outside supported range {sizes}"
@@ -213,7 +229,7 @@ def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
 def _our_chosen(model: Any, spec: Any) -> list[dict[str, Any]]:
     """The entries that are for the model and may be chosen."""
     entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
-    return [entry for entry in entries if not mismatches(model, entry, lenient_fits)]
+    return [entry for entry in entries if matches(model, entry, lenient_fits)]
 
 
 def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
@@ -226,13 +242,14 @@ def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
 # How the code of the API document decided
 
 
-def _doc_supports(model: Any, spec: Any) -> str:
+def _doc_supports(model: Any, spec: Any) -> bool:
     """The labels must be equal, letter by letter, so that 1 is not 1.0.0."""
-    wanted = label_of(model)
+    return label_of(model) in [label_of(entry) for entry in items(spec, "supportedModelFormats")]
+
+
+def _doc_reason(model: Any, spec: Any) -> str:
     labels = [label_of(entry) for entry in items(spec, "supportedModelFormats")]
-    if wanted in labels:
-        return ""
-    return f"model format '{wanted}' not in supported formats {labels}"
+    return f"model format '{label_of(model)}' not in supported formats {labels}"
 
 
 def _doc_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
@@ -255,12 +272,16 @@ def _newest_first(runtime: Found) -> tuple[int, ...]:
     return tuple(-byte for byte in created.encode())
 
 
-def _supports(fits: VersionFits) -> Callable[[Any, Any], str]:
-    return lambda model, spec: unsupported(model, spec, fits)
-
-
 RANKINGS: Final = {
-    Behaviour.RECOMMENDED: Ranking(_supports(lenient_fits), _our_chosen, _our_rank),
-    Behaviour.UPSTREAM_HEAD: Ranking(_supports(version_fits), _head_chosen, _head_rank, hides_auto_select=True),
-    Behaviour.DOC_ERA: Ranking(_doc_supports, _doc_chosen, _doc_rank, scored=False),
+    Behaviour.RECOMMENDED: Ranking(
+        partial(supported, fits=lenient_fits), partial(unsupported, fits=lenient_fits), _our_chosen, _our_rank
+    ),
+    Behaviour.UPSTREAM_HEAD: Ranking(
+        partial(supported, fits=version_fits),
+        partial(unsupported, fits=version_fits),
+        _head_chosen,
+        _head_rank,
+        hides_auto_select=True,
+    ),
+    Behaviour.DOC_ERA: Ranking(_doc_supports, _doc_reason, _doc_chosen, _doc_rank, scored=False),
 }
