@@ -1,0 +1,77 @@
+"""Whatever is written into an AIM object, the gate answers: no rule and no fact is a fault."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.shared import ROOT
+from webhook import catalog, documents, engine
+from webhook.cases import CasesDocument, parse_cases
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.facts.settings import Settings
+from webhook.policy import Profile
+from webhook.request import GroupVersionKind, Request
+
+FILES = sorted((ROOT / "policies" / "aim" / "cases").glob("*.yaml"))
+LOADED = catalog.load()
+JUNK: tuple[Any, ...] = (None, True, -1, 1.5, "", " ", "{", [], [None], [{}], {}, {"name": None}, 2**70)
+SETTINGS = Settings(aim_documented_precision=True, aim_auto_selection=True)
+
+
+def damaged(node: Any) -> Iterator[Any]:
+    """The value with each of its parts replaced by junk, one at a time."""
+    yield from JUNK
+    if isinstance(node, dict | list):
+        for key in node if isinstance(node, dict) else range(len(node)):
+            for child in damaged(node[key]):
+                other = copy.copy(node)
+                other[key] = child
+                yield other
+
+
+def richest(document: CasesDocument) -> dict[str, Any]:
+    """The case that says most, so that every rule finds something to read."""
+    specs = [case.object or {"spec": case.spec} for case in document.cases]
+    return max(specs, key=lambda each: len(str(each)))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_object_is_a_fault(file):
+    (document,) = map(parse_cases, documents.read(file))
+    target = document.target
+    known = LOADED.find(GroupVersionKind(target.group, target.version, target.kind))
+    view = MemoryView(document.cases[0].others)
+    head = {"apiVersion": f"{target.group}/{target.version}", "kind": target.kind}
+    whole = {"metadata": {"name": "s", "namespace": "default"}, **richest(document)}
+    for spec in damaged(whole["spec"]):
+        request = Request(known.gvk, known.plural, "CREATE", {**head, **whole, "spec": spec})
+        for options in (Options(profile=Profile.STRICT), Options(settings=SETTINGS)):
+            mutated = engine.mutate(request, LOADED, view, options)
+            assert mutated.object is not None
+            again = engine.mutate(replace(request, object=mutated.object), LOADED, view, options)
+            assert again.object == mutated.object
+            engine.validate(replace(request, object=mutated.object), LOADED, view, options)
+
+
+def test_no_other_object_is_a_fault():
+    (document,) = map(parse_cases, documents.read(ROOT / "policies" / "aim" / "cases" / "aimservice.yaml"))
+    known = LOADED.find(GroupVersionKind("aim.silogen.ai", "v1alpha1", "AIMService"))
+    others = document.cases[0].others
+    wish = {"aimImageName": "img", "overrides": {"metric": "latency"}, "runtimeConfigName": "team"}
+    service = {
+        "apiVersion": "aim.silogen.ai/v1alpha1",
+        "kind": "AIMService",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": wish,
+    }
+    rival = {**service, "metadata": {"name": "r", "namespace": "default"}}
+    request = Request(known.gvk, known.plural, "CREATE", service)
+    for index, other in enumerate([*others, rival]):
+        for part in {"spec", "status"} & other.keys():
+            for value in damaged(other[part]):
+                view = MemoryView([*others[:index], {**other, part: value}, *others[index + 1 :]])
+                engine.validate(request, LOADED, view, Options(settings=SETTINGS))
