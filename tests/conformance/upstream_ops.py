@@ -136,4 +136,4 @@ def _plain(value: Any) -> Any:
     return {k: v for k, v in kept.items() if v not in (None, "", {}, []) and not (is_format and k == "operator")}
 
 
-OPS = {"upstream-ome": admission, "upstream-llmaz": admission}
+OPS = {"upstream-ome": admission}
