@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,24 @@ def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] |
         if error.detail != RULES_NOT_RUN:  # of no use to a reader who is told the errors that it speaks of
             found.causes.append(Cause(error.field, error.type, error.body()))
     found.notices += [Warn("", text) for text in warnings]
+    found.causes += _metadata_errors(obj)
     return found
+
+
+def _metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
+    """Labels and annotations that are no texts: the API server cannot decode them, so that only files have them."""
+    metadata = obj.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        yield Cause("metadata", "FieldValueInvalid", "Invalid value: must be an object")
+        return
+    for part in ("annotations", "labels"):
+        given = metadata.get(part)
+        if not isinstance(given, dict | None):
+            yield Cause(f"metadata.{part}", "FieldValueInvalid", "Invalid value: must be a map of texts")
+        for key, value in (given if isinstance(given, dict) else {}).items():
+            if not isinstance(value, str):
+                text = "Invalid value: must be text: put it in quotes"
+                yield Cause(field_path(("metadata", part, key)), "FieldValueInvalid", text)
 
 
 def validate_rules(
