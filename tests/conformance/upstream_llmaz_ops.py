@@ -89,10 +89,10 @@ def admission(case: Case) -> str | None:
 
 
 def decide(case: Case, known: KnownKind) -> tuple[dict[str, Any] | None, Decision]:
-    """Ours; the API server has set the time of creation before it calls anyone."""
+    """Ours; the API server has written down when it received the object before it calls anyone."""
     obj, old = case["object"], case.get("oldObject")
     if obj is not None:
-        obj = {**obj, "metadata": {"creationTimestamp": NOW, **obj["metadata"]}}
+        obj = {**obj, "metadata": {"managedFields": [{"time": NOW}], **obj["metadata"]}}
     request = Request(KIND, known.plural, case["operation"], obj, old)
     stored = engine.mutate(request, loaded(), MemoryView()).object
     return stored, engine.validate(replace(request, object=stored), loaded(), MemoryView())
@@ -148,7 +148,7 @@ def missing_names(spec: Spec) -> Iterator[str]:
 
 def settled(case: Case, obj: dict[str, Any]) -> dict[str, Any]:
     """The stored object without what Go's round trip does to it, the stamp, and the time at which it was stored."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key != "creationTimestamp"}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     notes = {key: value for key, value in metadata.pop("annotations", {}).items() if key != ANNOTATION}
     spec = dict(obj["spec"])
     spec["createdAt"] = moment(case, spec.get("createdAt", ""))

@@ -31,6 +31,7 @@ _METADATA: Final[Schema] = {
         "name": _STRING,
         "generateName": _STRING,
         "creationTimestamp": _STRING,
+        "managedFields": {"type": "array", "items": {"type": "object", "properties": {"time": _STRING}}},
         "namespace": _STRING,
         "labels": _STRINGS,
         "annotations": _STRINGS,
