@@ -42,11 +42,13 @@ class Options:
 
     ``strict_fields``: a field that the API does not have is an error (what kubectl's validation
     makes of it) and not a warning (what a webhook can only meet where the installed CRD has the field).
+    ``references``: the view shows other objects, so that one that is not in it is not there.
     ``settings``: what facts and rules do where an API has more than one right answer.
     """
 
     profile: Profile = Profile.STANDARD
     strict_fields: bool = False
+    references: bool = True
     settings: Settings = DEFAULT_SETTINGS
     checkpoint: Checkpoint = _no_deadline
 
@@ -101,7 +103,8 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     schema = validate_schema(known, obj, old, budget)
     options.checkpoint("policy")
     scope = scope_of(known, request, obj, old, view, options.settings)
-    rules = validate_rules(known, obj, old, scope, options.profile, sound=not schema.causes)
+    sound = not schema.causes
+    rules = validate_rules(known, obj, old, scope, options.profile, sound=sound, references=options.references)
     causes = [*schema.causes, *rules.causes]
     warnings = [*schema.notices, *rules.notices, *rules.warnings]
     if options.strict_fields:

@@ -60,12 +60,20 @@ def _metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
 
 
 def validate_rules(
-    known: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope, profile: Profile, *, sound: bool
+    known: KnownKind,
+    obj: dict[str, Any],
+    old: dict[str, Any] | None,
+    scope: Scope,
+    profile: Profile,
+    *,
+    sound: bool,
+    references: bool = True,
 ) -> Findings:
     """Findings of the policy.
 
     ``sound`` says that the schema found nothing: then a rule that cannot be evaluated is a fault
-    of ours, else it is passed over, because the schema has named the reason already.
+    of ours, else it is passed over, because the schema has named the reason already. Without
+    ``references`` rules about other objects are passed over: who sees none cannot judge.
 
     Raises:
         PolicyFault: a rule could not be evaluated.
@@ -73,6 +81,8 @@ def validate_rules(
     found = Findings()
     nodes: dict[Path, list[tuple[tuple[str | int, ...], Any]]] = {}
     for rule in known.policy.validations:
+        if rule.referential and not references:
+            continue
         if rule.at not in nodes:
             nodes[rule.at] = list(rule.at.nodes(obj))
         for keys, node in nodes[rule.at]:

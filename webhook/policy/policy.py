@@ -103,6 +103,11 @@ class ValidationRule:
         """Whether the rule compares with the stored object, so that it has nothing to say of a new one."""
         return "oldSelf" in self.rule.program.variables
 
+    @property
+    def referential(self) -> bool:
+        """Whether the rule is about other objects (codes 4xx), and so has nothing to say to who cannot see any."""
+        return self.code[2] == "4"
+
     def action_under(self, profile: Profile) -> Action:
         """What a failure leads to under a profile."""
         if profile is Profile.AUDIT:

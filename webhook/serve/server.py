@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 def run(settings: Settings) -> int:
     """Serve until told to stop; the process's exit code."""
     sys.setrecursionlimit(RECURSION)
-    gate = Gate(options=Options(profile=settings.profile))
+    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live"))
 
     def watch_expiry(_context: object) -> None:
         chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
