@@ -31,9 +31,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     root: Traversable = options.folder or files("policies")
-    loaded = catalog.load(root)
+    loaded = catalog.load(options.folder)
     passed = failed = 0
-    for document in read_cases(root):
+    for document in read_cases(root, loaded):
         target = document.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert known is not None  # read_cases has seen to it
@@ -47,13 +47,12 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed and not failed else 1
 
 
-def read_cases(root: Traversable, loaded: Catalog | None = None) -> Iterator[CasesDocument]:
+def read_cases(root: Traversable, loaded: Catalog) -> Iterator[CasesDocument]:
     """Every document of cases below a folder of APIs.
 
     Raises:
         DocumentError: one that does not fit the model, or speaks of a kind that no CRD serves.
     """
-    loaded = loaded or catalog.load(root)
     for folder in sorted(root.iterdir(), key=lambda item: item.name):
         cases = folder.joinpath("cases")
         for file in sorted(cases.iterdir(), key=lambda item: item.name) if cases.is_dir() else ():
