@@ -11,6 +11,8 @@ from reconciler.api import Api, ApiError, Unreachable
 from reconciler.resource import LEASES, MODELS, NODES, Resource
 from tests.reconciler.apiserver import PATIENCE
 
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")
+
 
 @contextmanager
 def answering(*answers):
@@ -49,11 +51,31 @@ def api(url, timeout=PATIENCE, **configuration):
         (MODELS, ("ns",), "/apis/inference.llmkube.dev/v1alpha1/namespaces/ns/models"),
         (MODELS, ("ns", "m", "status"), "/apis/inference.llmkube.dev/v1alpha1/namespaces/ns/models/m/status"),
         (NODES, ("", "n"), "/api/v1/nodes/n"),
-        (Resource("rbac.authorization.k8s.io", "v1", "roles", "Role"), ("ns", "a:b/c"), None),
+        (ROLES, ("ns", "a:b c"), "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles/a%3Ab%20c"),
     ],
 )
 def test_paths_are_those_of_the_api(resource, where, path):
-    assert resource.path(*where) == (path or "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles/a%3Ab%2Fc")
+    assert resource.path(*where) == path
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "../secrets/s", "..%2fs", "a" * 254])
+@pytest.mark.parametrize("place", ["name", "namespace"])
+def test_a_name_that_no_object_can_have_leads_nowhere(place, name):
+    where = {"namespace": "ns", "name": "m", place: name}
+    with pytest.raises(ValueError, match="no object can be called"):
+        MODELS.path(**where)
+    assert api("http://127.0.0.1:1").get(MODELS, **where) is None  # nobody was asked
+
+
+def test_a_token_that_cannot_be_read_is_told_like_any_silence():
+    configuration = Configuration(host="http://127.0.0.1:1", api_key={"BearerToken": "old"})
+
+    def renew(_):
+        raise FileNotFoundError("no token")
+
+    configuration.refresh_api_key_hook = renew
+    with pytest.raises(Unreachable, match="no credentials: no token"):
+        Api(ApiClient(configuration), PATIENCE).get(LEASES, "ns", "l")
 
 
 def test_a_token_is_sent_and_one_that_was_renewed_is_sent_next():

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import orjson
 import urllib3
 
-from webhook.cluster.resource import Resource
+from webhook.cluster.resource import Resource, is_name
 
 __all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
 
@@ -108,7 +108,9 @@ class Reader:
             raise
 
     def get(self, resource: Resource, namespace: str, name: str, timeout: float | None = None) -> dict[str, Any] | None:
-        """The object, or None where there is none."""
+        """The object, or None where there is none, as of a name that no object can have."""
+        if not is_name(name) or (namespace and not is_name(namespace)):
+            return None
         return self.document(resource.path(namespace, name), timeout)
 
     def pages(self, resource: Resource, namespace: str = "", metadata_only: bool = False) -> Iterator[dict[str, Any]]:
@@ -177,8 +179,15 @@ class Reader:
         return response
 
     def _authorization(self) -> dict[str, str]:
-        """The credentials of this moment: tokens are renewed by the library while we run."""
-        settings = self._configuration.auth_settings().values()
+        """The credentials of this moment: tokens are renewed by the library while we run.
+
+        Raises:
+            Unreachable: there are none at this moment, as while a file is being replaced.
+        """
+        try:
+            settings = self._configuration.auth_settings().values()
+        except Exception as error:  # each way to renew a token has errors of its own
+            raise Unreachable(f"no credentials: {error}") from error
         return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
 
 

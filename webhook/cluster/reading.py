@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from webhook.cluster.resource import is_name
 from webhook.cluster.view import ClusterView, Kind
 
 __all__ = ["ReadThrough", "Reading", "Reference"]
@@ -62,7 +63,7 @@ class Reading:
         self.unlisted: dict[Kind, None] = {}
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        if not (isinstance(namespace, str) and _is_name(name)):
+        if not (isinstance(namespace, str) and is_name(name)):
             return None  # no such object can be, and its path could be that of something else
         reference = Reference(kind, namespace, name)
         if reference in self._known:
@@ -76,8 +77,3 @@ class Reading:
         if not self._view.listed(kind):
             self.unlisted[kind] = None
         return self._view.list(kind, namespace)
-
-
-def _is_name(name: object) -> bool:
-    """Whether an object can have this name: one segment of a path (apimachinery, IsValidPathSegmentName)."""
-    return isinstance(name, str) and 0 < len(name) <= 253 and name not in {".", ".."} and not {"/", "%"} & set(name)

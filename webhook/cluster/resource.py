@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["Key", "Resource"]
+__all__ = ["Key", "Resource", "is_name"]
+
+
+def is_name(name: object) -> bool:
+    """Whether an object can have this name: one segment of a path (apimachinery, IsValidPathSegmentName)."""
+    return isinstance(name, str) and 0 < len(name) <= 253 and name not in {".", ".."} and not {"/", "%"} & set(name)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,7 +44,13 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The path of a collection (no name), an object, or its subresource; all namespaces where none is given."""
+        """The path of a collection (no name), an object, or its subresource; all namespaces where none is given.
+
+        Raises:
+            ValueError: no object can have that name, so that the path would be that of something else.
+        """
+        if wrong := [each for each in (namespace, name) if each and not is_name(each)]:
+            raise ValueError(f"no object can be called {wrong[0]!r}")
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         tail = (part for part in (quote(name, safe=""), subresource) if part)
