@@ -1,6 +1,9 @@
 """Who may do what: nothing by wildcard, no Secret but the CA's, no webhook configuration but ours."""
 
-from tests.chart.helm import NAMESPACE, of_kind, pods, rendered, values
+import pytest
+
+from reconciler.llmkube import controller
+from tests.chart.helm import NAMESPACE, of_kind, pods, rendered
 from tests.definitions import definitions
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
@@ -61,20 +64,19 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
     assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
 
 
-def test_the_reconciler_may_act_on_the_kinds_of_the_values_and_write_their_status():
-    granted = rights("modelgate-reconciler", KINDS)
-    assert {key: verbs for key, verbs in granted.items() if key[1] == "a.example"} == {
-        ("ClusterRole", "a.example", "xs", ()): ["get", "list", "patch", "watch"],
-        ("ClusterRole", "a.example", "ys", ()): ["get", "list", "patch", "watch"],
-        ("ClusterRole", "a.example", "xs/status", ()): ["patch"],
-        ("ClusterRole", "a.example", "ys/status", ()): ["patch"],
+@pytest.mark.parametrize("sets", [(), (KINDS,)])
+def test_the_reconciler_may_act_on_the_kinds_that_it_projects_whatever_the_gate_guards(sets):
+    granted = rights("modelgate-reconciler", *sets)
+    acted = {controller([]).resource, *controller([]).children}
+    assert {key: verbs for key, verbs in granted.items() if "patch" in verbs} == {
+        **{("ClusterRole", each.group, each.plural, ()): ["get", "list", "patch", "watch"] for each in acted},
+        **{("ClusterRole", each.group, f"{each.plural}/status", ()): ["patch"] for each in acted},
     }
 
 
 def test_the_reconciler_holds_one_lease_and_reads_what_a_model_refers_to():
     granted = rights("modelgate-reconciler")
-    guarded = {each["group"] for each in values()["kinds"]}
-    assert {key: verbs for key, verbs in granted.items() if key[1] not in guarded} == {
+    assert {key: verbs for key, verbs in granted.items() if "patch" not in verbs} == {
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "", "persistentvolumeclaims", ()): ["get"],
