@@ -1,0 +1,164 @@
+"""Every rule of the specifications is answered, and every answer is there."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.shared import ROOT, shared
+from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
+from webhook import catalog, documents
+from webhook.catalog import Catalog, KnownKind
+
+FILES = sorted(ANSWERS.glob("*.yaml"))
+UNFINISHED = {"aim", "llmaz-llmd", "llmkube", "ome"}
+
+
+@cache
+def loaded() -> Catalog:
+    return catalog.load()
+
+
+@cache
+def kind(name: str) -> KnownKind:
+    (known,) = (known for known in loaded().kinds.values() if known.gvk.kind == name)
+    return known
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_rule_of_a_specification_is_answered_and_no_other(path: Path) -> None:
+    specification = read_specification((shared("spec") / f"{path.stem}.md").read_text())
+    found = answers(path)
+    assert sorted(found.keys() - specification.rules.keys() - specification.sections) == []
+    if path.stem not in UNFINISHED:
+        assert sorted(unanswered(specification, found)) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_an_answer_names_is_there(path: Path) -> None:
+    codes = {code for known in loaded().kinds.values() for code in known.policy.codes}
+    for rule, answer in answers(path).items():
+        assert set(answer.codes) <= codes, rule
+        assert [field for field in answer.crd if not is_field(field)] == [], rule
+        assert [fact for fact in answer.facts if not is_fact(fact)] == [], rule
+        assert [test for test in answer.tests if not is_test(test)] == [], rule
+
+
+def is_field(text: str) -> bool:
+    """``Kind.spec.flavors[*].name``, in the definition of the kind."""
+    name, _, path = text.partition(".")
+    node = kind(name).schema.raw
+    for step in re.findall(r"\[\*\]|[^.\[]+", path):
+        children = node.get("properties", {})
+        node = (node.get("items") or node.get("additionalProperties")) if step == "[*]" else children.get(step)
+        if not isinstance(node, dict):
+            return False
+    return True
+
+
+def is_fact(text: str) -> bool:
+    """``Kind.fact``."""
+    name, _, fact = text.partition(".")
+    return fact in kind(name).facts
+
+
+def is_test(text: str) -> bool:
+    """``path`` or ``path::name`` of a test, a case or what its name has before a colon."""
+    path, _, name = text.partition("::")
+    return (ROOT / path).is_file() and (not name or name in names_in(ROOT / path))
+
+
+@cache
+def names_in(path: Path) -> set[str]:
+    if path.suffix == ".py":
+        return set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
+    cases = [case["name"] for document in documents.read(path) for case in document.value["cases"]]
+    return {*cases, *(name.split(":")[0] for name in cases)}
+
+
+def test_what_is_not_there_is_found() -> None:
+    assert not is_field("Model.spec.sources")
+    assert not is_field("Model.spec.files[*].name")
+    assert not is_fact("Model.sources")
+    assert not is_test("policies/llmaz/cases/openmodel.yaml::OM99")
+    assert not is_test("tests/tools/test_coverage.py::test_nothing")
+    assert is_test("tests/tools/test_coverage.py::test_what_is_not_there_is_found")
+
+
+SPECIFICATION = """
+# Title
+No rule.
+## 1. First (of two)
+Prose.
+1. one 2. two
+   a. part
+- point
+  goes on
+| id | |
+|---|---|
+| A-B1 `[X]` | |
+| **2a** | |
+| none | |
+### 1.1 Below
+```yaml
+- {id: 7, x: y}
+- {id: X07, x: y}
+```
+## Corrections: to it
+## 2. Second
+Prose.
+"""
+
+
+def test_ids_are_found_in_headings_lists_tables_and_facts() -> None:
+    specification = read_specification(SPECIFICATION)
+    assert {*specification.rules} == {
+        "§1",
+        "§1#1",
+        "§1#2",
+        "§1#2a",
+        "§1 point 1",
+        "A-B1",
+        "§1 row 3",
+        "§1.1#7",
+        "X07",
+        "§2",
+    }
+    assert specification.rules["X07"] == ("§1", "§1.1")
+    assert specification.sections == {"§1", "§1.1", "§Corrections", "§2"}
+
+
+def test_a_section_that_says_why_not_speaks_for_what_stands_under_it() -> None:
+    specification = read_specification(SPECIFICATION)
+    found = {
+        "§1": Answer.model_validate({"not": "reason"}),
+        "§2": Answer.model_validate({"codes": ["LK101"]}),
+    }
+    assert unanswered(specification, found) == set()
+    assert unanswered(specification, {"§1": found["§2"]}) == {*specification.rules} - {"§1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A1..3: {codes: [LK101]}\nA2: {not: reason}", "A2 is answered twice"),
+        ("A1: {note: none}", "A1 has no answer"),
+        ("A1: {code: [LK101]}", "code"),
+    ],
+)
+def test_what_is_no_answer_is_told(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        answers(tmp_path / "x.yaml")
+
+
+def test_ranges_and_names_of_tests_are_taken_apart(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump({"OM08..10": {"tests": ["a::{id}"]}}))
+    found = answers(tmp_path / "x.yaml")
+    assert {rule: answer.tests for rule, answer in found.items()} == {
+        "OM08": ("a::OM08",),
+        "OM09": ("a::OM09",),
+        "OM10": ("a::OM10",),
+    }
