@@ -19,9 +19,11 @@ from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
 from webhook.request import GroupVersionKind
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
-__all__ = ["Catalog", "KnownKind", "load"]
+__all__ = ["KYVERNO_TEST", "Catalog", "KnownKind", "load"]
 
 NO_POLICY: Final = Policy("", {}, (), ())
+KYVERNO_TEST: Final = "kyverno-test.yaml"
+"""A folder that has one is a test of native policies (`modelgate test`), and no API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def load(root: Traversable | None = None) -> Catalog:
     """
     loader = _Loader(trusted=root is None)
     for folder in _sorted(files("policies") if root is None else root):
-        if folder.is_dir() and not folder.name.startswith(("_", ".")):
+        if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)

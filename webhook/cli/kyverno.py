@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -24,9 +24,7 @@ from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import CLUSTER_KINDS
 from webhook.request import GroupVersionKind, Request, group_version
 
-__all__ = ["FILE", "Outcome", "run"]
-
-FILE: Final = "kyverno-test.yaml"
+__all__ = ["Outcome", "run"]
 
 # The names below are the fields of Kyverno's documents, spelled as there.
 # ruff: noqa: N815
@@ -100,10 +98,10 @@ def run(file: Path) -> list[Outcome]:
     surroundings = _Surroundings(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
     users = _values(folder, test.userinfo)
     user = users[0].get("userInfo", {}) if users else {}
-    resources = _values(folder, *test.resources)
+    resources = [_named(document).value for document in _all(folder, test.resources)]
     outcomes: list[Outcome] = []
     for result in test.results:
-        patched = _values(folder, result.patchedResources)
+        patched = [_named(document).value for document in _all(folder, filter(None, [result.patchedResources]))]
         chosen = [obj for obj in resources if obj["kind"] == result.kind]
         names = result.resources or [obj["metadata"]["name"] for obj in chosen]
         for name in names:
@@ -120,8 +118,25 @@ def _values(folder: Path, *names: str) -> list[dict[str, Any]]:
     return [document.value for document in _all(folder, filter(None, names))]
 
 
+def _named(document: Document) -> Document:
+    """The document, which says what it is and what it is called."""
+    value = document.value
+    metadata = value.get("metadata")
+    found = {
+        "apiVersion": value.get("apiVersion"),
+        "kind": value.get("kind"),
+        "metadata.name": metadata.get("name") if isinstance(metadata, dict) else None,
+    }
+    where = f"{document.source}:{document.line}"
+    if missing := [Problem(where, path, "expected text") for path, text in found.items() if not isinstance(text, str)]:
+        raise DocumentError(missing)
+    return document
+
+
 def _read(file: Path) -> _Test:
-    (document,) = documents.read(file)
+    document, *more = documents.read(file) or [Document(str(file), 1, {})]
+    if more:
+        raise DocumentError([Problem(f"{file}:{more[0].line}", "", "expected one document, got more")])
     try:
         return _Test.model_validate(document.value)
     except ValidationError as error:
@@ -138,7 +153,7 @@ def _all(folder: Path, names: Iterable[str]) -> list[Document]:
 
 def _policies(found: Iterable[Document]) -> Iterator[Document]:
     """The native documents; their rules are about all operations where none is given."""
-    for document in found:
+    for document in map(_named, found):
         if not is_native(document):
             title = f"{document.value.get('kind')} {document.value.get('apiVersion')}"
             raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is no native policy")])
@@ -160,7 +175,9 @@ def _bound(policies: Iterable[Document]) -> list[Document]:
     """The documents, and a binding for each policy that has none."""
     found = list(policies)
     bindings = [document.value for document in found if document.value["kind"].endswith("Binding")]
-    bound = {(value["kind"], value["spec"].get("policyName")) for value in bindings}
+    bound = {
+        (value["kind"], value["spec"].get("policyName")) for value in bindings if isinstance(value.get("spec"), dict)
+    }
     for document in list(found):
         kind, name = document.value["kind"], document.value["metadata"]["name"]
         if not kind.endswith("Binding") and (f"{kind}Binding", name) not in bound:

@@ -1,21 +1,26 @@
-"""`modelgate test`: run tables of cases, ours or one's own."""
+"""`modelgate test`: run tables of cases, ours or one's own, and Kyverno's tests of native policies."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 
 from webhook import catalog, documents
 from webhook.cases import CasesDocument, parse_cases
 from webhook.cases import run as run_case
-from webhook.catalog import Catalog
-from webhook.errors import DocumentError, Problem
+from webhook.catalog import KYVERNO_TEST, Catalog
+from webhook.cli import kyverno
+from webhook.errors import DocumentError, LoadError, Problem
 from webhook.request import GroupVersionKind
 
 __all__ = ["add_parser", "read_cases", "run"]
+
+Outcome = tuple[str, Sequence[str]]
+"""What a case is called, and how it is not as expected."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,28 +28,55 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "test",
         help="run tables of cases",
         description="Run the cases of a folder of APIs, laid out as policies/ is: <api>/crds/*.yaml, "
-        "<api>/<kind>.yaml, <api>/cases/<kind>.yaml. Without a folder: the policies that are installed. "
+        "<api>/<kind>.yaml, <api>/cases/<kind>.yaml; and, wherever it is below the folder, each kyverno-test.yaml "
+        "whose policies are ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Without a folder: the policies "
+        "that are installed. "
         "Exit code 0: all cases are as expected; 1: some are not, or there is none; 2: something could not be read.",
     )
     parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="a folder of APIs")
 
 
 def run(options: argparse.Namespace) -> int:
-    root: Traversable = options.folder or files("policies")
-    loaded = catalog.load(options.folder)
+    tests = sorted(options.folder.rglob(KYVERNO_TEST)) if options.folder else []
     passed = failed = 0
-    for document in read_cases(root, loaded):
+    problems: list[Problem] = []
+    for title, failures in chain(_of_apis(options.folder, tests), _of_kyverno(options.folder, tests, problems)):
+        passed, failed = passed + (not failures), failed + bool(failures)
+        if failures:
+            print(f"FAILED {title}")
+            print(*(f"  {failure}" for failure in failures), sep="\n")
+    print(f"{passed} passed, {failed} failed")
+    if problems:
+        raise DocumentError(problems)
+    return 0 if passed and not failed else 1
+
+
+def _of_apis(folder: Path | None, tests: Sequence[Path]) -> Iterator[Outcome]:
+    """Our own tables; a folder that holds tests of Kyverno's need not have any API."""
+    if folder is not None and tests and not any(folder.glob("*/crds")):
+        return
+    loaded = catalog.load(folder)
+    for document in read_cases(folder or files("policies"), loaded):
         target = document.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert known is not None  # read_cases has seen to it
         for case in document.cases:
-            failures = run_case(case, known, loaded).failures
-            passed, failed = passed + (not failures), failed + bool(failures)
-            if failures:
-                print(f"FAILED {target.kind}: {case.name}")
-                print(*(f"  {failure}" for failure in failures), sep="\n")
-    print(f"{passed} passed, {failed} failed")
-    return 0 if passed and not failed else 1
+            yield f"{target.kind}: {case.name}", run_case(case, known, loaded).failures
+
+
+def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) -> Iterator[Outcome]:
+    """Kyverno's tests, one after the other: what is wrong with one goes to ``problems`` and stops no other."""
+    for file in tests:
+        try:
+            outcomes = kyverno.run(file)
+        except LoadError as error:
+            problems += error.problems
+            continue
+        for outcome in outcomes:
+            reason = f": {outcome.message}" if outcome.message else ""
+            failure = f"expected {outcome.expected}, got {outcome.got}{reason}"
+            title = f"{outcome.resource}: {outcome.policy} in {file.relative_to(folder)}"
+            yield title, () if outcome.passed else (failure,)
 
 
 def read_cases(root: Traversable, loaded: Catalog) -> Iterator[CasesDocument]:
