@@ -31,7 +31,13 @@ _OME: Final = (
     "ServingRuntime",
 )
 
-WATCHED: Final = frozenset([*(Kind("aim.silogen.ai", kind) for kind in _AIM), *(Kind("ome.io", kind) for kind in _OME)])
+WATCHED: Final = frozenset(
+    [
+        *(Kind("aim.silogen.ai", kind) for kind in _AIM),
+        *(Kind("ome.io", kind) for kind in _OME),
+        Kind("llmd.ai", "VariantAutoscaling"),
+    ]
+)
 """All objects of these are kept in memory."""
 
 FETCHED: Final = frozenset({Kind("", "ConfigMap")})
