@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Cause", "Decision", "Default", "Warn"]
+__all__ = ["Cause", "Decision", "Default", "Refusal", "Warn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How the API server answers where a policy of Kubernetes' own refuses: the reason and HTTP status of the Status.
+
+    ``prefix`` is what its message begins with (``pods "p" is forbidden: ``).
+    """
+
+    policy: str
+    reason: str
+    code: int
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +28,19 @@ class Cause:
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is ours (``LK201``); "" for the API server's own
-    schema errors.
+    schema errors. ``refusal`` is there where a policy of Kubernetes' own refuses.
     """
 
     field: str
     reason: str
     message: str
     code: str = ""
+    refusal: Refusal | None = None
+
+    @property
+    def label(self) -> str:
+        """Which rule it was, as metrics and audit annotations count: few values, whatever users write."""
+        return self.code or ("schema" if self.refusal is None else "policy")
 
     @property
     def text(self) -> str:
@@ -34,11 +53,19 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Something the user should know that does not stop the object."""
+    """Something the user should know that does not stop the object.
+
+    ``policy`` names the policy of Kubernetes' own that says so, if it is one.
+    """
 
     field: str
     message: str
     code: str = ""
+    policy: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.code or ("policy" if self.policy else "schema")
 
     def __str__(self) -> str:
         text = f"{self.field}: {self.message}" if self.field else self.message

@@ -30,7 +30,9 @@ class Request:
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT. ``resource`` is the plural name in the
     URL, ``subresource`` "" for the object itself. ``object`` is None on DELETE, ``old_object``
-    None on CREATE. ``name`` may be "" on CREATE with generateName.
+    None on CREATE. ``name`` may be "" on CREATE with generateName. ``resource_api`` is group and
+    version of the resource, None where they are the kind's: a Scale of ``autoscaling/v1`` is a
+    subresource of ``apps/v1``.
     """
 
     kind: GroupVersionKind
@@ -45,6 +47,7 @@ class Request:
     dry_run: bool = False
     user: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    resource_api: tuple[str, str] | None = None
 
     @property
     def deleting(self) -> bool:

@@ -101,7 +101,7 @@ def test_every_version_of_the_api_is_read(version: str) -> None:
 
 def test_a_policy_without_a_binding_is_named() -> None:
     loaded = load(policy("p", validations=GOOD), policy("q", validations=GOOD), binding("q"))
-    assert loaded.unbound == ("p",)
+    assert loaded.unbound == (("ValidatingAdmissionPolicy", "p"),)
 
 
 def test_expressions_are_those_of_the_version_at_least() -> None:

@@ -54,7 +54,7 @@ class Attributes:
         kind = request.kind
         return cls(
             kind,
-            Resource(kind.group, kind.version, request.resource),
+            Resource(*(request.resource_api or (kind.group, kind.version)), request.resource),
             request.operation,
             obj,
             request.old_object,

@@ -12,8 +12,10 @@ from webhook.policy.native.selector import Selector, labels_of
 from webhook.policy.native.surroundings import Equivalent, Surroundings
 from webhook.request import GroupVersionKind
 
-__all__ = ["Criteria", "MatchError", "is_exempt", "rule_matches"]
+__all__ = ["NAME_LABEL", "Criteria", "MatchError", "is_exempt", "rule_matches"]
 
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""The API server gives every namespace this label, with its name: whoever asks for it alone need not see the object."""
 _NAMESPACES: Final = Resource("", "v1", "namespaces")
 _EXEMPT: Final = frozenset(
     {
@@ -89,6 +91,8 @@ class Criteria:
             return True
         if about_namespaces and not attributes.subresource and attributes.operation in {"CREATE", "UPDATE"}:
             return selector.matches(labels_of(attributes.object) or {})
+        if selector.keys == {NAME_LABEL}:
+            return selector.matches({NAME_LABEL: attributes.namespace})
         namespace = surroundings.namespace(attributes.namespace)
         if namespace is None:
             raise MatchError(f'namespaces "{attributes.namespace}" not found')

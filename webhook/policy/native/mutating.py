@@ -1,15 +1,15 @@
 """What all mutating policies together make of an object (``policy/mutating/dispatcher.go``).
 
-Policies are invoked in order, each on what those before have made. Afterwards those whose
-reinvocationPolicy is IfNeeded are invoked once more, if anything was mutated after them or by
-the last of them.
+Policies are invoked in order, each on what those before have made; then come the webhooks.
+Afterwards those whose reinvocationPolicy is IfNeeded are invoked once more, if anything was
+mutated after them or by the last of them, and the webhooks see what they have made of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from webhook import patch
 from webhook.policy.native.attributes import Attributes
@@ -20,10 +20,22 @@ from webhook.policy.native.mutator import MutationError, Mutator
 from webhook.policy.native.surroundings import Surroundings
 from webhook.policy.native.verdict import Denial, Verdict
 
-__all__ = ["mutate"]
+__all__ = ["Webhooks", "mutate", "unchanged"]
+
+Object = dict[str, Any] | None
+Webhooks = Callable[[Object], Object]
+"""What comes after the policies, and makes another object of theirs, or the same."""
+
+FORBIDDEN: Final = 403
+"""The HTTP status with which the API server refuses what cannot be mutated, whatever the reason."""
 
 _Key = tuple[str, str, str, str]
 """Policy, binding, namespace and name of the param."""
+
+
+def unchanged(obj: Object) -> Object:
+    """No webhooks."""
+    return obj
 
 
 def mutate(
@@ -31,26 +43,31 @@ def mutate(
     attributes: Attributes,
     surroundings: Surroundings,
     interrupt: Interrupt | None = None,
+    webhooks: Webhooks = unchanged,
 ) -> Verdict:
-    """The object that the policies make, or why the request is refused."""
+    """The object that the policies and webhooks make, or why a policy refuses the request."""
     first = _Pass(attributes.object)
     first.run(invocations(hooks, attributes, surroundings, interrupt))
-    last = first
-    if first.again and not first.denials:
-        last = _Pass(first.object, only=frozenset(first.again))
-        last.run(invocations(hooks, replace(attributes, object=first.object), surroundings, interrupt))
     evaluated = tuple(dict.fromkeys(name for name, *_ in first.evaluated))
-    if last.denials:
-        return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
-    changed = bool(patch.diff(attributes.object, last.object))
-    return Verdict(last.object if changed else attributes.object, evaluated=evaluated)
+    if first.denials:
+        return Verdict(attributes.object, tuple(first.denials), evaluated=evaluated)
+    found = webhooks(first.object)
+    if patch.diff(first.object, found):
+        first.require()
+    if first.again:
+        last = _Pass(found, only=frozenset(first.again))
+        last.run(invocations(hooks, replace(attributes, object=found), surroundings, interrupt))
+        if last.denials:
+            return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
+        found = webhooks(last.object) if patch.diff(found, last.object) else found
+    return Verdict(found if patch.diff(attributes.object, found) else attributes.object, evaluated=evaluated)
 
 
 @dataclass(slots=True)
 class _Pass:
     """One way through the policies. ``again`` are those to invoke a second time."""
 
-    object: dict[str, Any] | None
+    object: Object
     only: frozenset[_Key] | None = None
     denials: list[Denial] = field(default_factory=list)
     evaluated: list[_Key] = field(default_factory=list)
@@ -62,11 +79,11 @@ class _Pass:
         # which policies apply is decided by the object as it came, before any of them has changed it
         for item in list(found):
             if isinstance(item, Misconfigured):
-                self._fail(item.policy, item.binding, item.message)
+                self._fail(item.policy, item.binding, item.message, "Forbidden")
             else:
                 self._invoke(item)
         if self.mutated:
-            self._require()
+            self.require()
 
     def _invoke(self, found: Invoked[Mutator]) -> None:
         policy = found.policy
@@ -82,7 +99,7 @@ class _Pass:
         before = self.object
         self._mutate(found)
         if before is not self.object and patch.diff(before, self.object):
-            self._require()
+            self.require()
         if policy.again:
             self.invoked.append(key)
 
@@ -98,11 +115,12 @@ class _Pass:
             else:
                 self.mutated = True
 
-    def _require(self) -> None:
+    def require(self) -> None:
+        """The object has changed since those invoked so far have seen it."""
         self.again += self.invoked
         self.invoked = []
 
-    def _fail(self, policy: Mutator, binding: Binding | None, message: str) -> None:
+    def _fail(self, policy: Mutator, binding: Binding | None, message: str, reason: str = "Invalid") -> None:
         if policy.head.ignore:
             return
         name = policy.head.name
@@ -110,7 +128,8 @@ class _Pass:
             text = f'policy "{name}" denied request: {message}'
         else:
             text = f"policy '{name}' with binding '{binding.name}' denied request: {message}"
-        self.denials.append(Denial(name, "" if binding is None else binding.name, message, text))
+        where = "" if binding is None else binding.name
+        self.denials.append(Denial(name, where, message, text, reason, FORBIDDEN))
 
 
 def _key(found: Invoked[Mutator]) -> _Key:

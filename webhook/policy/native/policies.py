@@ -15,7 +15,7 @@ from webhook.policy.native.head import At, Compilation, Interrupt, joined, selec
 from webhook.policy.native.hooks import Binding, Hook
 from webhook.policy.native.matching import Criteria, is_exempt
 from webhook.policy.native.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
-from webhook.policy.native.mutating import mutate
+from webhook.policy.native.mutating import Webhooks, mutate, unchanged
 from webhook.policy.native.mutator import Mutator, compile_mutator
 from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import Surroundings
@@ -28,6 +28,8 @@ from webhook.request import Request
 __all__ = ["NativePolicies", "is_native"]
 
 LATEST: Final = (1, 36)
+VALIDATING: Final = "ValidatingAdmissionPolicy"
+MUTATING: Final = "MutatingAdmissionPolicy"
 P = TypeVar("P", Validator, Mutator)
 
 
@@ -41,13 +43,13 @@ def is_native(document: Document) -> bool:
 class NativePolicies:
     """A set of policies with their bindings: immutable, and safe in many threads. ``NativePolicies()`` is none.
 
-    ``unbound`` are the policies without a binding, which never apply; ``documents`` the validating
-    policies as they are written.
+    ``unbound`` are the policies without a binding (kind, name), which never apply; ``documents``
+    the validating policies as they are written.
     """
 
     validators: tuple[Hook[Validator], ...] = ()
     mutators: tuple[Hook[Mutator], ...] = ()
-    unbound: tuple[str, ...] = ()
+    unbound: tuple[tuple[str, str], ...] = ()
     documents: tuple[ValidatingPolicy, ...] = ()
 
     @classmethod
@@ -69,7 +71,7 @@ class NativePolicies:
             raise CatalogError(loader.problems)
         validators = tuple(_hooks(loader.validators, loader.validating))
         mutators = tuple(_hooks(loader.mutators, loader.mutating))
-        unbound = (*_unbound(validators), *_unbound(mutators))
+        unbound = (*_unbound(VALIDATING, validators), *_unbound(MUTATING, mutators))
         return cls(validators, mutators, unbound, tuple(loader.documents))
 
     def warnings(self, kinds_for: KindsFor, schema_of: SchemaOf) -> list[tuple[str, TypeWarning]]:
@@ -97,16 +99,18 @@ class NativePolicies:
         obj: dict[str, Any] | None,
         surroundings: Surroundings,
         interrupt: Interrupt | None = None,
+        webhooks: Webhooks = unchanged,
     ) -> Verdict:
         """What the mutating policies make of ``obj``, which is the request's object or what became of it.
 
         ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
-        raise what is to be raised then (a deadline).
+        raise what is to be raised then (a deadline). ``webhooks`` is what mutates the object after
+        the policies, and again where they are invoked once more because of it.
         """
         attributes = Attributes.of(request, obj)
         if not self.mutators or is_exempt(attributes) or obj is None:
-            return Verdict(obj)
-        return mutate(self.mutators, attributes, surroundings, interrupt)
+            return Verdict(webhooks(obj))
+        return mutate(self.mutators, attributes, surroundings, interrupt, webhooks)
 
     def validate(self, request: Request, surroundings: Surroundings, interrupt: Interrupt | None = None) -> Verdict:
         """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
@@ -123,8 +127,8 @@ def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterat
         yield Hook(policies[name], tuple(bound))
 
 
-def _unbound(hooks: Iterable[Hook[P]]) -> Iterator[str]:
-    return (hook.policy.head.name for hook in hooks if not hook.bindings)
+def _unbound(kind: str, hooks: Iterable[Hook[P]]) -> Iterator[tuple[str, str]]:
+    return ((kind, hook.policy.head.name) for hook in hooks if not hook.bindings)
 
 
 class _Loader:
@@ -174,7 +178,7 @@ class _Loader:
         """Give the bindings to their policies, once all are read."""
         for origin, document in self._bindings:
             validating = isinstance(document, ValidatingBinding)
-            kind = "ValidatingAdmissionPolicy" if validating else "MutatingAdmissionPolicy"
+            kind = VALIDATING if validating else MUTATING
             name = document.spec.policyName
             if (kind, name) not in self._seen:
                 self._problem(origin, ("spec", "policyName"), f"there is no {kind} {name}")

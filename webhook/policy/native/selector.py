@@ -21,20 +21,25 @@ class SelectorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """What a selector asks of labels; ``error`` says why it cannot be asked."""
+    """What a selector asks of labels; ``error`` says why it cannot be asked.
+
+    ``keys`` are the labels it asks for, ``text`` the selector as the API server reads it in a query.
+    """
 
     tests: tuple[_Test, ...] = ()
     error: str = ""
+    keys: frozenset[str] = frozenset()
+    text: str = ""
 
     @classmethod
     def of(cls, written: LabelSelector) -> Selector:
-        tests: list[_Test] = []
+        wanted = [(key, "In", [value]) for key, value in written.matchLabels.items()]
+        wanted += [(item.key, item.operator, item.values) for item in written.matchExpressions]
         try:
-            tests += [_test(key, "In", [value]) for key, value in written.matchLabels.items()]
-            tests += [_test(item.key, item.operator, item.values) for item in written.matchExpressions]
+            tests = tuple(_test(*each) for each in wanted)
         except SelectorError as error:
             return cls(error=str(error))
-        return cls(tuple(tests))
+        return cls(tests, keys=frozenset(key for key, _, _ in wanted), text=",".join(_text(*each) for each in wanted))
 
     @property
     def empty(self) -> bool:
@@ -74,6 +79,12 @@ def _test(key: str, operator: str, values: list[str]) -> _Test:
     if problems:
         raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
     return make(key, tuple(values))  # what stands in a label may be no text, and not hashable
+
+
+def _text(key: str, operator: str, values: list[str]) -> str:
+    among = f"({','.join(values)})"
+    forms = {"In": f"{key} in {among}", "NotIn": f"{key} notin {among}", "Exists": key, "DoesNotExist": f"!{key}"}
+    return forms[operator]
 
 
 _OPERATORS: Final[Mapping[str, Callable[[str, tuple[str, ...]], _Test]]] = {

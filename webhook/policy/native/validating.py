@@ -13,7 +13,7 @@ from webhook.policy.native.head import Interrupt
 from webhook.policy.native.hooks import Binding, Hook, Misconfigured, invocations
 from webhook.policy.native.surroundings import Surroundings
 from webhook.policy.native.validator import Result, Validator
-from webhook.policy.native.verdict import Denial, Verdict
+from webhook.policy.native.verdict import CODES, Denial, Verdict
 
 __all__ = ["FAILURE_KEY", "validate"]
 
@@ -54,7 +54,8 @@ class _Collected:
         bound = "" if binding is None else f" with binding '{binding.name}'"
         text = f"ValidatingAdmissionPolicy '{policy}'{bound} denied request: {decision.message}"
         name = "" if binding is None else binding.name
-        self.denials.append(Denial(policy, name, decision.message, text, decision.reason or "Invalid"))
+        reason = decision.reason or "Invalid"
+        self.denials.append(Denial(policy, name, decision.message, text, reason, CODES[reason]))
 
     def result(self, policy: str, binding: Binding, result: Result) -> None:
         self.evaluated[policy] = None
@@ -75,7 +76,7 @@ class _Collected:
                 self.deny(policy, binding, decision)
             elif action == "Warn":
                 where = f"ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
-                self.warnings.append(Warn("", f"Validation failed for {where}: {decision.message}"))
+                self.warnings.append(Warn("", f"Validation failed for {where}: {decision.message}", policy=policy))
             else:
                 self.audit.setdefault(FAILURE_KEY, _failure(policy, binding, index, decision))
 
@@ -83,7 +84,17 @@ class _Collected:
         published = {key: ", ".join(values) for key, values in self.annotations.items()}
         audit = {**self.audit, **published}
         evaluated = tuple(self.evaluated)
-        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated)
+        prefix = f"{_title(attributes)} is forbidden: "
+        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
+
+
+def _title(attributes: Attributes) -> str:
+    """The object, as the API server names what it forbids (``admission.NewForbidden``)."""
+    resource = attributes.resource
+    metadata = (attributes.object or {}).get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    name = attributes.name or names.get("name") or names.get("generateName") or "Unknown"
+    return f'{resource.name}.{resource.group} "{name}"' if resource.group else f'{resource.name} "{name}"'
 
 
 def _failure(policy: str, binding: Binding, index: int, decision: PolicyDecision) -> str:
