@@ -31,7 +31,7 @@ from webhook.decision import Cause, Decision, Warn
 from webhook.documents import Document
 from webhook.engine import Options
 from webhook.errors import DocumentError, Problem
-from webhook.facts.settings import read_settings
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
 from webhook.request import Request
@@ -61,7 +61,7 @@ class Case(_Model):
     unstamped: bool = False
     others: list[dict[str, Any]] = []
     profile: Literal["standard", "strict", "audit"] = "standard"
-    settings: dict[str, str | bool] = {}
+    settings: Settings = DEFAULT_SETTINGS
     expect: Expectation
 
 
@@ -109,7 +109,7 @@ def _problem(document: Document, path: tuple[str | int, ...], message: str) -> P
 def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
     """Put one case through the engine, as the API server would: mutate, then validate what came out."""
     view = MemoryView(case.others)
-    options = Options(Profile(case.profile), strict_fields=True, settings=read_settings(case.settings))
+    options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     obj = _object(case.object, case.spec, known)
     assert obj is not None, f"{case.name}: give object or spec"
     old = _object(case.oldObject, case.oldSpec, known)

@@ -15,6 +15,7 @@ from webhook.documents import Document
 from webhook.errors import CatalogError, LoadError, Problem
 from webhook.facts import FACTS
 from webhook.facts.fact import Fact
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
 from webhook.request import GroupVersionKind
 from webhook.schema import CRD, SchemaError, Structural, load_crd
@@ -50,8 +51,10 @@ class Catalog:
         return self.kinds.get(gvk)
 
 
-def load(root: Traversable | None = None) -> Catalog:
+def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
     """Load a folder of APIs (default: the ``policies`` that are installed with modelgate).
+
+    The digest is also that of the ``settings``, under which the same rules come to other answers.
 
     Raises:
         CatalogError: with every problem of every file.
@@ -62,6 +65,7 @@ def load(root: Traversable | None = None) -> Catalog:
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)
+    loader.digest.update(repr(settings).encode())
     return Catalog(loader.kinds, loader.digest.hexdigest()[:16])
 
 

@@ -1,11 +1,19 @@
 """`check` and `normalise`: exit codes, lines, and errors that name every file."""
 
+import argparse
+import json
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+import webhook.cli.check
+import webhook.cli.normalise
+import webhook.cli.serve
 from webhook.cli import main
+from webhook.facts.settings import Behaviour, Settings
 
 GOOD = (
     "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
@@ -107,6 +115,55 @@ def test_strict_refuses_what_standard_warns_of(tmp_path: Path, capsys: pytest.Ca
     assert main(["check", str(file)]) == 0
     assert main(["check", "--profile", "strict", str(file)]) == 1
     assert "(LK205)" in capsys.readouterr().out
+
+
+PREDICTOR = """\
+apiVersion: ome.io/v1beta1
+kind: InferenceService
+metadata: {name: service, namespace: team}
+spec: {predictor: {model: {baseModel: m, runtime: r}}}
+"""
+
+
+def normalised(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, Any], str]:
+    """The specification as it would be stored, and the digest of the rules and settings that made it."""
+    main(["normalise", *arguments])
+    (obj,) = yaml.safe_load_all(capsys.readouterr().out)
+    return obj["spec"], json.loads(obj["metadata"]["annotations"]["modelgate.dev/normalised"])["catalog"]
+
+
+def test_a_setting_changes_what_is_stored_and_the_digest_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, there = tmp_path / "s.yaml", tmp_path / "models.yaml"
+    file.write_text(PREDICTOR)
+    there.write_text(IN_THE_CLUSTER)
+    arguments = (f"--view={there}", str(file))
+    usual, digest = normalised(capsys, *arguments)
+    other, of_other = normalised(capsys, "--no-ome-migration", *arguments)
+    assert ("engine" in usual, "engine" in other) == (True, False)
+    assert digest != of_other
+    assert normalised(capsys, "--ome-migration", *arguments) == (usual, digest)
+
+
+def test_a_setting_that_there_is_not_is_refused_with_those_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["check", "--ome=newest", str(tmp_path)])
+    complaint = capsys.readouterr().err
+    assert all(each.value in complaint for each in Behaviour)
+    assert main(["check", "--ome-namespace=a/b", str(tmp_path)]) == 2
+    assert "--ome-namespace: String should match pattern" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", [webhook.cli.serve, webhook.cli.check, webhook.cli.normalise])
+def test_every_setting_is_a_flag(module: Any) -> None:
+    parser = argparse.ArgumentParser()
+    module.add_parser(parser.add_subparsers())
+    command = module.__name__.rpartition(".")[2]
+    options = parser.parse_args([command, *([] if command == "serve" else ["-"])])
+    assert {each.name for each in fields(Settings)} <= vars(options).keys()
 
 
 def test_the_demo_gets_the_answers_it_expects(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,13 @@ def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client:
     assert client.get("/healthz").text == "ok\n"
 
 
+def test_a_gate_that_is_ready_says_by_which_rules(gate: Gate, client: TestClient) -> None:
+    assert gate.catalog is not None
+    assert client.get("/readyz").text == f"ok\ncatalog {gate.catalog.digest}\n"
+    gate.refused = "the new rules are not used"
+    assert client.get("/readyz").text == f"ok, but the new rules are not used\ncatalog {gate.catalog.digest}\n"
+
+
 def test_while_stopping_the_gate_is_not_ready_but_answers(gate: Gate, client: TestClient) -> None:
     gate.draining = True
     assert "stopping" in client.get("/readyz").text

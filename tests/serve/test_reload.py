@@ -12,11 +12,14 @@ import pytest
 
 from tests.bench.serve import body, model
 from tests.serve.conftest import Served, until
+from webhook.engine import Options
 from webhook.errors import CatalogError
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.serve.gate import Gate
 from webhook.serve.reload import Reloader
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
+OTHER = Settings(ome_namespace="other")
 RULE = """\
   - {code: %s, at: spec.source, rule: 'false', message: always, action: Warn, docs: For a test.}
 """
@@ -35,8 +38,8 @@ def with_rule(folder: Path, *codes: str) -> None:
     new.replace(folder / "llmkube" / "model.yaml")
 
 
-def loaded(folder: Path) -> tuple[Gate, Reloader]:
-    gate = Gate()
+def loaded(folder: Path, settings: Settings = DEFAULT_SETTINGS) -> tuple[Gate, Reloader]:
+    gate = Gate(options=Options(settings=settings))
     reloader = Reloader(gate, folder)
     reloader.load()
     return gate, reloader
@@ -52,6 +55,13 @@ def test_a_new_set_is_taken_when_it_has_been_seen_twice(folder: Path) -> None:
     assert gate.catalog is not first
     assert gate.catalog is not None
     assert "LK901" in [code for known in gate.catalog.kinds.values() for code in known.policy.codes]
+
+
+def test_the_same_set_under_other_settings_has_another_digest(folder: Path) -> None:
+    digests = {
+        gate.catalog.digest for gate, _ in (loaded(folder, each) for each in (DEFAULT_SETTINGS, OTHER)) if gate.catalog
+    }
+    assert len(digests) == 2
 
 
 def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:

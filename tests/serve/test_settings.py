@@ -1,10 +1,12 @@
 """Settings: flags over environment over defaults, and every mistake named."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from webhook.errors import SettingsError
+from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour
 from webhook.policy import Profile
 from webhook.serve.settings import Settings
 
@@ -23,6 +25,26 @@ def test_every_mistake_is_named_at_once() -> None:
         "--listen-port (MODELGATE_LISTEN_PORT): Input should be a valid integer, unable to parse string as an integer",
         "--tls-dir (MODELGATE_TLS_DIR): is needed",
         "--colour (MODELGATE_COLOUR): unknown setting",
+    ]
+
+
+def test_where_an_api_has_more_than_one_right_answer_each_choice_is_a_setting() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_OME": "doc-era", "MODELGATE_OME_MIGRATION": "false"}
+    facts = Settings.of({"ome": "upstream-head", "aim_auto_selection": True}, environment).facts
+    assert facts == replace(DEFAULT_SETTINGS, ome=Behaviour.UPSTREAM_HEAD, ome_migration=False, aim_auto_selection=True)
+
+
+def test_a_choice_that_there_is_not_is_refused_with_those_there_are() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_OME": "newest", "MODELGATE_AIM_NAMESPACE": "../secrets"}
+    with pytest.raises(SettingsError) as caught:
+        Settings.of({}, {**environment, "MODELGATE_OME_MIGRATION": "perhaps", "MODELGATE_FACTS": "x"})
+    with pytest.raises(SettingsError) as alone:
+        Settings.of({}, {**environment, "MODELGATE_OME_MIGRATION": "perhaps"})
+    assert "--facts (MODELGATE_FACTS): " in str(caught.value)
+    assert str(alone.value).splitlines() == [
+        "--ome (MODELGATE_OME): Input should be 'recommended', 'upstream-head' or 'doc-era'",
+        "--ome-migration (MODELGATE_OME_MIGRATION): Input should be a valid boolean, unable to interpret input",
+        "--aim-namespace (MODELGATE_AIM_NAMESPACE): String should match pattern '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'",
     ]
 
 

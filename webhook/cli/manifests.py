@@ -11,6 +11,7 @@ from typing import Any
 
 from webhook import catalog, documents, engine
 from webhook.catalog import Catalog
+from webhook.cli import choices
 from webhook.cluster import ClusterView, MemoryView
 from webhook.decision import Cause, Decision
 from webhook.documents import Document
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for references to find, not to be checked",
     )
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
+    choices.add_arguments(parser)
 
 
 def outcomes(options: argparse.Namespace) -> list[Outcome]:
@@ -61,12 +63,14 @@ def outcomes(options: argparse.Namespace) -> list[Outcome]:
 
     Raises:
         DocumentError: a file that cannot be read, or holds something else than objects.
+        SettingsError: a flag with a value that does not fit.
     """
-    known = catalog.load()
+    settings = choices.chosen(options)
+    known = catalog.load(settings=settings)
     found = read_all(options.files)
     view = MemoryView(_named([*read_all(options.view), *found]))
-    settings = Options(profile=Profile(options.profile), strict_fields=True)
-    return [review(item, known, view, settings) for item in found]
+    how = Options(profile=Profile(options.profile), strict_fields=True, settings=settings)
+    return [review(item, known, view, how) for item in found]
 
 
 def _named(found: Iterable[Document]) -> Iterator[dict[str, Any]]:

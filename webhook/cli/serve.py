@@ -7,6 +7,7 @@ import logging
 import os
 from pathlib import Path
 
+from webhook.cli import choices
 from webhook.policy import Profile
 from webhook.serve.server import run as serve
 from webhook.serve.settings import Settings
@@ -35,6 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--view-kubeconfig", type=Path, help="that cluster, where it is not the one of our pod")
     parser.add_argument("--drain-seconds", type=float, help="how long to serve on after SIGTERM (default 10)")
+    choices.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

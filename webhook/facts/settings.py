@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
-__all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings", "read_settings"]
+from pydantic import ConfigDict, Field
+
+__all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings"]
+
+Namespace = Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
 
 
 class Behaviour(StrEnum):
@@ -33,22 +36,14 @@ class Settings:
     the namespace of its operator, in which cluster templates look for runtime configs.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}  # of variables, flags, cases
+
     ome: Behaviour = Behaviour.RECOMMENDED
     ome_migration: bool = True
-    ome_namespace: str = "ome"
+    ome_namespace: Namespace = "ome"
     aim_documented_precision: bool = False
     aim_auto_selection: bool = False
-    aim_namespace: str = "kaiwo-system"
+    aim_namespace: Namespace = "kaiwo-system"
 
 
 DEFAULT_SETTINGS: Final = Settings()
-
-
-def read_settings(given: Mapping[str, object]) -> Settings:
-    """Settings by name; a behaviour by its text.
-
-    Raises:
-        ValueError, TypeError: a setting that there is not, or a value that it cannot have.
-    """
-    values = {**given, **({"ome": Behaviour(str(given["ome"]))} if "ome" in given else {})}
-    return replace(DEFAULT_SETTINGS, **values)  # type: ignore[arg-type]  # checked by the dataclass's own names

@@ -100,7 +100,8 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         reasons = gate.unready()
         if reasons:
             return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
-        return PlainTextResponse(f"ok, but {gate.refused}\n" if gate.refused else "ok\n")
+        trouble = f", but {gate.refused}" if gate.refused else ""
+        return PlainTextResponse(f"ok{trouble}\ncatalog {gate.catalog.digest if gate.catalog else ''}\n")
 
     return readyz
 

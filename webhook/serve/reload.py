@@ -36,7 +36,7 @@ class Reloader:
             LoadError: with every problem; there is no earlier set to go on with.
         """
         self._tried = self._seen = self._digest()
-        self._swap(catalog.load(self._folder))
+        self._swap(self._compile())
 
     def refresh(self) -> None:
         """Look at the folder, and take what is new and sound."""
@@ -45,11 +45,14 @@ class Reloader:
             return
         self._tried = self._seen
         try:
-            self._swap(catalog.load(self._folder))
+            self._swap(self._compile())
         except (LoadError, OSError, UnicodeDecodeError) as error:
             self._gate.refused = f"the new rules in {self._folder} are not used: {error}"
             self._gate.metrics.reloads.labels("refused").inc()
             log.error("%s", self._gate.refused)  # noqa: TRY400 - the text names file and line
+
+    def _compile(self) -> catalog.Catalog:
+        return catalog.load(self._folder, self._gate.options.settings)
 
     def _swap(self, new: catalog.Catalog) -> None:
         """One assignment: a request sees the old set or the new one."""

@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 def run(settings: Settings) -> int:
     """Serve until told to stop; the process's exit code."""
     sys.setrecursionlimit(RECURSION)
-    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live"))
+    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
 
     def watch_expiry(_context: object) -> None:
         chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
@@ -103,7 +103,7 @@ def run(settings: Settings) -> int:
         gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
         background.append(gate.follower.running)
     if settings.policies is None:
-        gate.use(catalog.load())
+        gate.use(catalog.load(settings=settings.facts))
     else:
         reloader = Reloader(gate, settings.policies)
         reloader.load()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webhook.errors import Problem, SettingsError
+from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile
 
 __all__ = ["Settings"]
@@ -43,6 +46,9 @@ class Settings(BaseModel):
     view_stale_seconds: Annotated[float, Field(gt=0)] = 180.0
     """After how long without news of a kind the gate is not ready: three of the bookmarks that come each minute."""
 
+    facts: FactSettings = DEFAULT_SETTINGS
+    """What facts and rules do where an API has more than one right answer: each by its own name, as MODELGATE_OME."""
+
     @classmethod
     def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
         """Settings from flags (None: not given) over environment variables over defaults.
@@ -55,14 +61,15 @@ class Settings(BaseModel):
             if name.startswith(PREFIX) and not name.startswith(FOREIGN):
                 values[name.removeprefix(PREFIX).lower()] = value
         values.update({name: value for name, value in flags.items() if value is not None})
+        facts = {each.name: values.pop(each.name) for each in fields(FactSettings) if each.name in values}
         try:
-            return cls.model_validate(values)
+            return cls.model_validate({"facts": facts, **values})
         except ValidationError as error:
             raise SettingsError([_problem(dict(item)) for item in error.errors()]) from None
 
 
 def _problem(error: dict[str, Any]) -> Problem:
-    name = str(error["loc"][0])
+    name = str(error["loc"][-1])
     message = "unknown setting" if error["type"] == "extra_forbidden" else error["msg"]
     if error["type"] == "missing":
         message = "is needed"
