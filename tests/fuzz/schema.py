@@ -93,7 +93,7 @@ def disagreement(request: Request, oracle: Oracle) -> str | None:
     It is asked again where it differs: some of its answers depend on the order of a Go map.
     """
     problem: str | None = None
-    for _ in range(4):
+    for _ in range(20):
         (answer,) = oracle.ask([request])
         problem = _disagreement(request, answer)
         if problem is None:
