@@ -96,6 +96,7 @@ def test_types(source, result):
         ("self.count ? 1 : 2", ["found no matching overload for '_?_:_' applied to '(int, int, int)'"]),
         ("self.count && true", ["expected type 'bool' but found 'int'"]),
         ("self.count.x", ["type 'int' does not support field selection"]),
+        ("type.x", ["type 'type(type)' does not support field selection"]),
         ("self == {}", ["found no matching overload for '_==_' applied to '(selfType#, map(dyn, dyn))'"]),
         ("self.text == null", ["found no matching overload for '_==_' applied to '(string, null)'"]),
         ("self['count']", ["found no matching overload for '_[_]' applied to '(selfType#, string)'"]),

@@ -27,7 +27,6 @@ from webhook.cel.types import (
     list_of,
     map_of,
     param,
-    type_of,
 )
 from webhook.cel.values import RECEIVERS, Timestamp, equal
 
@@ -50,7 +49,7 @@ TYPE_NAMES: Final[dict[str, Type]] = {
     "null_type": NULL,
     "string": STRING,
     "google.protobuf.Timestamp": TIMESTAMP,
-    "type": type_of(param("")),
+    "type": Type("type"),
     "uint": UINT,
 }
 """What the name of a type in an expression denotes."""
