@@ -135,6 +135,10 @@ def test_apply_configurations_that_do_not_fit_are_refused(fields: str, error: st
         ),
         ("JSONPatch{op: 'test', path: '/spec/size', value: 1}, JSONPatch{op: 'remove', path: '/spec/size'}", {}),
         (
+            "JSONPatch{op: 'add', path: '/spec/a', value: null}, JSONPatch{op: 'test', path: '/spec/a', value: null}",
+            {"size": 1, "a": None},
+        ),
+        (
             "JSONPatch{op: 'add', path: '/spec/extra', value: Object.spec.extra{a: 1.0, b: duration('90s')}}",
             {"size": 1, "extra": {"a": 1, "b": "90s"}},
         ),

@@ -25,8 +25,13 @@ class MutationError(Exception):
     """A mutation that cannot be made; the text is the API server's, and failurePolicy decides."""
 
 
-_NULL: Final = object()
-"""What a test for null wants: a JSON null that was written, which the API server's library finds nowhere."""
+class _Null(dict[str, Any]):
+    """A null that a patch has written. To the API server's library it is an object without members until the end: it
+    can be walked into, and no null that was there before is equal to it.
+    """
+
+
+_NULL: Final = _Null()
 
 _FIELDS: Final = r'APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\""'
 _NO_OBJECT: Final = (
@@ -102,6 +107,8 @@ def json_patch(expression: Expression, variables: VariableSet, invocation: Invoc
         return live
     except patch.PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
+    if any(operation.get("value") is _NULL for operation in operations):
+        patched = _with_nulls(patched)
     if not isinstance(patched, dict):
         raise MutationError(_NO_OBJECT)
     if "kind" not in patched:
@@ -110,9 +117,18 @@ def json_patch(expression: Expression, variables: VariableSet, invocation: Invoc
     return _defaulted(patched, invocation)
 
 
+def _with_nulls(node: Any) -> Any:
+    if node is _NULL:
+        return None
+    if isinstance(node, dict):
+        return {key: _with_nulls(item) for key, item in node.items()}
+    return [_with_nulls(item) for item in node] if isinstance(node, list) else node
+
+
 def _patched(document: Any, operation: dict[str, Any]) -> Any:
     whole = operation["op"] == "replace" and not operation["path"]
-    if whole and not isinstance(operation.get("value"), (dict, list)):
+    value = operation.get("value")
+    if whole and (value is _NULL or not isinstance(value, (dict, list))):
         raise patch.PatchError("replace operation value must be object or array: %!w(<nil>)")
     return patch.apply(document, [operation])
 
@@ -129,7 +145,7 @@ def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
         except CelError as error:
             no_json = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
             raise MutationError(f"{no_json}: {error.message}") from None
-        if operation["op"] == "test" and operation["value"] is None:
+        if operation["value"] is None:
             operation["value"] = _NULL
     return operation
 
