@@ -4,6 +4,7 @@
     store       where the CA lives: a directory, or a Secret of the cluster
     files       several files replaced as one
     issue       a fresh leaf in the directory that the server reads
+    token       a token of another ServiceAccount, for a container that may do less
     publish     the CA bundle in the webhook configurations, written and read back
     api         the few REST calls to the API server; the only import of the ``kubernetes`` client
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 from certs.errors import ApiError
@@ -33,6 +34,13 @@ class Api:
         except config.ConfigException as error:
             raise ApiError(0, f"no way to reach a cluster: {error}") from error
         self._client = client.ApiClient()
+
+    def authorities(self) -> bytes:
+        """Whom we trust about the API server (PEM)."""
+        try:
+            return Path(self._client.configuration.ssl_ca_cert).read_bytes()
+        except (OSError, TypeError) as error:  # TypeError: none is set
+            raise ApiError(0, f"the API server's CA cannot be read: {error}") from error
 
     def get(self, path: str) -> dict[str, Any]:
         return self._call("GET", path)

@@ -48,6 +48,8 @@ def test_two_directories_share_one_store(tmp_path):
         ("--service=a/b/c", "'a/b/c' is not NAMESPACE/NAME"),
         ("--publish=modelgate", "'modelgate' is neither mutating/NAME nor validating/NAME"),
         ("--publish=mutating/", "'mutating/' is neither"),
+        ("--account=ns/viewer", "--account and --account-dir go together"),
+        ("--account-dir=view", "--account and --account-dir go together"),
     ],
 )
 def test_what_does_not_parse_is_a_usage_error(tmp_path, capsys, flag, complaint):

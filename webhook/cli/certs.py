@@ -16,13 +16,15 @@ from certs.issue import issue
 from certs.names import LOCAL, Names
 from certs.publish import Configuration, publish
 from certs.store import DirectoryStore, SecretStore, Store, authority
+from certs.token import Account, provide
 
 __all__ = ["add_parser", "run"]
 
 _DESCRIPTION = """\
 Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, signed by
 the CA of the store, which is made on first use. What is there and still good is kept. With --publish, the CA is
-written into webhook configurations, and read back.
+written into webhook configurations, and read back. With --account, a short-lived token of that ServiceAccount is
+written into --account-dir, as Kubernetes mounts those of pods: for a server that may do less than we.
 
   modelgate certs issue --tls-dir run/tls
       for localhost; the CA is kept in run/tls/ca
@@ -62,6 +64,8 @@ def add_parser(subparsers: _Subparsers[argparse.ArgumentParser]) -> None:
         metavar="TYPE/NAME",
         help="mutating/NAME or validating/NAME; repeatable",
     )
+    add("--account", metavar="NAMESPACE/NAME", help="a ServiceAccount that the server has a token of")
+    add("--account-dir", type=Path, metavar="DIR", help="where the server reads that token")
     add("--watch", action="store_true", help="stay: renew in time, and put right what others overwrite")
     parser.set_defaults(usage_error=parser.error)
 
@@ -90,10 +94,17 @@ class _Task:
         self._directory: Path = args.tls_dir
         self._names = _names(args.service, args.dns)
         self._store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
+        if (args.account is None) != (args.account_dir is None):
+            raise ValueError("--account and --account-dir go together")
+        self._account = Account(*_pair(args.account)) if args.account else None
+        self._account_directory: Path = args.account_dir
         self._configurations = [Configuration.parse(text) for text in args.publish]
 
     def once(self) -> None:
         now = datetime.now(UTC)
+        # First: a server without a token is blind after an hour, one without a new certificate is well for days.
+        if self._account and (reason := provide(self._account_directory, self._account, self._api, now)):
+            print(f"a token of {self._account} ({reason})", flush=True)
         ca = authority(self._store, now)
         if reason := issue(self._directory, ca, self._names, now):
             print(f"issued for {self._names} ({reason}), by {ca}, of {self._store}", flush=True)
@@ -102,7 +113,7 @@ class _Task:
                 print(f"published to {configuration}, and read back", flush=True)
 
     def watch(self, stopped: Callable[[], bool]) -> None:
-        """Go on, pausing in ``stopped``. What fails is reported and tried again: the leaf in place is good for days."""
+        """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
         while not stopped():
             try:
                 self.once()
