@@ -14,10 +14,11 @@ from typing import Any, Final
 from webhook.catalog import Catalog, KnownKind
 from webhook.cel.program import Budget
 from webhook.cluster import ClusterView
-from webhook.decision import Cause, Decision, Warn
+from webhook.decision import Cause, Decision, Default, Warn
 from webhook.defaulting import normalise
 from webhook.errors import Malformed
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.native import Native, refusals_as_warnings
 from webhook.policy import Profile, Scope
 from webhook.request import Request
 from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -44,12 +45,14 @@ class Options:
     makes of it) and not a warning (what a webhook can only meet where the installed CRD has the field).
     ``references``: the view shows other objects, so that one that is not in it is not there.
     ``settings``: what facts and rules do where an API has more than one right answer.
+    ``native``: policies of Kubernetes' own that have a say, also in what our rules do not look at.
     """
 
     profile: Profile = Profile.STANDARD
     strict_fields: bool = False
     references: bool = True
     settings: Settings = DEFAULT_SETTINGS
+    native: Native | None = None
     checkpoint: Checkpoint = _no_deadline
 
 
@@ -57,13 +60,43 @@ DEFAULT_OPTIONS: Final = Options()
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
-    """The object with every default, and the stamp. Never refuses.
+    """The object with every default, and the stamp. Only a native policy may refuse here.
+
+    The order is that of a cluster: native policies, then we, as a webhook; where we have changed
+    the object, those that want it see it once more, and so do we where they have.
 
     Raises:
         Malformed: the request names a resource that is not the kind's.
         Fault: a rule of ours could not be evaluated.
         DeadlineExceeded: from ``options.checkpoint``.
     """
+    if options.native is None:
+        return _default(request, catalog, view, options)
+    ours: list[Decision] = []
+
+    def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
+        ours.append(_default(replace(request, object=obj), catalog, view, options))
+        return ours[-1].object
+
+    verdict = options.native.mutate(request, options.checkpoint, webhook)
+    if verdict.allowed:
+        return _merged(ours, verdict.object, catalog)
+    if options.profile is not Profile.AUDIT:
+        return Decision(request.object, verdict.causes)
+    decision = _default(request, catalog, view, options)
+    return replace(decision, warnings=(*refusals_as_warnings(verdict.causes), *decision.warnings))
+
+
+def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
+    """The last decision, with the defaults of all: the second time, those of the first are there already."""
+    if len(decisions) == 1:
+        return replace(decisions[0], object=obj)
+    defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
+    audit = _audit_of_defaults(catalog, defaults) if decisions[-1].audit else {}
+    return replace(decisions[-1], object=obj, defaults=defaults, audit=audit)
+
+
+def _default(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Decision:
     known = _reviewed(request, catalog)
     obj = request.object
     if known is None or obj is None:
@@ -77,8 +110,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         lambda current: scope_of(known, request, current, request.old_object, view, options.settings),
     )
     options.checkpoint("stamp")
-    filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in result.defaults)
-    audit = {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
+    audit = _audit_of_defaults(catalog, result.defaults)
     if causes := _tolerated(replace(request, object=result.object), catalog, view, options):
         warnings = tuple(Warn("", f"{UNSTAMPED}{cause}") for cause in causes)
         stamp = Stamp.of_tolerated(catalog.digest, result.recorded)
@@ -93,6 +125,19 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     Raises:
         Malformed, Fault, DeadlineExceeded: as :func:`mutate`.
     """
+    decision = _judge(request, catalog, view, options)
+    if options.native is None:
+        return decision
+    verdict = options.native.validate(request, options.checkpoint)
+    refused, warnings = verdict.causes, (*decision.warnings, *verdict.warnings)
+    if options.profile is Profile.AUDIT:
+        refused, warnings = (), (*refusals_as_warnings(refused), *warnings)
+    audit = {**decision.audit, **verdict.annotations}
+    return Decision(request.object, (*decision.causes, *refused), warnings, audit=audit)
+
+
+def _judge(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Decision:
+    """What the rules of ours say."""
     known = _reviewed(request, catalog)
     if known is None or request.object is None:
         return Decision(request.object)
@@ -112,7 +157,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     else:
         warnings += [Warn(path, "unknown field: the gate neither checks nor defaults it") for path in unknown]
     if options.profile is Profile.AUDIT:
-        warnings = [*(Warn(c.field, f"would be refused: {c.message}", c.code) for c in causes), *warnings]
+        warnings = [*refusals_as_warnings(tuple(causes)), *warnings]
         causes = []
     return Decision(request.object, tuple(causes), tuple(warnings), audit=_audit(catalog, causes, warnings))
 
@@ -140,7 +185,7 @@ def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: O
     stamp = Stamp.read(old)
     if stamp is not None and stamp.matches(old):
         return ()
-    return validate(replace(request, operation="CREATE", old_object=None), catalog, view, options).causes
+    return _judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).causes
 
 
 def _reviewed(request: Request, catalog: Catalog) -> KnownKind | None:
@@ -196,8 +241,13 @@ def _stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
     return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
 
 
+def _audit_of_defaults(catalog: Catalog, defaults: tuple[Default, ...]) -> dict[str, str]:
+    filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in defaults)
+    return {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
+
+
 def _audit(catalog: Catalog, causes: list[Cause], warnings: list[Warn]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
     found: list[Cause | Warn] = [*causes, *warnings]
-    codes = dict.fromkeys(item.code or "schema" for item in found)
+    codes = dict.fromkeys(item.label for item in found)
     return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}

@@ -58,6 +58,7 @@ def decode(body: bytes) -> tuple[str, Request]:
 def _request(raw: dict[str, Any]) -> Request:
     kind = _mapping(raw, "kind")
     resource = _mapping(raw, "resource")
+    api = (_text(resource, "group"), _text(resource, "version"))
     request = Request(
         kind=GroupVersionKind(_text(kind, "group"), _text(kind, "version"), _text(kind, "kind")),
         resource=_text(resource, "resource"),
@@ -71,15 +72,16 @@ def _request(raw: dict[str, Any]) -> Request:
         dry_run=raw.get("dryRun") is True,
         user=_mapping(raw, "userInfo"),
         options=_mapping(raw, "options"),
+        resource_api=api,
     )
     if not request.uid:
         raise Malformed("request.uid is missing: an answer could not name its question")
     if request.operation not in _OPERATIONS:
         raise Malformed(f"request.operation must be one of {', '.join(_OPERATIONS)}, not {_shown(request.operation)}")
-    if (_text(resource, "group"), _text(resource, "version")) != (request.kind.group, request.kind.version):
+    if not request.subresource and api != (request.kind.group, request.kind.version):
         raise Malformed(
             f"request.kind ({request.kind}) and request.resource "
-            f"({request.resource}.{_text(resource, 'version')}.{_text(resource, 'group')}) are of different APIs"
+            f"({request.resource}.{api[1]}.{api[0]}) are of different APIs"
         )
     _cross_check(request)
     return request
@@ -168,19 +170,28 @@ def encode(call: Literal["mutate", "validate"], version: str, request: Request, 
 
 
 def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
-    """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field."""
+    """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field.
+
+    Where only policies of Kubernetes' own refuse, it is the API server's for the first of them,
+    with the texts and causes of all.
+    """
     kind, name = request.kind, request.name
     details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
     details["causes"] = [{"reason": c.reason, "message": c.text, "field": c.field} for c in causes]
     texts = [str(cause) for cause in causes]
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
+    refusals = [cause.refusal for cause in causes]
+    if refusals[0] is not None and all(refusals):
+        prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
+        details |= {"group": (request.resource_api or (kind.group,))[0], "kind": request.resource}
     return {
         "metadata": {},
         "status": "Failure",
-        "message": f'{kind.kind}.{kind.group} "{name}" is invalid: {summary}',
-        "reason": "Invalid",
+        "message": f"{prefix}{summary}",
+        "reason": reason,
         "details": details,
-        "code": 422,
+        "code": code,
     }
 
 

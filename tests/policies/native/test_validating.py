@@ -6,7 +6,7 @@ import pytest
 
 from tests.policies.native.documents import binding, load, policy, request, validate, widget
 from webhook.policy.native import MemorySurroundings
-from webhook.policy.native.validating import FAILURE_KEY
+from webhook.policy.native.verdict import FAILURE_KEY
 
 BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
 RULE = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["widgets"]}

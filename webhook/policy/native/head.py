@@ -62,7 +62,9 @@ class Compilation:
         criteria = Criteria.of(spec.matchConstraints)
         self.problems += selector_problems(criteria, ("spec", "matchConstraints"))
         ignore = spec.failurePolicy == "Ignore"
-        return Head(document.metadata.name, criteria, spec.paramKind, ignore, self.variables, conditions)
+        reads_namespace = "namespaceObject" in str(spec)
+        name = document.metadata.name
+        return Head(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
 
 
 def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
@@ -107,7 +109,10 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """``ignore`` is the failurePolicy; ``param_kind`` None for a policy without params."""
+    """``ignore`` is the failurePolicy; ``param_kind`` None for a policy without params.
+
+    ``reads_namespace`` is False for a policy that says nothing of ``namespaceObject``: it need not be looked up.
+    """
 
     name: str
     criteria: Criteria
@@ -115,6 +120,7 @@ class Head:
     ignore: bool = False
     variables: VariableSet = field(default_factory=VariableSet)
     conditions: tuple[Expression, ...] = ()
+    reads_namespace: bool = True
 
     def applies(self, invocation: Invocation) -> bool:
         """Whether all match conditions hold.

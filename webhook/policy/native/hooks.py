@@ -99,6 +99,8 @@ def _bound(
         yield f"failed to configure binding: {error}"
         return
     where = attributes.namespace_of_object
-    namespace = namespace_value(surroundings.namespace(where)) if where and params else None
+    namespace = (
+        namespace_value(surroundings.namespace(where)) if where and params and policy.head.reads_namespace else None
+    )
     for param in params:
         yield Invocation(attributes.converted(matched.kind), matched, surroundings, param, namespace)

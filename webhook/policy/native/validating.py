@@ -13,11 +13,10 @@ from webhook.policy.native.head import Interrupt
 from webhook.policy.native.hooks import Binding, Hook, Misconfigured, invocations
 from webhook.policy.native.surroundings import Surroundings
 from webhook.policy.native.validator import Result, Validator
-from webhook.policy.native.verdict import CODES, Denial, Verdict
+from webhook.policy.native.verdict import CODES, FAILURE_KEY, Denial, Verdict
 
-__all__ = ["FAILURE_KEY", "validate"]
+__all__ = ["validate"]
 
-FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
 _ANNOTATION_LIMIT: Final = 10 * 1024
 """Bytes of an audit annotation's value; the API server cuts it off there."""
 
