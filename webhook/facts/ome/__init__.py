@@ -29,14 +29,14 @@ __all__ = ["FACTS", "Candidate", "Selection", "find_model", "find_runtime", "inc
 ACCELERATOR: Final = "ome.io/accelerator-class"
 
 
-def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings) -> Selection:
-    """What would be chosen for a service, whether or not it names a runtime."""
+def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
+    """What would be chosen for a service, whether or not it names a runtime; ``explain`` says why not the others."""
     namespace, name = namespace_of(service), text(service, "spec", "model", "name")
     model = find_model(view, namespace, name, _preferred(service, "model", settings))
     if model is None:
         return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
     runtimes = runtimes_for(view, namespace)
-    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name)
+    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
 
 
 def _accelerators(service: dict[str, Any]) -> frozenset[str]:
@@ -58,12 +58,16 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
     found = selection_of(service, view, settings)
     best = found.winner
     return {
-        "error": found.error,
         "name": best.runtime.name if best else "",
         "kind": best.runtime.kind if best else "",
         "score": best.score if best else 0,
         "ties": [each.runtime.name for each in found.ties],
     }
+
+
+def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> str:
+    """Why nothing can be chosen; a fact of its own, since it takes long and only a message reads it."""
+    return selection_of(service, view, settings, explain=True).error
 
 
 def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -199,9 +203,10 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING), configurable=True),
         "selection": Fact(
             _selection,
-            fields(error=STRING, name=STRING, kind=STRING, score=INTEGER, ties=STRINGS),
+            fields(name=STRING, kind=STRING, score=INTEGER, ties=STRINGS),
             configurable=True,
         ),
+        "refusal": Fact(_refusal, STRING, configurable=True),
         "missingWeights": Fact(_weights, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "addresses": Fact(_addresses, {"type": "array", "items": fields(address=STRING, error=STRING)}),

@@ -12,7 +12,7 @@ from typing import Any
 from webhook.facts.ome.modelversion import version_fits
 from webhook.facts.ome.nodes import at, items, mapping, text
 
-__all__ = ["VersionFits", "label_of", "lenient_fits", "matches", "mismatches", "supported", "unsupported"]
+__all__ = ["VersionFits", "label_of", "lenient_fits", "matches", "mismatches", "sort_of", "supported", "unsupported"]
 
 VersionFits = Callable[[str, str, str], bool]
 """Of a model's version, a runtime's version and the runtime's operator."""
@@ -66,6 +66,17 @@ def label_of(model: Any) -> str:
         at(framework, "version"),
     ]
     return ":".join(["mt", *(part for part in parts if isinstance(part, str))])
+
+
+def sort_of(spec: dict[str, Any]) -> tuple[str | None, ...]:
+    """What a model and every entry that is for it have in common: all that is compared but the versions."""
+    one_sided = (at(spec, "modelArchitecture"), at(spec, "quantization"))
+    framework = at(spec, "modelFramework")
+    return (
+        *(value if isinstance(value, str) else None for value in one_sided),
+        text(spec, "modelFormat", "name"),
+        text(framework, "name") if isinstance(framework, dict) else None,
+    )
 
 
 def _one_sided(word: str, model: Any, runtime: Any) -> Iterator[str]:

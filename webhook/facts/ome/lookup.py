@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.ome.nodes import at, mapping, text
+from webhook.facts.ome.nodes import text
 
 __all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "namespace_of", "runtimes_for"]
 
@@ -17,8 +16,7 @@ BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
 RUNTIMES: Final = ("ServingRuntime", "ClusterServingRuntime")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An object that a name leads to."""
 
     kind: str
@@ -30,11 +28,12 @@ class Found:
 
     @property
     def spec(self) -> dict[str, Any]:
-        return mapping(self.object, "spec")
+        spec = self.object.get("spec")
+        return spec if isinstance(spec, dict) else {}
 
     @property
     def disabled(self) -> bool:
-        return at(self.spec, "disabled") is True
+        return self.spec.get("disabled") is True
 
     @property
     def cluster_scoped(self) -> bool:

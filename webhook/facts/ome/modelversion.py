@@ -29,9 +29,8 @@ class ModelVersion:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What versions are ordered by: identifiers byte by byte, then the longer list is the greater one."""
-        encoded = (tuple(part.encode() for part in parts) for parts in (self.pre, self.build, self.dev))
-        return (self.numbers, *encoded)
+        """What is the same in equal versions."""
+        return self.numbers, self.pre, self.build, self.dev
 
     @property
     def official(self) -> bool:

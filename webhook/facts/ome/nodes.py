@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["at", "items", "mapping", "text", "whole"]
@@ -32,8 +31,7 @@ def mapping(node: Any, *keys: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def items(node: Any, *keys: str) -> Iterator[dict[str, Any]]:
+def items(node: Any, *keys: str) -> list[dict[str, Any]]:
     """The objects in the list at a path."""
     value = at(node, *keys)
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -6,12 +6,13 @@ Runtimes of the namespace always come before those of the cluster. What follows 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from webhook.facts.ome.formats import label_of, lenient_fits, matches, supported, unsupported
+from webhook.facts.memo import Memo
+from webhook.facts.ome.formats import label_of, lenient_fits, matches, sort_of, supported, unsupported
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.modelversion import version_fits
@@ -24,7 +25,6 @@ FORMAT_WEIGHT: Final = 10
 FRAMEWORK_WEIGHT: Final = 5
 NO_AUTO_SELECT: Final = "runtime does not have auto-select enabled"
 DISABLED: Final = "runtime is disabled"
-UNSUPPORTED: Final = "unsupported"
 NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"
 
 
@@ -71,10 +71,13 @@ class Selection:
 class Ranking:
     """How one behaviour decides.
 
-    ``supports`` says whether a runtime is for a model, ``reason`` why it is not; ``chosen`` are the entries that may be
-    scored; ``rank`` orders.
+    ``sort`` is the same for a model and every entry that is for it, ``sorts`` are those of a runtime; ``supports`` says
+    whether a runtime is for a model, ``reason`` why it is not; ``chosen`` are the entries that may be scored; ``rank``
+    orders.
     """
 
+    sort: Callable[[dict[str, Any]], Hashable]
+    sorts: Callable[[dict[str, Any]], frozenset[Hashable]]
     supports: Callable[[Any, Any], bool]
     reason: Callable[[Any, Any], str]
     chosen: Callable[[Any, Any], list[dict[str, Any]]]
@@ -102,17 +105,16 @@ def select(
         behaviour: whose rules to follow.
         accelerators: the classes that the service asks for (a field of later releases).
         name: of the model, for the texts.
-        explain: say of each runtime why it fell out, even where one can be chosen.
+        explain: say of each runtime why it fell out, and if all did, put it into words. It takes several times as long.
     """
     if not text(model, "modelFormat", "name"):
         return Selection(error="invalid model specification: modelFormat.name: model format name is required")
-    ranking, considered = RANKINGS[behaviour], list(runtimes)
-    if not explain:
-        rough = (_candidate(model, runtime, ranking, accelerators, explain=False) for runtime in considered)
-        if ranked := _in_order(each for each in rough if not each.reason):
-            return Selection(tuple(ranked))
-    looked_at = [_candidate(model, runtime, ranking, accelerators, explain=True) for runtime in considered]
+    ranking = RANKINGS[behaviour]
+    considered = list(runtimes) if explain else _for_model(model, runtimes, ranking)
+    looked_at = [_candidate(model, runtime, ranking, accelerators) for runtime in considered]
     ranked = _in_order(each for each in looked_at if not each.reason)
+    if not explain:
+        return Selection(tuple(ranked))
     excluded = sorted((each for each in looked_at if each.reason), key=lambda each: each.runtime.name)
     if ranked:
         return Selection(tuple(ranked), tuple(excluded))
@@ -123,13 +125,20 @@ def select(
     return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
 
 
+def _for_model(model: Any, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
+    """The runtimes that are for the model: of hundreds a few are of its sort, and only they are worth a closer look."""
+    sort = ranking.sort(model)
+    near = (runtime for runtime in runtimes if sort in ranking.sorts(runtime.object))
+    return [runtime for runtime in near if ranking.supports(model, runtime.spec)]
+
+
 def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda each: (each.runtime.cluster_scoped, each.rank))
 
 
 def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
     """Why a runtime that a service names does not support a model, "" where it does; autoSelect is not asked for."""
-    return _unfit(model, runtime, RANKINGS[behaviour], frozenset(), explain=True)
+    return _unfit(model, runtime, RANKINGS[behaviour], frozenset())
 
 
 def _none(
@@ -153,10 +162,8 @@ def _none(
     return f"{head}. Excluded runtimes: {listed}" if listed else head
 
 
-def _candidate(
-    model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str], *, explain: bool
-) -> Candidate:
-    if reason := _unfit(model, runtime, ranking, accelerators, explain=explain):
+def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
+    if reason := _unfit(model, runtime, ranking, accelerators):
         return Candidate(runtime, reason)
     entries = ranking.chosen(model, runtime.spec)
     if not entries:
@@ -167,15 +174,15 @@ def _candidate(
     return Candidate(runtime, "", score, ranking.rank(model, runtime, score))
 
 
-def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str], *, explain: bool) -> str:
-    """The first filter that drops a runtime, in upstream's order; in short where nobody wants an explanation."""
+def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
+    """The first filter that drops a runtime, in upstream's order."""
     if runtime.disabled:
         return DISABLED
     classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
     if accelerators and not accelerators <= set(classes if isinstance(classes, list) else ()):
         return NO_ACCELERATOR
     if not ranking.supports(model, runtime.spec):
-        return ranking.reason(model, runtime.spec) if explain else UNSUPPORTED
+        return ranking.reason(model, runtime.spec)
     size, sizes = text(model, "modelParameterSize"), range_of(runtime.spec)
     if size and sizes and not sizes.holds(size):
         return f"model size {size} is outside supported range {sizes}"
@@ -210,7 +217,7 @@ def _scores(ours: Any, theirs: Any) -> bool:
 
 def _head_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
     """Every entry but those with ``autoSelect: false``, if any entry at all has ``true``: also one for other models."""
-    entries = list(items(spec, "supportedModelFormats"))
+    entries = items(spec, "supportedModelFormats")
     if not any(entry.get("autoSelect") is True for entry in entries):
         return []
     return [entry for entry in entries if entry.get("autoSelect") is not False]
@@ -272,16 +279,31 @@ def _newest_first(runtime: Found) -> tuple[int, ...]:
     return tuple(-byte for byte in created.encode())
 
 
+def _sorts(sort: Callable[[dict[str, Any]], Hashable]) -> Memo[frozenset[Hashable]]:
+    return Memo(lambda runtime: frozenset(sort(entry) for entry in items(runtime, "spec", "supportedModelFormats")))
+
+
+_SORTS: Final = _sorts(sort_of)
+
 RANKINGS: Final = {
     Behaviour.RECOMMENDED: Ranking(
-        partial(supported, fits=lenient_fits), partial(unsupported, fits=lenient_fits), _our_chosen, _our_rank
+        sort_of,
+        _SORTS,
+        partial(supported, fits=lenient_fits),
+        partial(unsupported, fits=lenient_fits),
+        _our_chosen,
+        _our_rank,
     ),
     Behaviour.UPSTREAM_HEAD: Ranking(
+        sort_of,
+        _SORTS,
         partial(supported, fits=version_fits),
         partial(unsupported, fits=version_fits),
         _head_chosen,
         _head_rank,
         hides_auto_select=True,
     ),
-    Behaviour.DOC_ERA: Ranking(_doc_supports, _doc_reason, _doc_chosen, _doc_rank, scored=False),
+    Behaviour.DOC_ERA: Ranking(
+        label_of, _sorts(label_of), _doc_supports, _doc_reason, _doc_chosen, _doc_rank, scored=False
+    ),
 }

@@ -111,7 +111,7 @@ def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings
 def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
     """The pod and scaling of the predictor, with the main container as runner."""
     engine = {key: value for key, value in predictor.items() if key not in _OF_PREDICTOR and value is not None}
-    containers = list(items(predictor, "containers"))
+    containers = items(predictor, "containers")
     if containers:
         runner = next((each for each in containers if _is_main(each)), containers[0])
         others = [each for each in containers if each is not runner]
