@@ -8,6 +8,8 @@ import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
 from tests.chart.helm import NAMESPACE, configurations, containers, of_kind, pods
+from webhook.cli.choices import chosen
+from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": reconciler.cli}
@@ -56,25 +58,54 @@ def test_every_container_has_a_memory_limit_and_no_cpu_limit(component):
         assert each["imagePullPolicy"] == "IfNotPresent"
 
 
-def test_the_server_has_no_token_and_cannot_write_its_key():
+def test_the_pods_own_token_is_for_the_certificates_only_and_the_server_cannot_write_its_key():
     assert pods()["gate"]["automountServiceAccountToken"] is False
     server = volumes_of(container("gate", "gate"))
-    assert server.keys() == {"tls"}
+    assert server.keys() == {"tls", "view-access"}
     assert server["tls"]["readOnly"] is True
     for name in ("issue", "certs"):
         assert volumes_of(container("gate", name))["api-access"]["mountPath"] == TOKEN
 
 
-def test_a_server_that_watches_the_cluster_has_the_token_to_do_so():
-    pod = pods('gate.view="live"')["gate"]
-    server = next(each for each in pod["containers"] if each["name"] == "gate")
-    assert volumes_of(server)["api-access"] == {"name": "api-access", "mountPath": TOKEN, "readOnly": True}
+def test_the_server_reads_a_token_of_the_viewing_account_where_the_sidecar_writes_it():
+    server = container("gate", "gate")
+    assert volumes_of(server)["view-access"] == {"name": "view-access", "mountPath": TOKEN, "readOnly": True}
     assert parsed(server["args"]).view == "live"
+    account = next(each for each in of_kind("ServiceAccount") if each["metadata"]["name"] == "modelgate-view")
+    for name in ("issue", "certs"):
+        options = parsed(container("gate", name)["args"])
+        assert options.account == f"{NAMESPACE}/{account['metadata']['name']}"
+        assert volumes_of(container("gate", name))["view-access"]["mountPath"] == str(options.account_dir)
 
 
-def test_the_key_is_never_on_a_disk():
-    tls = next(volume for volume in pods()["gate"]["volumes"] if volume["name"] == "tls")
-    assert tls["emptyDir"]["medium"] == "Memory"
+def test_a_server_that_sees_nothing_has_no_token():
+    pod = pods('gate.view="none"')["gate"]
+    assert parsed(pod["containers"][0]["args"]).view == "none"
+    assert volumes_of(pod["containers"][0]).keys() == {"tls"}
+    assert "view" not in repr([each["args"] for each in (*pod["initContainers"], pod["containers"][1])])
+
+
+def test_the_server_is_started_with_the_settings_of_the_values():
+    server = pods(
+        'gate.ome={"behaviour":"doc-era","migration":false,"namespace":"o"}',
+        'gate.aim={"documentedPrecision":true,"autoSelection":true,"namespace":"a"}',
+    )["gate"]["containers"][0]
+    assert chosen(parsed(server["args"])) == Settings(
+        ome=Behaviour.DOC_ERA,
+        ome_migration=False,
+        ome_namespace="o",
+        aim_documented_precision=True,
+        aim_auto_selection=True,
+        aim_namespace="a",
+    )
+    assert chosen(parsed(container("gate", "gate")["args"])) == DEFAULT_SETTINGS
+
+
+def test_neither_key_nor_token_is_ever_on_a_disk():
+    kept = {
+        volume["name"]: volume["emptyDir"]["medium"] for volume in pods()["gate"]["volumes"] if "emptyDir" in volume
+    }
+    assert kept == {"tls": "Memory", "view-access": "Memory"}
 
 
 def test_the_certificate_is_there_before_the_server_and_is_renewed_beside_it():

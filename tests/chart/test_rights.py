@@ -9,9 +9,7 @@ from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
-
-
-LIVE = 'gate.view="live"'
+BLIND = 'gate.view="none"'
 
 
 def rights(account, *sets):
@@ -31,7 +29,7 @@ def rights(account, *sets):
 
 
 def test_the_gate_may_make_one_ca_read_it_and_publish_it():
-    assert rights("modelgate") == {
+    assert rights("modelgate", BLIND) == {
         ("Role", "", "secrets", ()): ["create"],
         ("Role", "", "secrets", ("modelgate-ca",)): ["get"],
         ("ClusterRole", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", ("modelgate",)): [
@@ -45,17 +43,21 @@ def test_the_gate_may_make_one_ca_read_it_and_publish_it():
     }
 
 
-def test_with_a_view_the_gate_may_read_what_facts_read_and_nothing_else():
+def test_with_a_view_it_may_also_make_tokens_of_the_account_that_sees_and_of_no_other():
+    tokens = ("Role", "", "serviceaccounts/token", ("modelgate-view",))
+    assert rights("modelgate") == {**rights("modelgate", BLIND), tokens: ["create"]}
+
+
+def test_the_server_may_read_what_facts_read_and_nothing_else():
     plurals = {
         Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"] for each in definitions()
     }
-    live = rights("modelgate", LIVE)
-    without = rights("modelgate")
-    assert {key: verbs for key, verbs in live.items() if key not in without} == {
+    assert rights("modelgate-view") == {
         **{("ClusterRole", kind.group, plurals[kind]["plural"], ()): ["get", "list", "watch"] for kind in WATCHED},
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
     }
     assert {Kind("", "ConfigMap")} == FETCHED
+    assert rights("modelgate-view", BLIND) == {}
 
 
 def test_another_name_of_the_ca_reaches_rights_and_arguments():

@@ -19,6 +19,14 @@ from tests.definitions import definition_files, definitions
         ("gate.replicas=-1", "replicas"),
         ("gate.profile=lax", "profile"),
         ("gate.view=dead", "view"),
+        ("gate.ome.behaviour=newest", "behaviour"),
+        ("gate.ome.behavior=recommended", "behavior"),
+        ("gate.ome.migration=perhaps", "migration"),
+        ("gate.ome.namespace=a/b", "namespace"),
+        ("gate.ome=null", "ome"),
+        ("gate.aim.documentedPrecision=1", "documentedPrecision"),
+        ("gate.aim.autoselection=true", "autoselection"),
+        ("gate.aim.namespace=../x", "namespace"),
         ("gate.resources.limits.memroy=1Gi", "memroy"),
         ("gate.resources.limits.memory=1GiB", "memory"),
         ("webhooks.timeoutSeconds=31", "timeoutSeconds"),
@@ -64,7 +72,7 @@ def test_everything_is_named_after_the_release(release, sets, name):
     assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name}
     for each in rendered(*sets, release=release):
         if each["kind"] != "CustomResourceDefinition":
-            assert each["metadata"]["name"] in {name, f"{name}-reconciler"}
+            assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler"}
 
 
 def test_every_object_says_whose_it_is():

@@ -7,7 +7,8 @@ import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
@@ -18,12 +19,14 @@ from certs.errors import ApiError, PublishError, StoreError
 from certs.names import LOCAL
 from certs.publish import FIELD_MANAGER, Configuration, publish
 from certs.store import SecretStore, authority
+from certs.token import Account, provide
 from tests.e2e.gate import modelgate
 from tests.e2e.widgets import CHART, GUARDED
 
 NOW = datetime.now(UTC)
 RELEASE = "certs"
 NAME = f"{RELEASE}-modelgate"
+VIEWER = f"{NAME}-view"
 BOTH = [Configuration("mutating", NAME), Configuration("validating", NAME)]
 
 
@@ -195,19 +198,22 @@ def test_a_configuration_without_webhooks_is_named(plane):
 @contextmanager
 def as_the_gate(plane, namespace, folder):
     """A kubeconfig with the token of the chart's ServiceAccount, and nothing of the administrator's."""
+    yield kubeconfig_of(plane, plane.kubectl("create", "token", NAME, "--namespace", namespace).strip(), folder)
+
+
+def kubeconfig_of(plane, token, folder):
     config = json.loads(plane.kubeconfig.read_text())
-    token = plane.kubectl("create", "token", NAME, "--namespace", namespace).strip()
     config["users"] = [{"name": "admin", "user": {"token": token}}]
     path = folder / "gate.kubeconfig"
     path.write_text(json.dumps(config))
-    yield path
+    return path
 
 
 def issued(kubeconfig, namespace, folder):
     """What an init container of the chart runs, in a process of its own."""
     publications = [f"--publish={each}" for each in BOTH]
     command = modelgate("certs", "issue", f"--tls-dir={folder}", f"--store=secret:{namespace}/{NAME}-ca", *publications)
-    command += [f"--service={namespace}/{NAME}"]
+    command += [f"--service={namespace}/{NAME}", f"--account={namespace}/{VIEWER}", f"--account-dir={folder}/view"]
     environment = {"KUBECONFIG": str(kubeconfig), "PYTHONPATH": str(CHART.parent)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -220,14 +226,37 @@ def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path
     assert f"issued for {NAME}.{namespace}.svc, " in first.stdout
     assert first.stdout.count("and read back") == 2
     assert "published" not in second.stdout
+    assert f"a token of {namespace}/{VIEWER} (there was none)\n" in second.stdout
     assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
     assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
+
+
+@pytest.mark.usefixtures("chart")
+def test_the_servers_token_is_that_of_an_account_that_sees_models_and_no_secret(plane, namespace, tmp_path):
+    account = Account(namespace, VIEWER)
+    assert provide(tmp_path, account, Api(), NOW) == "there was none"
+    assert provide(tmp_path, account, Api(), NOW) == ""
+    bearer = replace(plane.kubectl, kubeconfig=kubeconfig_of(plane, (tmp_path / "token").read_text(), tmp_path))
+    assert f"system:serviceaccount:{namespace}:{VIEWER}" in bearer("auth", "whoami")
+    assert bearer("get", "basemodels", "--all-namespaces") == ""
+    assert "forbidden" in bearer.run("get", "secret", f"{NAME}-ca", f"--namespace={namespace}").err
+    assert "forbidden" in bearer.run("create", "token", VIEWER, f"--namespace={namespace}").err
+
+
+@pytest.mark.usefixtures("chart")
+def test_a_token_is_renewed_before_it_ends(namespace, tmp_path):
+    account = Account(namespace, VIEWER)
+    provide(tmp_path, account, Api(), NOW)
+    first = (tmp_path / "token").read_text()
+    assert provide(tmp_path, account, Api(), NOW + timedelta(minutes=50)) == "the one before ends soon"
+    assert (tmp_path / "token").read_text() != first
 
 
 # Each right of the gate, and what the command says without it.
 RIGHTS = [
     ("Role", 0, "create", 'cannot create resource "secrets"'),
     ("Role", 1, "get", 'cannot get resource "secrets"'),
+    ("Role", 2, "create", 'cannot create resource "serviceaccounts/token"'),
     ("ClusterRole", 0, "get", 'cannot get resource "mutatingwebhookconfigurations"'),
     ("ClusterRole", 0, "patch", 'cannot patch resource "mutatingwebhookconfigurations"'),
 ]

@@ -10,7 +10,7 @@ from tests.e2e.gate import NAME, NAMESPACE, rendered
 from tests.e2e.processes import wait_until
 
 VIEW = f"{NAME}-view"
-RIGHTS = {("ServiceAccount", NAME), ("ClusterRole", VIEW), ("ClusterRoleBinding", VIEW)}
+RIGHTS = {("ServiceAccount", VIEW), ("ClusterRole", VIEW), ("ClusterRoleBinding", VIEW)}
 
 pytestmark = pytest.mark.usefixtures("seeing")
 
@@ -18,13 +18,11 @@ pytestmark = pytest.mark.usefixtures("seeing")
 @pytest.fixture(scope="module")
 def seeing(plane, gate):
     """The gate, started again with a view."""
-    objects = [
-        each for each in rendered(plane, "--set=gate.view=live") if (each["kind"], each["metadata"]["name"]) in RIGHTS
-    ]
+    objects = [each for each in rendered(plane) if (each["kind"], each["metadata"]["name"]) in RIGHTS]
     assert len(objects) == len(RIGHTS)
     plane.kubectl.send_all("apply", objects)
     config = json.loads(plane.kubeconfig.read_text())
-    token = plane.kubectl("create", "token", NAME, f"--namespace={NAMESPACE}").strip()
+    token = plane.kubectl("create", "token", VIEW, f"--namespace={NAMESPACE}").strip()
     config["users"][0]["user"] = {"token": token}
     file = plane.folder / "gate.kubeconfig"
     file.write_text(json.dumps(config))
