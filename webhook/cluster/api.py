@@ -113,6 +113,14 @@ class Reader:
             return None
         return self.document(resource.path(namespace, name), timeout)
 
+    def review(self, spec: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """Whether somebody may do something: the status of a SubjectAccessReview, which changes nothing."""
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        answer = content_of(self._request("POST", path, None, body, timeout=urllib3.Timeout(total=timeout)))
+        status: dict[str, Any] = answer.get("status") or {}
+        return status
+
     def pages(self, resource: Resource, namespace: str = "", metadata_only: bool = False) -> Iterator[dict[str, Any]]:
         """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
         query = {"limit": str(PAGE)}

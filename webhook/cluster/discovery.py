@@ -9,20 +9,20 @@ from webhook.cluster.view import Kind
 __all__ = ["find"]
 
 
-def find(api: Reader, kind: Kind, timeout: float | None = None) -> Resource | None:
-    """The resource of a kind, or None where its API is not installed.
+def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "") -> Resource | None:
+    """The resource of a kind, or None where its API is not installed; in any version, or in the one that is wanted.
 
     Every authenticated caller may ask (ClusterRole system:discovery).
 
     Raises:
         ApiError: no answer, which says nothing about what is installed.
     """
-    for version in _versions(api, kind.group, timeout):
-        path = f"/apis/{kind.group}/{version}" if kind.group else f"/api/{version}"
+    for each in [version] if version else _versions(api, kind.group, timeout):
+        path = f"/apis/{kind.group}/{each}" if kind.group else f"/api/{each}"
         served = api.document(path, timeout) or {}
         for resource in served.get("resources") or ():
             if resource["kind"] == kind.kind and "/" not in resource["name"]:  # not a subresource
-                return Resource(kind.group, version, resource["name"], kind.kind)
+                return Resource(kind.group, each, resource["name"], kind.kind, resource.get("namespaced", True))
     return None
 
 

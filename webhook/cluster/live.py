@@ -8,16 +8,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from kubernetes import config
 from kubernetes.client import ApiClient, Configuration
 
 from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.asking import LEAST, ask
 from webhook.cluster.discovery import find
 from webhook.cluster.informer import Informer
 from webhook.cluster.memory import Memory
-from webhook.cluster.reading import Reference
+from webhook.cluster.reading import Answer, Question, Reference
 from webhook.cluster.resource import Key, Resource
 from webhook.cluster.store import light
 from webhook.cluster.view import Kind
@@ -33,13 +34,10 @@ STALE: Final = 180.0
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, and a list that hangs does not keep the process."""
 
-LEAST: Final = 0.01
-"""Seconds for a GET that is begun when its time is over: the library wants more than none."""
-
 
 class LiveView:
     """Follows the ``watched`` kinds from :meth:`start` to :meth:`stop`; of the ``fetched`` ones, of which a cluster
-    has too many, it reads single objects.
+    has too many, it reads single objects. What admission policies ask for, it asks the API server.
     """
 
     def __init__(
@@ -94,22 +92,25 @@ class LiveView:
     def listed(self, kind: Kind) -> bool:
         return self._informer(kind).synced
 
-    def look(self, reference: Reference) -> tuple[bool, dict[str, Any] | None]:
-        if reference.kind not in self._fetched:
-            found = self._informer(reference.kind).get(Key(reference.namespace, reference.name))
+    def look(self, question: Question) -> tuple[bool, Answer]:
+        if _of_facts(question) and question.kind not in self._fetched:
+            found = self._informer(question.kind).get(Key(question.namespace, question.name))
             if found is not None:
                 return True, found
-        return self._memory.get(reference)
+        return self._memory.get(question)
 
-    def read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
-        sure, found = self.look(reference)
+    def read(self, question: Question, timeout: float) -> Answer:
+        sure, found = self.look(question)
         if sure:  # another request has read it meanwhile
             return found
         try:
-            found = self._read(reference, timeout)
+            if _of_facts(question):
+                found = self._read(question, timeout)
+            else:
+                found = ask(self._api, question, timeout, self._clock)
         except ApiError as error:
-            raise Unavailable(f"{reference} cannot be read from the API server: {error}") from error
-        self._memory.put(reference, found)
+            raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
+        self._memory.put(question, found)
         return found
 
     def _read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
@@ -136,6 +137,10 @@ class LiveView:
             return self._informers[kind]
         except KeyError:
             raise Fault(f"a fact reads {kind.group}/{kind.kind}, but does not declare it") from None
+
+
+def _of_facts(question: Question) -> TypeGuard[Reference]:
+    return isinstance(question, Reference) and not question.version
 
 
 def connect(kubeconfig: Path | None = None) -> ApiClient:

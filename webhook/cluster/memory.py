@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from webhook.cluster.reading import Reference
+from webhook.cluster.reading import Answer, Question
 
 __all__ = ["Memory"]
 
@@ -19,23 +19,23 @@ LIMIT: Final = 10_000
 
 
 class Memory:
-    """Answers by reference, each for ``KEEP`` seconds."""
+    """Answers by question, each for ``KEEP`` seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._entries: dict[Reference, tuple[float, dict[str, Any] | None]] = {}
+        self._entries: dict[Question, tuple[float, Answer]] = {}
         self._lock = threading.Lock()
 
-    def get(self, reference: Reference) -> tuple[bool, dict[str, Any] | None]:
+    def get(self, question: Question) -> tuple[bool, Answer]:
         """Whether it is remembered, and what."""
         with self._lock:
-            until, found = self._entries.get(reference, (float("-inf"), None))
+            until, found = self._entries.get(question, (float("-inf"), None))
         return (True, found) if self._clock() < until else (False, None)
 
-    def put(self, reference: Reference, found: dict[str, Any] | None) -> None:
+    def put(self, question: Question, found: Answer) -> None:
         now = self._clock()
         with self._lock:
-            self._entries.pop(reference, None)  # so that the oldest are first
-            self._entries[reference] = now + KEEP, found
+            self._entries.pop(question, None)  # so that the oldest are first
+            self._entries[question] = now + KEEP, found
             while len(self._entries) > LIMIT or next(iter(self._entries.values()))[0] <= now:
                 del self._entries[next(iter(self._entries))]

@@ -12,24 +12,65 @@ from typing import Any, NamedTuple, Protocol
 from webhook.cluster.resource import is_name
 from webhook.cluster.view import ClusterView, Kind
 
-__all__ = ["ReadThrough", "Reading", "Reference"]
+__all__ = ["Access", "Answer", "Question", "ReadThrough", "Reading", "Reference", "Selection", "Served"]
 
 
 class Reference(NamedTuple):
-    """An object by name; ``namespace`` is "" for cluster scope."""
+    """An object by name; ``namespace`` is "" for cluster scope.
+
+    Facts name no version, because any will do, and read only the kinds that they declare. What
+    admission policies read may be of any kind, and has a ``version``.
+    """
 
     kind: Kind
     namespace: str
     name: str
+    version: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.kind} {self.name}"
 
 
+class Served(NamedTuple):
+    """Whether the API server serves a version of a kind; the answer says whether it is ``namespaced``."""
+
+    kind: Kind
+    version: str
+
+    def __str__(self) -> str:
+        return f"the scope of {self.kind.kind}"
+
+
+class Selection(NamedTuple):
+    """The objects of a version of a kind whose labels a selector selects: ``items``."""
+
+    kind: Kind
+    version: str
+    namespace: str
+    selector: str
+
+    def __str__(self) -> str:
+        where = f" in {self.namespace}" if self.namespace else ""
+        return f"every {self.kind.kind}{where} with {self.selector or 'any labels'}"
+
+
+class Access(NamedTuple):
+    """Whether somebody may do something: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
+
+    spec: str
+
+    def __str__(self) -> str:
+        return f"a SubjectAccessReview of {self.spec}"
+
+
+Question = Reference | Served | Selection | Access
+Answer = dict[str, Any] | None
+
+
 class ReadThrough(ClusterView, Protocol):
     """A view that can look behind its memory."""
 
-    def look(self, reference: Reference) -> tuple[bool, dict[str, Any] | None]:
+    def look(self, question: Question) -> tuple[bool, Answer]:
         """Whether memory knows, and what; never blocks."""
         ...
 
@@ -37,8 +78,8 @@ class ReadThrough(ClusterView, Protocol):
         """Whether memory has once held all objects of the kind; never blocks."""
         ...
 
-    def read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
-        """The object as the API server has it, or None where it has none; blocks for ``timeout`` seconds at most.
+    def read(self, question: Question, timeout: float) -> Answer:
+        """What the API server answers, None where there is no such thing; blocks for ``timeout`` seconds at most.
 
         Raises:
             Unavailable: the API server does not say.
@@ -56,21 +97,24 @@ class Reading:
     ``known`` is what has been read for this request already, so that every try gets further.
     """
 
-    def __init__(self, view: ReadThrough, known: Mapping[Reference, dict[str, Any] | None]) -> None:
+    def __init__(self, view: ReadThrough, known: Mapping[Question, Answer]) -> None:
         self._view = view
         self._known = known
-        self.unread: dict[Reference, None] = {}
+        self.unread: dict[Question, None] = {}
         self.unlisted: dict[Kind, None] = {}
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         if not (isinstance(namespace, str) and is_name(name)):
             return None  # no such object can be, and its path could be that of something else
-        reference = Reference(kind, namespace, name)
-        if reference in self._known:
-            return self._known[reference]
-        sure, found = self._view.look(reference)
+        return self.ask(Reference(kind, namespace, name))
+
+    def ask(self, question: Question) -> Answer:
+        """The answer; None also where it is not known yet, which is noted."""
+        if question in self._known:
+            return self._known[question]
+        sure, found = self._view.look(question)
         if not sure:
-            self.unread[reference] = None
+            self.unread[question] = None
         return found
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:

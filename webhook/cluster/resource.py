@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -32,12 +32,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One served resource; ``group`` is "" for the core API."""
+    """One served resource; ``group`` is "" for the core API. ``namespaced`` is True where nobody has asked."""
 
     group: str
     version: str
     plural: str
     kind: str
+    namespaced: bool = field(default=True, compare=False)
 
     @property
     def api_version(self) -> str:
