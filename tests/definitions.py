@@ -1,5 +1,6 @@
 """The definitions of the checkout: written by hand as YAML, or made by ``make crds`` as JSON."""
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,8 @@ def definition_files() -> list[Path]:
 @cache
 def definition(path: Path) -> dict[str, Any]:
     """One definition; shared, so leave it as it is."""
-    return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+    text = path.read_text()
+    return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def definitions() -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ import orjson
 import yaml
 
 from webhook.errors import DocumentError, Problem
-from webhook.numbers import settle
+from webhook.numbers import has_unsettled, settle
 
 __all__ = ["Document", "parse", "read"]
 
@@ -147,7 +147,8 @@ def parse(text: str, source: str) -> list[Document]:
     """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart."""
     if text.lstrip()[:1] in ("{", "["):
         try:
-            return list(_objects(settle(orjson.loads(text)), None, 1, source))
+            value = orjson.loads(text)
+            return list(_objects(settle(value) if has_unsettled(text.encode()) else value, None, 1, source))
         except orjson.JSONDecodeError:
             pass  # a YAML flow mapping, several documents, or an error that the YAML reader can place
     documents: list[Document] = []

@@ -58,7 +58,7 @@ def test_a_crd_is_loaded_with_its_defaults():
     assert crd.scope == "Namespaced"
     version = crd.versions["v1"]
     assert (version.served, version.storage, version.status) == (True, True, True)
-    assert version.schema.raw is CRD["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert version.schema.raw == CRD["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
 
 
 SPEC = f"{ROOT_PATH}.properties[spec]"

@@ -126,9 +126,13 @@ class Environment:
         not CEL, itself for wrong types, :class:`~webhook.cel.errors.ResultFailure` for another
         result type, :class:`~webhook.cel.errors.FoldingFailure` for constants that cannot be.
         """
+        return self.program(self.check(source), expect)
+
+    def program(self, checked: Checked, expect: Type | tuple[Type, ...] | None = None) -> Program:
+        """The program of what :meth:`check` let through; raises as :meth:`compile`."""
         from webhook.cel.program import build  # noqa: PLC0415 (the backends; checking needs none of them)
 
-        checked = self.check(source)
+        source = checked.source
         expected = () if expect is None else expect if isinstance(expect, tuple) else (expect,)
         if expected and checked.result not in expected:
             raise ResultFailure(source, expected)

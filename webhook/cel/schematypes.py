@@ -8,8 +8,9 @@ kept beside the type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from webhook.cel.access import escape
@@ -48,14 +49,18 @@ class Declared:
     ``max_elements`` bounds the length of a string or bytes (in bytes), or the number of items
     or entries; 0 where size has no meaning. ``min_size`` is the fewest bytes of JSON a value can
     take. ``element`` is the type of items or map values, ``fields`` those of an object by
-    their escaped names.
+    their escaped names, declared when they are first asked for: a rule about a pod reads few.
     """
 
     type: Type
     min_size: int
     max_elements: int = 0
     element: Declared | None = None
-    fields: Mapping[str, Declared] = field(default_factory=dict)
+    declare_fields: Callable[[], Mapping[str, Declared]] = field(default=dict, repr=False)
+
+    @property
+    def fields(self) -> Mapping[str, Declared]:
+        return self.declare_fields()
 
     @property
     def occurrences(self) -> int:
@@ -119,21 +124,24 @@ def _map(schema: Mapping[str, Any], values: Mapping[str, Any], name: str) -> Dec
 
 
 def _object(schema: Mapping[str, Any], name: str) -> Declared:
-    required = frozenset(schema.get("required") or ())
-    fields: dict[str, Declared] = {}
-    types: dict[str, Type] = {}
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties") or {}
+
+    @cache
+    def fields() -> Mapping[str, Declared]:
+        named = ((escape(key), child) for key, child in properties.items())
+        declared = {key: _child(child, f"{name}.{key}") for key, child in named if key is not None}
+        return {key: found for key, found in declared.items() if found is not None}
+
+    @cache
+    def types() -> Mapping[str, Type]:
+        return {key: declared.type for key, declared in fields().items()}
+
     min_size = 2
-    for key, child in (schema.get("properties") or {}).items():
-        escaped = escape(key)
-        declared = _child(child, f"{name}.{escaped}")
-        if declared is None:
-            continue
-        if escaped is not None:
-            fields[escaped] = declared
-            types[escaped] = declared.type
-        if key in required and child.get("default") is None:
+    for key in set(schema.get("required") or ()) & properties.keys():
+        declared = _child(properties[key], key) if properties[key].get("default") is None else None
+        if declared is not None:
             min_size += len(key.encode()) + declared.min_size + 4
-    return Declared(object_of(name, types), min_size, fields=fields)
+    return Declared(object_of(name, types), min_size, declare_fields=fields)
 
 
 def _string(schema: Mapping[str, Any]) -> Declared:

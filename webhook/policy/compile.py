@@ -73,6 +73,7 @@ class _Compiler:
         self.schema: Schema = {**schema, "properties": {**schema.get("properties", {}), **head}}
         self.variables: dict[str, Type] = {}
         self.compiled: dict[str, Expression] = {}
+        self.trees: dict[str, Expr] = {}  # by source
         self.nodes: dict[Path, Environment] = {}
         known = object_of("variables", lambda: self.variables)
         self.root = (
@@ -111,11 +112,11 @@ class _Compiler:
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
-        trees = {name: self.root.check(expression.source).expr for name, expression in self.compiled.items()}
+        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
         rules = []
         for rule in defaults:
             expressions = [part.source for part in (rule.value, rule.when) if isinstance(part, Expression)]
-            reads = Reads.of([self.root.check(source).expr for source in expressions], trees)
+            reads = Reads.of([self.trees[source] for source in expressions], trees)
             rules.append((rule.path.keys, reads))
         try:
             return tuple(defaults[index] for index in in_order(rules))
@@ -179,12 +180,14 @@ class _Compiler:
     ) -> Expression | None:
         """Compile one expression; a failure becomes problems."""
         try:
-            program = env.compile(source, None if expect == DYN else expect)
-            reads = _selected(env.check(source).expr)
+            checked = env.check(source)
+            program = env.program(checked, None if expect == DYN else expect)
         except CompileFailure as failure:
             for issue in failure.issues:
                 self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
             return None
+        self.trees[source] = checked.expr
+        reads = _selected(checked.expr)
         variables: dict[str, None] = {}
         facts = set(reads.get("facts", ()))
         for name in reads.get("variables", ()):

@@ -9,6 +9,8 @@ from webhook.schema.node import MISSING, Node
 
 __all__ = ["compile_default", "copy_json"]
 
+Fill = Callable[[Any], Any]
+
 
 def copy_json(value: Any) -> Any:
     """A deep copy of a JSON value; scalars are shared."""
@@ -19,20 +21,31 @@ def copy_json(value: Any) -> Any:
     return value
 
 
-def compile_default(node: Node) -> Callable[[Any], Any] | None:
+def compile_default(node: Node) -> Fill | None:
     """A function that defaults one value, or None where the schema has no defaults.
 
     It returns its argument itself when there is nothing to fill in, else a copy that shares
     all unchanged parts. An explicit null counts as absent unless the field is nullable
     (apiextensions ``defaulting.Default``).
     """
+    return _compile(node, {})
+
+
+def _compile(node: Node, known: dict[int, Fill | None]) -> Fill | None:
+    """``known`` are the functions of the nodes met so far: many stand at several places."""
+    if id(node) not in known:
+        known[id(node)] = _function(node, known)
+    return known[id(node)]
+
+
+def _function(node: Node, known: dict[int, Fill | None]) -> Fill | None:
     own = tuple(
         (name, child.default, child.nullable) for name, child in node.properties.items() if child.default is not MISSING
     )
-    compiled = ((name, compile_default(child)) for name, child in node.properties.items())
+    compiled = ((name, _compile(child, known)) for name, child in node.properties.items())
     below = {name: function for name, function in compiled if function is not None}
-    entries = _element(node.additional)
-    items = _element(node.items)
+    entries = _element(node.additional, known)
+    items = _element(node.items, known)
     if not own and not below and entries is None and items is None:
         return None
 
@@ -49,11 +62,11 @@ def compile_default(node: Node) -> Callable[[Any], Any] | None:
     return fill
 
 
-def _element(node: Node | None) -> Callable[[Any], Any] | None:
+def _element(node: Node | None, known: dict[int, Fill | None]) -> Fill | None:
     """How one list item or map entry is defaulted: a null one becomes the default first."""
     if node is None:
         return None
-    below = compile_default(node)
+    below = _compile(node, known)
     default = node.default
     if default is MISSING or node.nullable:
         return below
@@ -75,9 +88,7 @@ def _fill_own(value: dict[str, Any], own: tuple[tuple[str, Any, bool], ...]) -> 
     return filled
 
 
-def _fill_below(
-    value: dict[str, Any], filled: dict[str, Any], below: Mapping[str, Callable[[Any], Any]]
-) -> dict[str, Any]:
+def _fill_below(value: dict[str, Any], filled: dict[str, Any], below: Mapping[str, Fill]) -> dict[str, Any]:
     for name, fill in below.items():
         if name in filled:
             old = filled[name]
@@ -90,7 +101,7 @@ def _fill_below(
 
 
 def _fill_entries(
-    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, Node], fill: Callable[[Any], Any]
+    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, Node], fill: Fill
 ) -> dict[str, Any]:
     for name, old in list(filled.items()):
         if name not in properties:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from webhook.schema.default import copy_json
 from webhook.schema.node import MISSING, Node
-from webhook.schema.objectmeta import coerce
+from webhook.schema.objectmeta import coerce, has_embedded
 from webhook.schema.prune import prune
 
 __all__ = ["Steps", "prune_defaults", "surround"]
@@ -39,28 +39,49 @@ def prune_defaults(root: Node) -> Node:
     Unknown fields of a default never reach an object (``defaulting.PruneDefaults``); the tree
     itself comes back where there are none.
     """
-    return _prune_below(root, root, ())
+    return _Pruner(root).below(root, ())
 
 
-def _prune_below(node: Node, root: Node, steps: Steps) -> Node:
-    changes: dict[str, Any] = {}
-    if node.default is not MISSING:
-        pruned = _pruned(node.default, root, steps)
-        if pruned != node.default:
-            changes["default"] = pruned
-    for name, child, step in (("additional", node.additional, "*"), ("items", node.items, None)):
-        if child is not None:
-            new = _prune_below(child, root, (*steps, step))
-            if new is not child:
-                changes[name] = new
-    pruned_properties = {
-        key: new
-        for key, child in node.properties.items()
-        if (new := _prune_below(child, root, (*steps, key))) is not child
-    }
-    if pruned_properties:
-        changes["properties"] = {**node.properties, **pruned_properties}
-    return node.replace(**changes) if changes else node
+class _Pruner:
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.embeds = has_embedded(root)
+        self.defaulted: dict[int, bool] = {}
+        self._look(root)
+
+    def _look(self, node: Node) -> bool:
+        """Note whether there is a default at or below a node: most have none, and stand at many places."""
+        if id(node) not in self.defaulted:
+            found = [self._look(child) for child in node.below()]
+            self.defaulted[id(node)] = node.default is not MISSING or any(found)
+        return self.defaulted[id(node)]
+
+    def below(self, node: Node, steps: Steps) -> Node:
+        if not self.defaulted[id(node)]:
+            return node
+        changes: dict[str, Any] = {}
+        if node.default is not MISSING and self._may_change(node.default, steps):
+            pruned = _pruned(node.default, self.root, steps)
+            if pruned != node.default:
+                changes["default"] = pruned
+        for name, child, step in (("additional", node.additional, "*"), ("items", node.items, None)):
+            if child is not None:
+                new = self.below(child, (*steps, step))
+                if new is not child:
+                    changes[name] = new
+        pruned_properties = {
+            key: new for key, child in node.properties.items() if (new := self.below(child, (*steps, key))) is not child
+        }
+        if pruned_properties:
+            changes["properties"] = {**node.properties, **pruned_properties}
+        return node.replace(**changes) if changes else node
+
+    def _may_change(self, default: Any, steps: Steps) -> bool:
+        """A scalar has nothing to prune, but in a resource's metadata one of the wrong type is dropped."""
+        return self.embeds or isinstance(default, dict | list) or steps[:1] in _METADATA
+
+
+_METADATA: Final = (("apiVersion",), ("kind",), ("metadata",))
 
 
 def _pruned(default: Any, root: Node, steps: Steps) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from webhook.schema.formats import recognised
 from webhook.schema.gotext import go_numbers
+from webhook.schema.sharing import share
 
-__all__ = ["MISSING", "Node", "Version", "build"]
+__all__ = ["MISSING", "Node", "Version", "build", "distinct"]
 
 Version = tuple[int, int]
 
@@ -26,8 +27,8 @@ class Node:
     additionalProperties, None where it is a boolean; ``additional_known`` says that the keyword
     is there.
 
-    A schema of a pod has ten thousand nodes that say little, so a node holds what its schema
-    says and the class holds the rest: that is a quarter of a dataclass's time to make one.
+    A node holds what its schema says and the class holds the rest, since most say little. It
+    knows nothing of where it stands: schemas that say the same are one node, wherever they are.
     """
 
     raw: Mapping[str, Any]
@@ -81,6 +82,26 @@ class Node:
     def child(self, key: str) -> Node | None:
         """The schema of one field: the property's, else that of additionalProperties, else None."""
         return self.properties.get(key, self.additional)
+
+    def below(self) -> Iterator[Node]:
+        """The schemas of what the value holds, without those of junctors."""
+        yield from self.properties.values()
+        if self.items is not None:
+            yield self.items
+        if self.additional is not None:
+            yield self.additional
+
+
+def distinct(root: Node, *, junctors: bool = False) -> Iterator[Node]:
+    """Every node of a tree once, however many places it stands at; with ``junctors`` those under allOf, too."""
+    pending, seen = [root], {id(root)}
+    while pending:
+        node = pending.pop()
+        yield node
+        for child in (*node.below(), *(node.all_of if junctors else ())):
+            if id(child) not in seen:
+                seen.add(id(child))
+                pending.append(child)
 
 
 _NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multipleOf": "multiple_of"}
@@ -164,23 +185,35 @@ def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -
 
     Without a version it is read as the API server reads it to check default values: formats
     stay as written, and int-or-string values may be of any type.
+
+    Schemas that are equal become one node, and one dictionary that it holds: a definition with a
+    pod in it has ten thousand of them, and some hundred that differ.
     """
+    shared = share(raw or {})
+    made: dict[int, Node] = {}
 
     def make(schema: Mapping[str, Any]) -> Node:
-        kind = schema.get("type") or ""
-        types: tuple[str, ...] = (kind,) if kind else ()
-        said: dict[str, Any] = {"raw": schema, "type": kind}
-        if schema.get("x-kubernetes-int-or-string"):
-            said["int_or_string"] = True
-            types = ("integer", "string") if version else types
-        said["types"] = types
-        form = schema.get("format")
-        if form:
-            said["format"] = form if version is None else recognised(form, types, version)
-        for key, value in schema.items():
-            reader = _READERS.get(key)
-            if reader is not None and value is not None:
-                reader(said, value, make)
-        return Node(said)
+        node = made.get(id(schema))
+        if node is None:
+            node = made[id(schema)] = _read(schema, version, make)
+        return node
 
-    return make(raw or {})
+    return make(shared)
+
+
+def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> Node:
+    kind = schema.get("type") or ""
+    types: tuple[str, ...] = (kind,) if kind else ()
+    said: dict[str, Any] = {"raw": schema, "type": kind}
+    if schema.get("x-kubernetes-int-or-string"):
+        said["int_or_string"] = True
+        types = ("integer", "string") if version else types
+    said["types"] = types
+    form = schema.get("format")
+    if form:
+        said["format"] = form if version is None else recognised(form, types, version)
+    for key, value in schema.items():
+        reader = _READERS.get(key)
+        if reader is not None and value is not None:
+            reader(said, value, make)
+    return Node(said)

@@ -9,15 +9,14 @@ from webhook.schema.fielderror import FieldError, invalid, required
 from webhook.schema.metadata import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.metavalidate import validate_metadata
 from webhook.schema.names import dns_1035_label, path_segment
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, Node, distinct
 
 __all__ = ["coerce", "has_embedded", "validate_embedded"]
 
 
 def has_embedded(node: Node) -> bool:
     """Whether any resource is embedded at or below this node."""
-    below = [node.additional, node.items, *node.properties.values()]
-    return node.embedded or any(has_embedded(child) for child in below if child is not None)
+    return any(part.embedded for part in distinct(node))
 
 
 def coerce(

@@ -13,7 +13,7 @@ from webhook.cel.program import Program
 from webhook.cel.schematypes import declare
 from webhook.cel.types import BOOL, STRING
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node, Version
+from webhook.schema.node import Node, Version, distinct
 
 __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
 
@@ -73,15 +73,15 @@ def compile_rules(
     refuses objects, as the API server does with a rule that an older version accepted.
     ``nested`` finds rules too that stand under allOf alone, which no CRD may have.
     """
-    if not (_may_have_rules(root) if nested else _has_rules(root)):
+    if not _has_rules(root, nested=nested):
         return None
     declared = declare(root.raw, is_root=is_root, name="selfType") is not None
     return _compile(root, root, is_root, declared, version)
 
 
-def _has_rules(node: Node) -> bool:
-    below = (node.items, node.additional, *node.properties.values())
-    return bool(node.rules) or any(child is not None and _has_rules(child) for child in below)
+def _has_rules(root: Node, *, nested: bool) -> bool:
+    """Whether there are rules at or below a node; with ``nested`` under allOf, too."""
+    return any(node.rules for node in distinct(root, junctors=nested))
 
 
 def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
@@ -118,19 +118,13 @@ def _properties(rules: Node, node: Node, declared: bool, version: Version) -> di
     found = {}
     for key, child_rules in rules.properties.items():
         child = node.properties.get(key)
-        if child is None or not (declared or escape(key) is None) or not _may_have_rules(child_rules):
+        if child is None or not (declared or escape(key) is None) or not _has_rules(child_rules, nested=True):
             continue
         if _is_declared(child):
             compiled = _compile(child_rules, child, child.embedded, True, version)
             if compiled is not None:
                 found[key] = compiled
     return found
-
-
-def _may_have_rules(node: Node) -> bool:
-    """Whether there are rules at or below a node, under allOf too."""
-    below = (node.items, node.additional, *node.properties.values(), *node.all_of)
-    return bool(node.rules) or any(child is not None and _may_have_rules(child) for child in below)
 
 
 def compile_own(

@@ -65,9 +65,9 @@ class Structural:
 
     def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
         """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats count."""
-        self.raw = raw
         self.version = version
         self.root = prune_defaults(build(raw, version=version))
+        self.raw = self.root.raw
         self._fill = compile_default(self.root)
         self._embedded = has_embedded(self.root)
 
