@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from webhook import catalog, documents
+from webhook import catalog, documents, engine
 from webhook.cases import Case, CasesDocument, parse_cases, run
 from webhook.catalog import Catalog, KnownKind
-from webhook.request import GroupVersionKind
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.policy import Profile
+from webhook.policy.path import MISSING
+from webhook.request import GroupVersionKind, Request
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 
@@ -43,6 +47,18 @@ def every_case() -> Iterator[object]:
 def test_case(document: CasesDocument, case: Case, loaded: Catalog) -> None:
     result = run(case, target(document, loaded), loaded)
     assert not result.failures, "\n".join(result.failures)
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")
+def test_a_second_pass_over_a_new_object_changes_nothing(file: Path, loaded: Catalog) -> None:
+    for document in read(file):
+        known = target(document, loaded)
+        for case in (each for each in document.cases if each.oldObject is None and each.oldSpec is MISSING):
+            first = run(case, known, loaded).mutation.object
+            assert first is not None
+            options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
+            request = Request(known.gvk, known.plural, "CREATE", first)
+            assert engine.mutate(request, loaded, MemoryView(case.others), options).object == first, case.name
 
 
 @pytest.mark.parametrize("api", sorted({file.parent.parent.name for file in files()}))
