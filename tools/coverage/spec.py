@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 __all__ = ["ANSWERS", "Answer", "Specification", "answers", "read_specification", "unanswered"]
 
@@ -53,7 +53,10 @@ def answers(path: Path) -> dict[str, Answer]:
     """
     found: dict[str, Answer] = {}
     for key, value in (yaml.safe_load(path.read_text()) or {}).items():
-        answer = Answer.model_validate(value)
+        try:
+            answer = Answer.model_validate(value)
+        except ValidationError as error:
+            raise ValueError(f"{path.name}: {key}: {error}") from None
         if not (answer.codes or answer.crd or answer.facts or answer.tests or answer.why_not):
             raise ValueError(f"{path.name}: {key} has no answer")
         for each in _expanded(str(key)):
