@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.e2e.crds import install_crds
@@ -14,6 +16,12 @@ pytestmark = pytest.mark.usefixtures("release")
 
 RECONCILER = f"{NAME}-reconciler"
 REFUSED = '--for=jsonpath={.status.conditions[?(@.type=="Normalised")].reason}=Refused'
+# Whose token the server has: the middle part of a JWT.
+WHOSE = """
+import base64, json
+token = open("/var/run/secrets/kubernetes.io/serviceaccount/token").read()
+print(json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["sub"])
+"""
 CLUSTER_WIDE = (
     "mutatingwebhookconfigurations",
     "validatingwebhookconfigurations",
@@ -119,6 +127,37 @@ def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubec
     assert "spec.source: Invalid value: " in told
     assert "spec.hardware.memoryFraction: Invalid value: " in told
     assert "phase" not in kubectl.find("model", "older-and-bad")["status"]
+
+
+def ome(kind, name, spec):
+    return {"apiVersion": "ome.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+FORMAT = {"modelFormat": {"name": "safetensors"}, "modelFramework": {"name": "transformers"}}
+
+
+def test_a_service_without_a_runtime_gets_the_one_that_the_gate_sees_in_the_cluster(kubectl):
+    kubectl.send("create", ome("BaseModel", "llama", {**FORMAT, "storage": {"storageUri": "hf://org/model"}}))
+    for name, format_ in (("fits", "safetensors"), ("other", "onnx")):
+        supported = {**FORMAT, "modelFormat": {"name": format_}, "autoSelect": True}
+        kubectl.send("create", ome("ServingRuntime", name, {"supportedModelFormats": [supported]}))
+    service = json.dumps(ome("InferenceService", "chat", {"model": {"name": "llama"}, "engine": {}}))
+    # Both replicas have heard of the runtime a moment later.
+    wait_until(lambda: kubectl.run("create", "-f", "-", stdin=service).code == 0, "a runtime to be chosen")
+    assert kubectl.find("inferenceservice", "chat")["spec"]["runtime"]["name"] == "fits"
+
+
+def test_a_reference_that_leads_nowhere_is_refused(kubectl):
+    refusal = kubectl.refusal("create", ome("InferenceService", "lost", {"model": {"name": "nowhere"}, "engine": {}}))
+    assert 'spec.model.name: Invalid value: "nowhere": referenced model "nowhere" not found' in refusal
+
+
+def test_the_servers_token_is_enough_for_what_it_does_and_opens_no_secret(node, release):
+    assert "forbidden" not in release("logs", f"deployment/{NAME}", "--container=gate", "--tail=-1")
+    account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}-view"
+    assert node.kubectl.run("auth", "can-i", "get", f"secret/{NAME}-ca", f"-n={NAMESPACE}", account).out == "no\n"
+    read = ("exec", f"deployment/{NAME}", "--container=gate", "--", "python3", "-c", WHOSE)
+    assert release(*read).strip() == f"system:serviceaccount:{NAMESPACE}:{NAME}-view"
 
 
 @pytest.mark.usefixtures("scaled_to_zero")
