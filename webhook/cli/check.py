@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 
 from webhook.cli import manifests
 from webhook.cli.manifests import Outcome
@@ -22,7 +23,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes = manifests.outcomes(options)
+    outcomes, remarks = manifests.outcomes(options)
+    for remark in remarks:
+        print(f"{remark.source}: warning: {replace(remark, source='')}")
     for outcome in outcomes:
         _report(outcome)
     known = [outcome for outcome in outcomes if outcome.known]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from webhook import catalog, documents, engine
+from webhook import catalog, engine, policyset
 from webhook.catalog import Catalog
 from webhook.cli import choices
 from webhook.cluster import ClusterView, MemoryView
 from webhook.decision import Cause, Decision
 from webhook.documents import Document
 from webhook.engine import Options
-from webhook.errors import DocumentError, Problem
+from webhook.errors import Problem
+from webhook.folders import read_all
+from webhook.native import Native
 from webhook.policy import Profile
+from webhook.policy.native import resource_of_kind
+from webhook.policy.native.surroundings import CLUSTER_KINDS
 from webhook.request import GroupVersionKind, Request, group_version
+from webhook.surroundings import NAMESPACE, Offline
 
-__all__ = ["Outcome", "add_arguments", "outcomes", "read_all", "review"]
+__all__ = ["Outcome", "add_arguments", "outcomes", "review"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +58,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="manifests, or folders of them, of what is in the cluster already (`kubectl get … -o yaml`): "
         "for references to find, not to be checked",
     )
+    parser.add_argument(
+        "--admission-policies",
+        type=Path,
+        metavar="DIR",
+        help="a folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, their bindings and params: "
+        "they judge every kind, as the API server would",
+    )
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
     choices.add_arguments(parser)
 
 
-def outcomes(options: argparse.Namespace) -> list[Outcome]:
+def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]:
     """Each document of the named files through the whole way: mutate, then validate, as on CREATE.
 
+    Returns the outcomes, and what is doubtful about the admission policies.
+
     Raises:
+        CatalogError: admission policies that do not load.
         DocumentError: a file that cannot be read, or holds something else than objects.
         SettingsError: a flag with a value that does not fit.
     """
     settings = choices.chosen(options)
     known = catalog.load(settings=settings)
     found = read_all(options.files)
-    view = MemoryView(_named([*read_all(options.view), *found]))
+    objects = list(_named([*read_all(options.view), *found]))
     how = Options(profile=Profile(options.profile), strict_fields=True, settings=settings)
-    return [review(item, known, view, how) for item in found]
+    remarks: list[Problem] = []
+    if options.admission_policies is not None:
+        policies = policyset.load(options.admission_policies)
+        remarks = policies.remarks(known)
+        surroundings = Offline(known, [*policies.objects, *objects], assume=True)
+        how = replace(how, native=Native(policies.policies, surroundings))
+    view = MemoryView(objects)
+    return [review(item, known, view, how) for item in found], remarks
 
 
 def _named(found: Iterable[Document]) -> Iterator[dict[str, Any]]:
@@ -85,57 +106,28 @@ def review(document: Document, known: Catalog, view: ClusterView, options: Optio
     """One document through the engine, as an object that is being created."""
     value = document.value
     gvk = GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
+    judged = options.native is not None or known.find(gvk) is not None
     nameless = tuple(_nameless(value.get("metadata")))
     if nameless:
-        return Outcome(document, known.find(gvk) is not None, Decision(value), Decision(value, nameless))
-    metadata = value["metadata"]
-    request = Request(
-        kind=gvk,
-        resource="",
-        operation="CREATE",
-        object=value,
-        name=metadata.get("name", ""),
-        namespace=metadata.get("namespace", ""),
-    )
+        return Outcome(document, judged, Decision(value), Decision(value, nameless))
+    request = _request(value, gvk, known)
     mutation = engine.mutate(request, known, view, options)
+    if not mutation.allowed:
+        return Outcome(document, judged, mutation, mutation)
     validation = engine.validate(replace(request, object=mutation.object), known, view, options)
-    return Outcome(document, known.find(gvk) is not None, mutation, validation)
+    return Outcome(document, judged, mutation, validation)
 
 
-def read_all(paths: Sequence[Path]) -> list[Document]:
-    """Every object in the files.
-
-    Raises:
-        DocumentError: with the problems of all files.
-    """
-    found: list[Document] = []
-    problems: list[Problem] = []
-    for path in _files(paths):
-        try:
-            text = documents.parse(sys.stdin.read(), "stdin") if str(path) == "-" else documents.read(path)
-            found += text
-            problems += [problem for document in text for problem in _headless(document)]
-        except DocumentError as error:
-            problems += error.problems
-    if problems:
-        raise DocumentError(problems)
-    return found
-
-
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            yield from sorted(item for item in path.rglob("*") if item.suffix in {".yaml", ".yml", ".json"})
-        else:
-            yield path
-
-
-def _headless(document: Document) -> Iterator[Problem]:
-    """What keeps a document from being a Kubernetes object at all."""
-    for field in ("apiVersion", "kind"):
-        if not isinstance(document.value.get(field), str):
-            where = f"{document.source}:{document.line}"
-            yield Problem(where, field, "Required value: every object says what it is")
+def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Request:
+    """As the API server makes it of a POST: an object of a namespace that names none is in kubectl's."""
+    kind = known.find(gvk)
+    metadata = value["metadata"]
+    namespaced = (gvk.group, gvk.kind) not in CLUSTER_KINDS if kind is None else kind.namespaced
+    namespace = metadata.get("namespace") or (NAMESPACE if namespaced else "")
+    if (gvk.group, gvk.kind) == ("", "Namespace"):
+        namespace = metadata.get("name", "")
+    resource = resource_of_kind(gvk).name if kind is None else kind.plural
+    return Request(gvk, resource, "CREATE", value, name=metadata.get("name", ""), namespace=namespace)
 
 
 def _nameless(metadata: Any) -> Iterator[Cause]:

@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes = manifests.outcomes(options)
+    outcomes, _ = manifests.outcomes(options)
     yaml.safe_dump_all(
         (outcome.mutation.object for outcome in outcomes), sys.stdout, sort_keys=False, allow_unicode=True
     )

@@ -1,0 +1,67 @@
+"""Manifests in files and folders: every object, and every problem of every file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from webhook import documents
+from webhook.documents import Document
+from webhook.errors import DocumentError, Problem
+
+__all__ = ["files", "read_all", "scan"]
+
+_SUFFIXES: Final = {".yaml", ".yml", ".json"}
+
+
+def files(folder: Path) -> list[Path]:
+    """The files of a folder and of those in it, in order.
+
+    A mounted ConfigMap has each file twice: as a link, and in a hidden folder beside it (``..data``).
+    """
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if not any(part[:2] == ".." for part in path.relative_to(folder).parts))
+
+
+def read_all(paths: Sequence[Path]) -> list[Document]:
+    """Every object in files, and in the manifests in folders; ``-`` is the standard input.
+
+    Raises:
+        DocumentError: with the problems of all files.
+    """
+    found, problems = scan(paths)
+    if problems:
+        raise DocumentError(problems)
+    return found
+
+
+def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
+    """As :func:`read_all`: what can be read, and what is wrong with the rest."""
+    found: list[Document] = []
+    problems: list[Problem] = []
+    for path in _manifests(paths):
+        try:
+            text = documents.parse(sys.stdin.read(), "stdin") if str(path) == "-" else documents.read(path)
+            found += text
+            problems += [problem for document in text for problem in _headless(document)]
+        except DocumentError as error:
+            problems += error.problems
+    return found, problems
+
+
+def _manifests(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from (item for item in files(path) if item.suffix in _SUFFIXES)
+        else:
+            yield path
+
+
+def _headless(document: Document) -> Iterator[Problem]:
+    """What keeps a document from being a Kubernetes object at all."""
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.value.get(field), str):
+            where = f"{document.source}:{document.line}"
+            yield Problem(where, field, "Required value: every object says what it is")
