@@ -82,9 +82,10 @@ class CasesDocument(_Model):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one case; ``failures`` is empty when it is as expected."""
+    """What became of one case; ``request`` is what came in, ``failures`` is empty when it is as expected."""
 
     case: Case
+    request: Request
     mutation: Decision
     validation: Decision
     failures: tuple[str, ...]
@@ -121,7 +122,7 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
         request = replace(request, object=obj, old_object=stored)
     mutation = engine.mutate(request, catalog, view, options)
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
-    return Result(case, mutation, validation, tuple(_failures(case, mutation, validation)))
+    return Result(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
 
 
 def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[str, Any] | None:

@@ -1,25 +1,29 @@
 """What is exported is what a cluster accepts, and says the same as the gate."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.policies.test_cases import files, read
-from webhook import catalog, engine
+from tests.policies.test_cases import files, read, target
+from webhook import catalog
+from webhook.cases import Result
 from webhook.cases import run as run_case
-from webhook.cel.environment import Environment
-from webhook.cel.types import BOOL, DYN
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli import main
-from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.documents import Document
 from webhook.policy import Profile
-from webhook.request import GroupVersionKind, Request
+from webhook.policy.export import left_out
+from webhook.policy.native import MemorySurroundings, NativePolicies
+from webhook.request import Request
 from webhook.schema import load_crd
+from webhook.stamp import ANNOTATION
 
-MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
+CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
 
 
 def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[Any]:
@@ -62,35 +66,100 @@ def test_an_exported_crd_is_one_the_api_server_takes(capsys: pytest.CaptureFixtu
     assert load_crd(plain).versions["v1alpha1"].schema.validate_rules({"spec": {"source": "pvc://x"}})[0] == []
 
 
-def test_the_exported_conditions_hold_where_our_rules_do(capsys: pytest.CaptureFixture[str]) -> None:
-    """Over every object of the cases, evaluated without types, as the API server does."""
-    env = Environment(variables={"object": DYN, "variables": DYN})
-    rules, variables = {}, {}
-    for policy in exported(capsys, "policies", "model", "--profile", "strict")[2::2]:
-        for rule in policy["spec"]["validations"]:
-            rules[re.findall(r"LK\d{3}", rule["message"])[-1]] = env.compile(rule["expression"], expect=BOOL)
-        for variable in policy["spec"].get("variables", []):
-            variables[variable["name"]] = env.compile(variable["expression"])
+def test_no_two_documents_of_the_whole_catalog_have_one_name(capsys: pytest.CaptureFixture[str]) -> None:
+    names = Counter((item["kind"], item["metadata"]["name"]) for item in exported(capsys, "policies"))
+    assert [name for name, count in names.items() if count > 1] == []
+    assert ("ValidatingAdmissionPolicy", "ome-clusterbasemodel-warn.modelgate.dev") in names
+
+
+@pytest.mark.parametrize("form", ["policies", "static"])
+def test_one_sort_of_policies_can_be_had_alone(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    both = exported(capsys, form, "openmodel")
+    alone = [exported(capsys, form, "openmodel", f"--only={sort}") for sort in ("mutating", "validating")]
+    assert alone[0] + alone[1] == both
+    assert all(alone)
+
+
+def test_what_only_the_gate_can_evaluate_is_not_exported(capsys: pytest.CaptureFixture[str]) -> None:
+    for known in catalog.load().kinds.values():
+        assert main(["export", "policies", known.gvk.kind]) == 0
+        printed = capsys.readouterr()
+        gates = left_out(known.policy)
+        assert [code for code in gates if code not in printed.err] == []
+        assert set(CODE.findall(printed.out)) == {rule.code for rule in known.policy.validations} - set(gates)
+
+
+@pytest.mark.parametrize(("profile", "least"), [(Profile.STANDARD, 700), (Profile.STRICT, 20), (Profile.AUDIT, 3)])
+def test_exported_policies_find_what_the_gate_finds(
+    capsys: pytest.CaptureFixture[str], profile: Profile, least: int
+) -> None:
+    """In every case whose schema accepts the object, new or updated: the same codes deny and warn."""
+    loaded = catalog.load()
+    policies = load_native(exported(capsys, "policies", "--profile", profile.value))
+    surroundings = MemorySurroundings()
     count = 0
-    for obj, ours in admitted_objects():
-        bindings: dict[str, Any] = {"object": obj, "variables": {}}
-        for name, program in variables.items():
-            bindings["variables"][name] = program.evaluate(bindings)
-        assert {code for code, program in rules.items() if program.evaluate(bindings) is False} == ours & rules.keys()
+    for known, result in results(loaded, profile):
+        ours = result.validation
+        if any(not cause.code for cause in ours.causes):
+            continue
+        request = replace(result.request, object=result.mutation.object)
+        theirs = policies.validate(as_decoded(request, known), surroundings)
+        portable = set(known.policy.codes) - set(left_out(known.policy))
+        denied = {code for denial in theirs.denials for code in CODE.findall(denial.text)}
+        warned = {code for warning in theirs.warnings for code in CODE.findall(warning.message)}
+        kept = {each.code for each in ours.warnings if "not refused, because this update" not in each.message}
+        assert denied == portable & {cause.code for cause in ours.causes}, result.case.name
+        assert warned == portable & kept, result.case.name
         count += 1
-    assert count > 100
+    assert count > least
 
 
-def admitted_objects() -> Iterator[tuple[dict[str, Any], set[str]]]:
-    """What the schema lets in of the objects of the cases, normalised, with the codes of what the gate finds."""
-    loaded, options = catalog.load(), Options(profile=Profile.STRICT)
-    known = loaded.kinds[MODEL]
+def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[str]) -> None:
+    """In every case of a new object in which no default is the gate's alone."""
+    loaded = catalog.load()
+    policies = load_native(exported(capsys, "policies", "--only=mutating"))
+    surroundings = MemorySurroundings((), {known.gvk: known.schema for known in loaded.kinds.values()})
+    filled = 0
+    for known, result in results(loaded, Profile.STANDARD):
+        codes = {item.code for item in result.mutation.defaults} - {""}
+        request, ours = result.request, result.mutation.object
+        assert ours is not None
+        if request.operation != "CREATE" or codes & set(left_out(known.policy)) or known.schema.validate(ours):
+            continue
+        request = as_decoded(request, known)
+        theirs = policies.mutate(request, request.object, surroundings).object
+        assert theirs is not None
+        assert unstamped(theirs) == unstamped(decoded(ours, known) or {}), result.case.name
+        filled += bool(codes)
+    assert filled > 100
+
+
+def load_native(found: list[Any]) -> NativePolicies:
+    return NativePolicies.load([Document("exported", 1, item) for item in found])
+
+
+def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, Result]]:
     for file in files():
-        for case in (case for document in read(file) if document.target.kind == "Model" for case in document.cases):
-            obj = run_case(case, known, loaded).mutation.object
-            if obj is None or known.schema.validate(obj) or known.schema.decode(obj) != (obj, []):
-                continue
-            request = Request(MODEL, "models", "CREATE", obj)
-            decision = engine.validate(request, loaded, MemoryView(), options)
-            found = {cause.code for cause in decision.causes} | {warning.code for warning in decision.warnings}
-            yield obj, found
+        for document in read(file):
+            known = target(document, loaded)
+            for case in document.cases:
+                if case.profile == profile.value:
+                    yield known, run_case(case, known, loaded)
+
+
+def as_decoded(request: Request, known: KnownKind) -> Request:
+    """As the API server has it before it asks anybody: with the schema's defaults, without what is not known."""
+    return replace(request, object=decoded(request.object, known), old_object=decoded(request.old_object, known))
+
+
+def decoded(obj: dict[str, Any] | None, known: KnownKind) -> dict[str, Any] | None:
+    if obj is None:
+        return None
+    found = known.schema.decode(obj)[0]
+    return {**found, "metadata": {key: value for key, value in found["metadata"].items() if value is not None}}
+
+
+def unstamped(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != ANNOTATION}
+    return {**obj, "metadata": {**metadata, "annotations": annotations}}

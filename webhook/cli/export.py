@@ -6,16 +6,18 @@ import argparse
 import sys
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from webhook import catalog, documents
 from webhook.catalog import KnownKind
 from webhook.policy import Profile
-from webhook.policy.export import left_out, mutating, validating, with_rules
+from webhook.policy.export import Target, left_out, mutating, validating, with_rules
 
 __all__ = ["add_parser", "run"]
+
+_ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,11 +25,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "export",
         help="rules as documents that Kubernetes knows by itself",
         description="Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
-        "bindings (policies), as the same for the API server's manifest directory (static), or as its CRD with "
+        "bindings (policies), as the same for the API server's manifest directories (static), or as its CRD with "
         "x-kubernetes-validations (crd). What only the gate can do is named on the error output.",
     )
     parser.add_argument("format", choices=("policies", "static", "crd"))
     parser.add_argument("kind", nargs="?", metavar="KIND", help="only this kind")
+    parser.add_argument(
+        "--only",
+        choices=tuple(_ONLY),
+        help="of policies and static, those of one sort: the API server has a manifest directory for each",
+    )
     parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
 
 
@@ -37,7 +44,9 @@ def run(options: argparse.Namespace) -> int:
     if not kinds:
         print(f"no kind {options.kind!r}", file=sys.stderr)
         return 1
-    found = [item for known in kinds for item in _exported(known, options.format, Profile(options.profile))]
+    only = _ONLY.get(options.only, "")
+    exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile)))
+    found = [item for item in exported if item["kind"].startswith(only)]
     yaml.safe_dump_all(found, sys.stdout, sort_keys=False, allow_unicode=True, width=1_000_000)
     return 0
 
@@ -49,9 +58,9 @@ def _exported(known: KnownKind, form: str, profile: Profile) -> Iterator[dict[st
         yield crd
         return
     _tell(known, "only the gate can evaluate", left_out(known.policy))
-    static = form == "static"
-    yield from mutating(known.policy, known.gvk, known.plural, static=static)
-    yield from validating(known.policy, known.gvk, known.plural, profile, static=static)
+    target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, static=form == "static")
+    yield from mutating(known.policy, target)
+    yield from validating(known.policy, target, profile)
 
 
 def _tell(known: KnownKind, what: str, codes: list[str]) -> None:

@@ -1,13 +1,15 @@
 """A policy of ours as documents that Kubernetes knows: for clusters, or times, without the gate.
 
 What cannot be told to the API server (rules that read facts, derived values that follow their
-inputs, the stamp) stays out, and :func:`left_out` says so.
+inputs, the stamp) stays out, and :func:`left_out` says so. As with the gate, an update is not
+refused for what it leaves alone, and an object that is being deleted not at all.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.policy.document import Action, Profile
@@ -17,13 +19,39 @@ from webhook.policy.portable import condition, defaulting, is_portable, message
 from webhook.request import GroupVersionKind
 from webhook.schema import SchemaError, load_crd
 
-__all__ = ["left_out", "mutating", "validating", "with_rules"]
+__all__ = ["Target", "left_out", "mutating", "validating", "with_rules"]
 
 Documents = Iterator[dict[str, Any]]
 
 API: Final = "admissionregistration.k8s.io/v1"
 _REASONS: Final = {"FieldValueForbidden": "Forbidden"}
 """Ours → the StatusReasons that a ValidatingAdmissionPolicy may give; Invalid for all others."""
+_LIVING: Final = {"name": "living", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What documents are about, and how they are called: ``name`` is the kind's own, as a policy may have several.
+
+    ``static``: they come from files of the control plane, where names end in a suffix of their own (KEP-5793).
+    """
+
+    name: str
+    gvk: GroupVersionKind
+    plural: str
+    static: bool = False
+
+    def named(self, sort: str) -> str:
+        return f"{self.name}-{sort}.{'static.k8s.io' if self.static else 'modelgate.dev'}"
+
+    def matching(self) -> dict[str, Any]:
+        """The constraints that every policy begins with."""
+        rule = {"apiGroups": [self.gvk.group], "apiVersions": [self.gvk.version], "resources": [self.plural]}
+        rules = [{**rule, "operations": ["CREATE", "UPDATE"]}]
+        return {
+            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": rules},
+            "matchConditions": [_LIVING],
+        }
 
 
 def left_out(policy: Policy) -> list[str]:
@@ -32,34 +60,34 @@ def left_out(policy: Policy) -> list[str]:
     return [rule.code for rule in rules if not is_portable(rule)]
 
 
-def validating(policy: Policy, gvk: GroupVersionKind, plural: str, profile: Profile, *, static: bool) -> Documents:
+def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
     """ValidatingAdmissionPolicies with their bindings: one that denies, one that warns, as far as there are rules."""
     for action in Action:
         rules = [rule for rule in policy.validations if is_portable(rule) and rule.action_under(profile) is action]
         if rules:
-            name = _name(f"{policy.name}-{action.value.lower()}", static=static)
+            name = target.named(action.value.lower())
             spec = {
                 "failurePolicy": "Fail" if action is Action.DENY else "Ignore",
-                "matchConstraints": _matching(gvk, plural),
+                **target.matching(),
                 "variables": _variables(policy, rules),
-                "validations": [_validation(rule) for rule in rules],
+                "validations": [_validation(rule, action) for rule in rules],
             }
             yield _document("ValidatingAdmissionPolicy", name, spec)
             binding = {"policyName": name, "validationActions": [action.value]}
             yield _document("ValidatingAdmissionPolicyBinding", name, binding)
 
 
-def mutating(policy: Policy, gvk: GroupVersionKind, plural: str, *, static: bool) -> Documents:
+def mutating(policy: Policy, target: Target) -> Documents:
     """A MutatingAdmissionPolicy with its binding, if there are defaults to express."""
     rules = [rule for rule in policy.defaults if is_portable(rule)]
     if not rules:
         return
-    name = _name(f"{policy.name}-default", static=static)
+    name = target.named("default")
     needed = {name for rule in rules for part in (rule.when, rule.value) if part for name in part.variables}
     spec = {
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "IfNeeded",
-        "matchConstraints": _matching(gvk, plural),
+        **target.matching(),
         "variables": _declared(policy, needed),
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": defaulting(rule)}} for rule in rules],
     }
@@ -124,9 +152,10 @@ def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
     return found
 
 
-def _validation(rule: ValidationRule) -> dict[str, Any]:
+def _validation(rule: ValidationRule, action: Action) -> dict[str, Any]:
     fixed, expression = message(rule)
-    found = {"expression": _one_line(condition(rule)), "message": fixed, "reason": _REASONS.get(rule.reason, "Invalid")}
+    test = _one_line(condition(rule, denies=action is Action.DENY))
+    found = {"expression": test, "message": fixed, "reason": _REASONS.get(rule.reason, "Invalid")}
     if expression is not None:
         found["messageExpression"] = _one_line(expression)
     return found
@@ -146,19 +175,9 @@ def _declared(policy: Policy, needed: set[str]) -> list[dict[str, str]]:
     ]
 
 
-def _matching(gvk: GroupVersionKind, plural: str) -> dict[str, Any]:
-    rule = {"apiGroups": [gvk.group], "apiVersions": [gvk.version], "resources": [plural]}
-    return {"matchPolicy": "Equivalent", "resourceRules": [{**rule, "operations": ["CREATE", "UPDATE"]}]}
-
-
 def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     spec = {key: value for key, value in spec.items() if value != []}
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
-
-
-def _name(name: str, *, static: bool) -> str:
-    """Names of documents from files of the control plane end in a suffix of their own (KEP-5793)."""
-    return f"{name}.static.k8s.io" if static else f"{name}.modelgate.dev"
 
 
 def _one_line(source: str) -> str:

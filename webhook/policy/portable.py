@@ -35,23 +35,46 @@ def is_portable(rule: ValidationRule | DefaultRule) -> bool:
     return not any(expression.facts for expression in expressions if expression is not None)
 
 
-def condition(rule: ValidationRule) -> str:
-    """The rule over the whole object: true where the node is absent, or the rule does not apply, or holds."""
-    return _over("object", rule.at.keys, rule, depth=0)
+def condition(rule: ValidationRule, *, denies: bool) -> str:
+    """The rule over the whole object: true where the node is absent, or the rule does not apply, or holds.
+
+    Of a rule that denies, true also of an update that leaves alone what the rule reads, as the gate has it.
+    """
+    return _over("object", rule.at.keys, rule, depth=0, denies=denies)
 
 
-def _over(node: str, keys: Keys, rule: ValidationRule, depth: int) -> str:
+def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, denies: bool) -> str:
     """The condition on everything that the keys lead to from a node."""
     if "*" not in keys:
         place = _member(node, keys)
         test = f"({_with_self(rule.rule.source, place)})"
         if rule.when is not None:
             test = f"!({_with_self(rule.when.source, place)}) || {test}"
+        if denies:
+            test = f"{test} || oldObject != null && {_unchanged(rule, place)}"
         return _guarded(node, keys, test)
     star = keys.index("*")
     item = f"item{depth or ''}"
-    inner = _over(item, keys[star + 1 :], rule, depth + 1)
+    inner = _over(item, keys[star + 1 :], rule, depth + 1, denies=denies)
     return _guarded(node, keys[:star], f"{_member(node, keys[:star])}.all({item}, {inner})")
+
+
+def _unchanged(rule: ValidationRule, place: str) -> str:
+    """Whether the stored object has all that the rule reads of this one: the node, or else the specification."""
+    if rule.local:
+        return _stored("oldObject", rule.at.keys, place, depth=0)
+    parts = ["spec", "metadata.?annotations"] if rule.annotations else ["spec"]
+    return " && ".join(f"object.?{part} == oldObject.?{part}" for part in parts)
+
+
+def _stored(node: str, keys: Keys, place: str, depth: int) -> str:
+    """Whether the keys lead to a value equal to that of the place; an item of a list may be anywhere in it."""
+    star = keys.index("*") if "*" in keys else len(keys)
+    test = f"{_member(node, keys)} == {place}"
+    if star < len(keys):
+        item = f"stored{depth or ''}"
+        test = f"{_member(node, keys[:star])}.exists({item}, {_stored(item, keys[star + 1 :], place, depth + 1)})"
+    return " && ".join([*(_present(node, keys[:count]) for count in range(1, star + 1)), test])
 
 
 def _guarded(node: str, keys: Keys, test: str) -> str:
