@@ -101,3 +101,36 @@ def test_mutating_again_changes_nothing():
     old = model(BAD)
     once = mutated(old, old).object
     assert mutated(once, old).object == once
+
+
+# What the gate fills in is nobody's change: a rule that reads the whole specification, in which a GPU is derived.
+
+OLDER = {"source": GOOD, "mmproj": "mmproj.gguf", "hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+
+
+def updated(change, stored=OLDER, stamped_before=False):
+    """The codes that refuse an update of a specification that was there before the gate."""
+    old = {**model(GOOD), "spec": copy.deepcopy(stored)}
+    old = mutated(old, old).object if stamped_before else old
+    new = copy.deepcopy(old)
+    new["spec"] = {**new["spec"], **change}
+    decision = engine.validate(request(mutated(new, old).object, old), LOADED, VIEW, Options(profile=Profile.STRICT))
+    return [cause.code for cause in decision.causes]
+
+
+@pytest.mark.parametrize("stamped_before", [False, True])
+def test_what_is_derived_does_not_count_as_a_change(stamped_before):
+    assert updated({}, stamped_before=stamped_before) == []
+    assert updated({"quantization": "Q4_K_M"}, stamped_before=stamped_before) == ["LK212"]
+
+
+def test_what_the_user_changes_counts_though_what_is_derived_from_it_does_not():
+    nvidia = {"hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "nvidia"}}}
+    assert updated(nvidia) == ["LK212"]
+    assert updated({"hardware": {}}) == ["LK212"]
+
+
+def test_a_value_that_the_user_takes_back_counts_though_the_gate_puts_another_in_its_place():
+    stored = {**OLDER, "hardware": {"gpu": {**OLDER["hardware"]["gpu"], "resourceName": "example.com/gpu"}}}
+    assert updated({}, stored) == []
+    assert updated({"hardware": OLDER["hardware"]}, stored) == ["LK212"]

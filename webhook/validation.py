@@ -17,9 +17,11 @@ from webhook.schema import FieldError
 from webhook.schema.fielderror import OMIT
 from webhook.schema.gotext import GoStrings
 from webhook.schema.structural import RULES_NOT_RUN
-from webhook.stamp import ANNOTATION
+from webhook.stamp import ANNOTATION, Stamp
 
 __all__ = ["Findings", "validate_rules", "validate_schema"]
+
+Keys = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated.
     """
     found = Findings()
-    nodes: dict[Path, list[tuple[tuple[str | int, ...], Any]]] = {}
+    nodes: dict[Path, list[tuple[Keys, Any]]] = {}
     for rule in known.policy.validations:
         if rule.referential and not references:
             continue
@@ -98,7 +100,7 @@ def validate_rules(
                 if not sound:
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
-            unchanged = old is not None and _unchanged(rule, node, before, obj, old, known.policy)
+            unchanged = old is not None and _unchanged(rule, keys, node, before, obj, old, known.policy)
             _record(found, rule, rule.action_under(profile), keys, node, text, unchanged=unchanged)
     return found
 
@@ -113,7 +115,7 @@ def _record(
     found: Findings,
     rule: ValidationRule,
     action: Action,
-    keys: tuple[str | int, ...],
+    keys: Keys,
     node: Any,
     text: str,
     *,
@@ -151,14 +153,60 @@ def _stored(rule: ValidationRule, node: Any, old: dict[str, Any]) -> Any:
 
 
 def _unchanged(
-    rule: ValidationRule, node: Any, before: Any, obj: dict[str, Any], old: dict[str, Any], policy: Policy
+    rule: ValidationRule,
+    keys: Keys,
+    node: Any,
+    before: Any,
+    obj: dict[str, Any],
+    old: dict[str, Any],
+    policy: Policy,
 ) -> bool:
-    """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours)."""
+    """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours).
+
+    What the gate itself has filled in is nobody's change.
+    """
+    filled, filled_before = _filled(obj, policy), _filled(old, policy)
     if rule.local:
-        return before is not MISSING and not patch.diff(before, node)
+        return _same(keys, before, node, filled_before, filled)
     if rule.annotations and patch.diff(_annotations(old, policy), _annotations(obj, policy)):
         return False
-    return not patch.diff(_specification(old), _specification(obj))
+    return _same((), _specification(old), _specification(obj), filled_before, filled)
+
+
+def _same(keys: Keys, before: Any, after: Any, filled_before: set[Keys], filled: set[Keys]) -> bool:
+    """Whether two nodes differ in nothing but leaves that are filled in on their side."""
+    if before is MISSING:
+        return _all_below(keys, after, filled)
+    for operation in patch.diff(before, after):
+        below = patch.keys(operation["path"])
+        if operation["op"] != "remove" and not _all_below((*keys, *below), operation["value"], filled):
+            return False
+        if operation["op"] != "add" and not _all_below((*keys, *below), Path(below).get(before), filled_before):
+            return False
+    return True
+
+
+def _all_below(keys: Keys, value: Any, paths: set[Keys]) -> bool:
+    if any(keys[:length] in paths for length in range(1, len(keys) + 1)):
+        return True
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(_all_below((*keys, key), item, paths) for key, item in value.items())
+    )
+
+
+def _filled(obj: dict[str, Any], policy: Policy) -> set[Keys]:
+    """Where the values are that the policy has filled in, by the object's stamp, or would replace."""
+    stamp = Stamp.read(obj)
+    recorded = {} if stamp is None else stamp.defaulted
+    values = {rule: rule.path.get(obj) for rule in policy.defaults}
+    return {
+        rule.path.keys
+        for rule, value in values.items()
+        if (rule.over is not MISSING and value == rule.over)
+        or (rule.path.text in recorded and not patch.diff(value, recorded[rule.path.text]))
+    }
 
 
 def _annotations(obj: dict[str, Any], policy: Policy) -> dict[str, Any]:
