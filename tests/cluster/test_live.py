@@ -1,5 +1,6 @@
 """The live view against a server that breaks off, compacts, errs, and installs and removes APIs."""
 
+import math
 import threading
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ from webhook.cluster.live import LiveView
 from webhook.cluster.memory import KEEP, LIMIT, Memory
 from webhook.cluster.reading import Reading, Reference
 from webhook.cluster.resource import Resource
-from webhook.cluster.view import ClusterView, Kind, MemoryView
+from webhook.cluster.view import ClusterView, Kind, MemoryView, News
 from webhook.errors import Fault, Unavailable
 
 MODELS = Resource("ome.io", "v1beta1", "basemodels", "BaseModel")
@@ -166,6 +167,19 @@ def test_silence_makes_the_view_not_ready_and_news_ready_again(server, clock):
         assert view.stale(200.0) == []
         server.put("basemodels", an_object("a"))
         until(lambda: view.unready() == [])
+
+
+def test_news_tell_how_long_a_kind_has_been_silent_and_what_is_held(server, clock, monkeypatch):
+    monkeypatch.setattr(sources, "FIRST_WAIT", 60.0)
+    server.serve(MODELS)
+    server.serve(CLUSTER_MODELS)
+    server.put("basemodels", an_object("a"))
+    server.put("basemodels", an_object("b"))
+    server.fail("GET", "/clusterbasemodels", 403, "no", times=1)
+    with following(server, clock, MODEL, CLUSTER_MODEL, synced=False) as view:
+        until(lambda: view.listed(MODEL))
+        clock.now = 7.0
+        assert list(view.news()) == [News("ome.io/BaseModel", 7.0, 2), News("ome.io/ClusterBaseModel", math.inf, 0)]
 
 
 def test_an_api_that_is_not_installed_is_empty_and_no_fault_until_it_appears(server, clock):

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from webhook.catalog import Catalog
 from webhook.cluster import Kind, MemoryView
+from webhook.cluster.view import News
 from webhook.decision import Decision
 from webhook.errors import NotReady, Unavailable
 from webhook.serve import gate as gates
@@ -49,6 +50,7 @@ class Cluster(MemoryView):
         self.reads: list[str] = []
         self.reasons: list[str] = []
         self.all_listed = True
+        self.heard = News("ome.io/BaseModel", float("inf"), 0)
         self.release = threading.Event()
         self.release.set()
 
@@ -65,6 +67,9 @@ class Cluster(MemoryView):
 
     def unready(self) -> list[str]:
         return self.reasons
+
+    def news(self) -> list[News]:
+        return [self.heard]
 
     def read(self, reference: Any, timeout: float) -> dict[str, Any] | None:
         assert timeout <= 5
@@ -158,6 +163,22 @@ def test_what_is_wrong_with_the_view_is_why_the_gate_is_not_ready() -> None:
         answer = client.get("/readyz")
         assert (answer.status_code, answer.text) == (503, "nothing heard of ome.io/BaseModel for 200 s\n")
     assert cluster.reasons[-1] == "stopped"
+
+
+def test_the_metrics_show_how_current_the_view_is_when_they_are_read() -> None:
+    cluster = Cluster()
+    follower = Follower(lambda: cluster)
+    gate = Gate(catalog=Everything({}, "digest"), follower=follower)
+    gate.metrics.watch(follower.news)
+    assert b"modelgate_view_objects{" not in gate.metrics.text()  # there is no view yet
+    with TestClient(application(gate, [follower.running])) as client:
+        follower._thread.join()
+        cluster.heard = News("ome.io/BaseModel", 12.5, 3)
+        shown = client.get("/metrics").text
+        assert 'modelgate_view_silence_seconds{kind="ome.io/BaseModel"} 12.5\n' in shown
+        assert 'modelgate_view_objects{kind="ome.io/BaseModel"} 3.0\n' in shown
+        cluster.heard = News("ome.io/BaseModel", float("inf"), 0)
+        assert 'modelgate_view_silence_seconds{kind="ome.io/BaseModel"} +Inf\n' in client.get("/metrics").text
 
 
 def test_without_a_way_to_the_api_server_the_gate_says_so_and_decides_nothing() -> None:

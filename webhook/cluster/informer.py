@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -83,6 +84,18 @@ class Informer:
     def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
         return self._store.list(namespace)
 
+    def count(self) -> int:
+        """How many objects are held."""
+        return self._store.count()
+
+    def silence(self) -> float:
+        """Seconds since the API server last said anything of the kind; infinite before its first word."""
+        source, absent_at = self._source, self._absent_at
+        if source is not None:
+            silence = source.silence()
+            return math.inf if silence is None else silence
+        return math.inf if absent_at is None else self._clock() - absent_at
+
     def unready(self, stale: float) -> str:
         """Why what we hold should not be relied on, naming the kind; empty when it may. ``stale`` in seconds."""
         source = self._source
@@ -90,16 +103,11 @@ class Informer:
         because = f": {trouble}" if trouble else ""
         if not self.synced:
             return f"{self} is not listed yet{because}"
-        silence = self._silence(source)
+        silence = self.silence()
         return f"nothing heard of {self} for {silence:.0f} s{because}" if silence >= stale else ""
 
     def __str__(self) -> str:
         return f"{self.kind.group}/{self.kind.kind}" if self.kind.group else self.kind.kind
-
-    def _silence(self, source: Source | None) -> float:
-        if source is not None:
-            return source.silence() or 0.0
-        return 0.0 if self._absent_at is None else self._clock() - self._absent_at
 
     def _follow(self, resource: Resource) -> None:
         """Until the API is gone, or we are stopped."""

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
@@ -21,7 +21,7 @@ from webhook.cluster.memory import Memory
 from webhook.cluster.reading import Answer, Question, Reference
 from webhook.cluster.resource import Key, Resource
 from webhook.cluster.store import light
-from webhook.cluster.view import Kind
+from webhook.cluster.view import Kind, News
 from webhook.errors import Fault, NotReady, Unavailable
 
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
@@ -82,6 +82,10 @@ class LiveView:
     def unready(self) -> list[str]:
         dead = [f"{thread.name} has ended" for thread in self._threads if thread.ident and not thread.is_alive()]
         return [*dead, *self.stale(self._stale)]
+
+    def news(self) -> Iterator[News]:
+        for informer in self._informers.values():
+            yield News(str(informer), informer.silence(), informer.count())
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         return self.look(Reference(kind, namespace, name))[1]

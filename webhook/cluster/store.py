@@ -40,6 +40,9 @@ class Store:
         with self._lock:
             return self._objects.get(key)
 
+    def count(self) -> int:
+        return len(self._objects)
+
     def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
         """Ordered by namespace and name."""
         with self._lock:

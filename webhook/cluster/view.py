@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["ClusterView", "Kind", "MemoryView"]
+__all__ = ["ClusterView", "Kind", "MemoryView", "News"]
 
 
 class Kind(NamedTuple):
@@ -13,6 +13,16 @@ class Kind(NamedTuple):
 
     group: str
     kind: str
+
+
+class News(NamedTuple):
+    """How current a view is in one kind: ``kind`` is group/Kind, ``silence`` the seconds since the API server last
+    said anything of it (infinite before its first word), ``held`` how many objects are held.
+    """
+
+    kind: str
+    silence: float
+    held: int
 
 
 class ClusterView(Protocol):

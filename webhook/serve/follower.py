@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
 from webhook.cluster.reading import ReadThrough
+from webhook.cluster.view import News
 from webhook.errors import NotReady
 from webhook.facts.reads import FETCHED, WATCHED
 
@@ -28,6 +29,10 @@ class Startable(ReadThrough, Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def news(self) -> Iterable[News]:
+        """How current it is, kind by kind; never blocks."""
+        ...
 
 
 class Follower:
@@ -53,6 +58,10 @@ class Follower:
     def unready(self) -> list[str]:
         """Why there is no view, or why it should not be relied on; empty when it may."""
         return [self._trouble] if self._view is None else self._view.unready()
+
+    def news(self) -> Iterable[News]:
+        """How current the view is, kind by kind; nothing where there is none."""
+        return () if self._view is None else self._view.news()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

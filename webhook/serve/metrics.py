@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from webhook.cluster.view import News
 
 __all__ = ["Metrics"]
 
 # From the 100 µs of a small object to the API server's longest webhook timeout.
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class _View(Collector):
+    def __init__(self, news: Callable[[], Iterable[News]]) -> None:
+        self._news = news
+
+    def collect(self) -> Iterator[Metric]:
+        silence = GaugeMetricFamily(
+            "modelgate_view_silence_seconds",
+            "Time since the API server last said anything of a kind that the gate watches; +Inf before its first word.",
+            labels=["kind"],
+        )
+        held = GaugeMetricFamily("modelgate_view_objects", "Objects of a kind that are held.", labels=["kind"])
+        for each in self._news():
+            silence.add_metric([each.kind], each.silence)
+            held.add_metric([each.kind], each.held)
+        yield from (silence, held)
 
 
 class Metrics:
@@ -45,11 +68,24 @@ class Metrics:
             ("outcome",),
             registry=self.registry,
         )
+        self.policies = Gauge(
+            "modelgate_admission_policies_info", "The admission policies in use.", ("digest",), registry=self.registry
+        )
+        self.policy_reloads = Counter(
+            "modelgate_admission_policies_loads",
+            "Sets of admission policies that were taken, or refused because something in them is wrong.",
+            ("outcome",),
+            registry=self.registry,
+        )
         self.certificate = Gauge(
             "modelgate_certificate_not_after_seconds",
             "When the served certificate expires, in seconds since 1970.",
             registry=self.registry,
         )
+
+    def watch(self, news: Callable[[], Iterable[News]]) -> None:
+        """Show how current the view of the cluster is, as it is whenever the metrics are read."""
+        self.registry.register(_View(news))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

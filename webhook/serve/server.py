@@ -101,6 +101,7 @@ def run(settings: Settings) -> int:
     background = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
     if settings.view == "live":
         gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
+        gate.metrics.watch(gate.follower.news)
         background.append(gate.follower.running)
     if settings.policies is None:
         gate.use(catalog.load(settings=settings.facts))
