@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from tests.definitions import POLICIES, definition
+from tests.policies.statements import descriptions_of, schema_of
 from tests.shared import shared
+from tools.coverage.seeds import seed_fields
 
 KINDS = (
     "AIMClusterImage",
@@ -24,9 +26,6 @@ KINDS = (
 
 JSON_TYPES = {"string": "string", "boolean": "boolean", "integer": "integer", "UID": "string", "Time": "string"}
 
-Field = tuple[str, str, str]
-"""Name, type, and what stands beside it: default and validation."""
-
 
 def ours(kind: str) -> dict[str, Any]:
     return definition(POLICIES / "aim" / "crds" / f"{kind.lower()}s.json")
@@ -35,44 +34,6 @@ def ours(kind: str) -> dict[str, Any]:
 def upstream(kind: str) -> dict[str, Any]:
     path = shared("upstream-crds", "aim") / f"aim.silogen.ai_{kind.lower()}s.yaml"
     return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
-
-
-def schema_of(crd: dict[str, Any]) -> dict[str, Any]:
-    (version,) = crd["spec"]["versions"]
-    return version["schema"]["openAPIV3Schema"]
-
-
-def types_of_the_document() -> dict[str, list[Field]]:
-    """Type → its fields, as the document's tables have them."""
-    (path,) = shared("seeds").glob("004_*.txt")
-    heading = (
-        r"^(\w+)\n(?:(?!^Field|^\| Field).*\n){0,12}?\| Field \| Description \| Default \| Validation \|\n\|---.*\n"
-    )
-    text = path.read_text()
-    starts = [*re.finditer(heading, text, re.MULTILINE)]
-    types: dict[str, list[Field]] = {}
-    for start, following in zip(starts, [*starts[1:], None], strict=True):
-        name = re.match(r"\w+", start.group())
-        assert name
-        body = text[start.end() : following.start() if following else len(text)]
-        types[name.group()] = list(fields_of(body))
-    return types
-
-
-def fields_of(body: str) -> Iterator[Field]:
-    found = [*re.finditer(r"^(\w+) (\w+)( array)?(?: \(.*\))? \|$", body, re.MULTILINE)]
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        rest = body[match.end() : following.start() if following else len(body)]
-        yield match[1], match[2] + ("[]" if match[3] else ""), re.split(r"\n(?=[A-Z]\w+\n)", rest)[0]
-
-
-def paths_of(types: dict[str, list[Field]], name: str, path: str = "") -> Iterator[Field]:
-    """Every field below a type of the document: path, type, what stands beside it."""
-    for field, kind, beside in types[name]:
-        inner = kind.removesuffix("[]")
-        yield f"{path}.{field}", kind, beside
-        if inner in types:
-            yield from paths_of(types, inner, f"{path}.{field}" + "[*]" * (inner != kind))
 
 
 def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
@@ -86,18 +47,20 @@ def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_document_is_there_with_its_type_and_default(kind):
-    schema, fields = schema_of(ours(kind)), [*paths_of(types_of_the_document(), kind)]
-    assert [path for path, _, _ in fields if node_at(schema, path) is None] == []
+    schema, fields = schema_of(ours(kind)), seed_fields(shared("seeds"), "aim", kind)
+    assert [path for path in fields if node_at(schema, path) is None] == []
     assert len(fields) > 10
-    for path, text, beside in fields[2:]:  # after apiVersion and kind
+    for path, field in fields.items():
+        if path in {".apiVersion", ".kind"}:
+            continue
         node = node_at(schema, path)
-        if text in JSON_TYPES:
-            assert node["type"] == JSON_TYPES[text], path
-        elif text.endswith("[]"):
+        if field.many:
             assert node["type"] == "array", path
-        if enum := re.search(r"Enum: \[([^]]+)\]", beside):
+        elif field.type in JSON_TYPES:
+            assert node["type"] == JSON_TYPES[field.type], path
+        if enum := re.search(r"Enum: \[([^]]+)\]", field.beside):
             assert node["enum"] == enum[1].split(), path
-        default = re.search(r"(?:^|\| )([^\s|]+) \|", beside, re.MULTILINE)
+        default = re.search(r"(?:^|\| )([^\s|]+) \|", field.beside, re.MULTILINE)
         assert str(node.get("default")).lower() == (default[1].lower() if default else "none"), path
 
 
@@ -169,15 +132,6 @@ def test_columns_show_fields_that_there_are(kind):
             node = node_at(schema_of(ours(kind)), column["jsonPath"])
             assert node is not None, column
             assert node.get("type", "string") == column["type"]
-
-
-def descriptions_of(schema: dict[str, Any]) -> Iterator[str]:
-    if isinstance(text := schema.get("description"), str):
-        yield text
-    for child in schema.get("properties", {}).values():
-        yield from descriptions_of(child)
-    if isinstance(items := schema.get("items"), dict):
-        yield from descriptions_of(items)
 
 
 @pytest.mark.parametrize("kind", KINDS)

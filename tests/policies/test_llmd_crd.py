@@ -1,7 +1,6 @@
 """The VariantAutoscaling's definition says what the API document says, field by field and marker by marker."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,11 +9,11 @@ import re2
 from tests.definitions import POLICIES, definition
 from tests.policies.statements import fields_of, schema_of, statements_of
 from tests.shared import shared
+from tools.coverage.seeds import Field, seed_fields
 
 CRD = POLICIES / "llmd" / "crds" / "variantautoscalings.yaml"
 
-Row = tuple[str, list[str]]
-
+JSON_TYPES = {"string", "integer", "boolean"}
 KEYWORDS = {"MinLength": "minLength", "Minimum": "minimum", "MinProperties": "minProperties", "Pattern": "pattern"}
 
 # What the document's tables leave to the reader: fields of an allocation that are not optional, as upstream has them.
@@ -27,26 +26,8 @@ NOT_MARKED = {
 }
 
 
-def types_of_the_document() -> dict[str, dict[str, Row]]:
-    """Type → field → its type, and its markers."""
-    (path,) = shared("seeds").glob("001_*.txt")
-    types: dict[str, dict[str, Row]] = {}
-    for name, body in re.findall(r"^#### (\w+)\n(.*?)(?=^#### |\Z)", path.read_text(), re.DOTALL | re.MULTILINE):
-        rows = re.findall(r"^\| `(\w+)` _(.+?)_ \|.*?\|[^|]*\| (.*?) \|$", body, re.MULTILINE)
-        types[name] = {field: (kind, markers(text)) for field, kind, text in rows}
-    return types
-
-
-def markers(cell: str) -> list[str]:
-    return [text.strip() for text in cell.split("<br />") if text.strip()]
-
-
-def rows(types: dict[str, dict[str, Row]], name: str, path: str = "") -> Iterator[tuple[str, Row]]:
-    for field, row in types[name].items():
-        yield f"{path}.{field}", row
-        inner = re.sub(r"[\[\]]|\(.*?\)| array", "", row[0])
-        if inner in types:
-            yield from rows(types, inner, f"{path}.{field}")
+def document() -> dict[str, Field]:
+    return seed_fields(shared("seeds"), "llmd", "VariantAutoscaling")
 
 
 def stated(schema: dict[str, Any]) -> dict[str, Any]:
@@ -59,20 +40,19 @@ def stated(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_field_of_the_document_is_there_and_no_other() -> None:
-    document = {path for path, _ in rows(types_of_the_document(), "VariantAutoscaling")}
     ours = {path for path in fields_of(schema_of(definition(CRD))) if not path.startswith(".status.conditions[*]")}
-    assert ours == document
+    assert ours == document().keys()
     assert len(ours) == 31
 
 
 def test_every_marker_of_the_document_is_there_and_no_other() -> None:
     expected: dict[str, Any] = {}
-    for path, (_, found) in rows(types_of_the_document(), "VariantAutoscaling"):
-        for marker in found:
+    for path, field in document().items():
+        for marker in filter(None, map(str.strip, field.beside.split("<br />"))):
             name, _, text = marker.partition(": ")
             if name == "Required":
-                parent, _, field = path.rpartition(".")
-                expected.setdefault(f"{parent} required", set()).add(field)
+                parent, _, last = path.rpartition(".")
+                expected.setdefault(f"{parent} required", set()).add(last)
             else:
                 expected[f"{path} {KEYWORDS[name]}"] = text.strip("`") if name == "Pattern" else int(text)
     found = stated(schema_of(definition(CRD)))
@@ -82,11 +62,9 @@ def test_every_marker_of_the_document_is_there_and_no_other() -> None:
 
 def test_the_types_are_the_document_s() -> None:
     ours = fields_of(schema_of(definition(CRD)))
-    for path, (kind, _) in rows(types_of_the_document(), "VariantAutoscaling"):
-        simple = {"string": "string", "integer": "integer", "boolean": "boolean"}.get(kind)
-        if "Time" in kind:
-            simple = "string"
-        assert ours[path]["type"] == (simple or ("array" if kind.endswith("array") else "object")), path
+    for path, field in document().items():
+        simple = "string" if field.type == "Time" else field.type if field.type in JSON_TYPES else "object"
+        assert ours[path]["type"] == {"list": "array", "map": "object"}.get(field.many, simple), path
 
 
 def test_conditions_are_a_map_by_type() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from tests.policies.statements import descriptions_of, schema_of
 from tests.shared import ROOT, shared
 
 CRD = ROOT / "policies" / "llmkube" / "crds" / "models.yaml"
@@ -13,11 +14,6 @@ CRD = ROOT / "policies" / "llmkube" / "crds" / "models.yaml"
 
 def ours() -> dict[str, Any]:
     return yaml.safe_load(CRD.read_text())
-
-
-def schema_of(crd: dict[str, Any]) -> dict[str, Any]:
-    (version,) = crd["spec"]["versions"]
-    return version["schema"]["openAPIV3Schema"]
 
 
 def upstream() -> dict[str, Any]:
@@ -55,15 +51,6 @@ def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]
                 yield f"{path} rules", [(rule["rule"], rule["message"], set(rule)) for rule in value]
             case _:
                 yield f"{path} {keyword}", value
-
-
-def descriptions_of(schema: dict[str, Any]) -> Iterator[str]:
-    if "description" in schema:
-        yield schema["description"]
-    for child in schema.get("properties", {}).values():
-        yield from descriptions_of(child)
-    if "items" in schema:
-        yield from descriptions_of(schema["items"])
 
 
 def test_the_schema_is_the_document_s() -> None:

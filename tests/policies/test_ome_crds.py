@@ -1,6 +1,5 @@
 """OME's definitions say what its API document says, field by field, with upstream's real constraints."""
 
-import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +8,9 @@ import pytest
 import yaml
 
 from tests.definitions import POLICIES, definition
+from tests.policies.statements import schema_of
 from tests.shared import shared
+from tools.coverage.seeds import seed_fields
 
 PLURALS = {
     "BaseModel": "basemodels",
@@ -28,8 +29,6 @@ DELETED = {f".spec.{component}.ephemeralContainers" for component in ("predictor
 JSON_TYPES = {"string": "string", "bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer"}
 FORMATS = {"int32", "int64"}
 
-Types = dict[str, dict[str, str]]
-
 
 def ours(kind: str) -> dict[str, Any]:
     return definition(POLICIES / "ome" / "crds" / f"{PLURALS[kind]}.json")
@@ -38,37 +37,6 @@ def ours(kind: str) -> dict[str, Any]:
 def upstream(kind: str) -> dict[str, Any]:
     path = shared("upstream-crds", "ome") / f"ome.io_{PLURALS[kind]}.yaml"
     return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
-
-
-def schema_of(crd: dict[str, Any]) -> dict[str, Any]:
-    (version,) = crd["spec"]["versions"]
-    return version["schema"]["openAPIV3Schema"]
-
-
-def types_of_the_document() -> Types:
-    """Type → field → type of the field; a field whose members are embedded has the type's name as its own."""
-    (path,) = shared("seeds").glob("003_*.txt")
-    types: Types = {}
-    for name, body in re.findall(r"^## `([^`]+)`.*?\n(.*?)(?=^## `|\Z)", path.read_text(), re.DOTALL | re.MULTILINE):
-        types[name] = {}
-        for field, rest in re.findall(r"<tr><td><code>(\w+)</code>(.*?)</td>\s*<td>", body, re.DOTALL):
-            text = html.unescape(re.sub(r"<B>.*?</B>|<[^>]+>", "", rest))
-            types[name][field] = text.strip()
-    return types
-
-
-def fields_of(types: Types, name: str, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every field below a type of the document: its path, and its type where that is not one of the document's."""
-    for field, kind in types[name].items():
-        inner = re.sub(r"^(\[\]|map\[\w+\])", "", kind)
-        below = f"{path}.{field}" + "[*]" * (inner != kind)
-        if field == kind and field in types:
-            yield from fields_of(types, kind, path)
-        elif types.get(inner):
-            yield f"{path}.{field}", ""
-            yield from fields_of(types, inner, below)
-        elif inner not in {"k8s.io/api/core/v1.Container", "knative.dev/pkg/apis/duck/v1.Status"} or inner != kind:
-            yield f"{path}.{field}", kind
 
 
 def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
@@ -83,15 +51,15 @@ def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_document_is_there_with_its_type(kind):
-    schema, fields = schema_of(ours(kind)), dict(fields_of(types_of_the_document(), kind))
+    schema, fields = schema_of(ours(kind)), seed_fields(shared("seeds"), "ome", kind)
     missing = {path for path in fields if node_at(schema, path) is None}
     assert missing == {path for path in DELETED if path in fields}
     assert len(fields) > 20
-    for path, text in fields.items():
-        if text in JSON_TYPES:
+    for path, field in fields.items():
+        if field.type in JSON_TYPES and not field.many:
             node = node_at(schema, path)
-            assert node["type"] == JSON_TYPES[text], path
-            assert node.get("format") == (text if text in FORMATS else None), path
+            assert node["type"] == JSON_TYPES[field.type], path
+            assert node.get("format") == (field.type if field.type in FORMATS else None), path
 
 
 def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
