@@ -50,10 +50,11 @@ def test_with_a_view_it_may_also_make_tokens_of_the_account_that_sees_and_of_no_
 
 def test_the_server_may_read_what_facts_read_and_nothing_else():
     plurals = {
-        Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"] for each in definitions()
-    }
+        Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"]["plural"]
+        for each in definitions()
+    } | {Kind("", "Node"): "nodes", Kind("storage.k8s.io", "StorageClass"): "storageclasses"}
     assert rights("modelgate-view") == {
-        **{("ClusterRole", kind.group, plurals[kind]["plural"], ()): ["get", "list", "watch"] for kind in WATCHED},
+        **{("ClusterRole", kind.group, plurals[kind], ()): ["get", "list", "watch"] for kind in WATCHED},
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
     }
     assert {Kind("", "ConfigMap")} == FETCHED

@@ -1,28 +1,12 @@
-"""Which template a service runs: explicit, default, derived by overrides, or chosen."""
+"""Which template a service runs: explicit, default, or derived by overrides; and what it comes down to."""
 
 import pytest
 
+from tests.facts.aim import obj, service, template
 from webhook.cluster import MemoryView
-from webhook.facts.aim import gpu_model, resolve_service, resolve_template
+from webhook.facts.aim import resolve_service, resolve_template
 from webhook.facts.aim.overrides import derived_name, suffix
 from webhook.facts.aim.resources import effective_resources
-
-V1 = "aim.silogen.ai/v1alpha1"
-
-
-def obj(kind, name, namespace="ns", status=None, **spec):
-    where = {} if kind.startswith("AIMCluster") else {"namespace": namespace}
-    more = {"status": status} if status else {}
-    return {"apiVersion": V1, "kind": kind, "metadata": {"name": name, **where}, "spec": spec, **more}
-
-
-def service(**spec):
-    return obj("AIMService", "svc", aimImageName="img", **spec)
-
-
-def template(name, cluster=False, status=None, **spec):
-    kind = "AIMClusterServiceTemplate" if cluster else "AIMServiceTemplate"
-    return obj(kind, name, status=status, **{"aimImageName": "img", **spec})
 
 
 def resolved(it, *others, **options):
@@ -119,57 +103,6 @@ def test_empty_overrides_lead_back_to_the_base():
 def test_caching_of_the_service_is_part_of_what_it_derives():
     found = resolved(service(templateRef="t", overrides={}, cacheModel=True), template("t"))
     assert found.spec["caching"] == {"enabled": True}
-
-
-def available(name, gpu="", metric="", precision="", **more):
-    profile = {"metadata": {"gpu": gpu, "metric": metric, "precision": precision}}
-    return template(name, status={"status": "Available", "profile": profile}, **more)
-
-
-def test_a_template_is_chosen_by_gpu_then_metric_then_precision():
-    found = [
-        available("slow", "MI300X", "latency", "fp8"),
-        available("big", "MI325X", "throughput", "fp16"),
-        available("fine", "MI325X", "throughput", "fp8"),
-    ]
-    assert resolved(service(), *found, choose=True).name == "fine"
-    assert resolved(service(), *found[:2], choose=True).name == "big"
-    assert resolved(service(), *found).origin == "none"
-
-
-def test_a_tie_is_no_choice():
-    twins = [available("a", "MI300X", "latency", "fp8"), available("b", "MI300X", "latency", "fp8")]
-    assert resolved(service(), *twins, choose=True).error == 'Multiple templates (2) satisfy image "img"'
-
-
-def test_a_choice_says_why_there_is_none():
-    assert resolved(service(), choose=True).error == 'No templates found for image "img"'
-    assert resolved(service(), template("t"), choose=True).error == "Waiting for templates to become Available"
-    wish = service(overrides={"metric": "latency"})
-    none = 'No available templates match the service requirements for image "img"'
-    assert resolved(wish, available("t", metric="throughput"), choose=True).error == none
-
-
-def test_templates_of_the_namespace_go_before_better_ones_of_the_cluster():
-    found = [available("own", "MI210"), available("shared", "MI325X", cluster=True)]
-    assert resolved(service(), *found, choose=True).name == "own"
-
-
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        ("mi300x", "MI300X"),
-        ("MI300X (rev 2)", "MI300X"),
-        ("Instinct MI300X", "MI300X"),
-        ("A100-SXM4-40GB", "A100"),
-        ("amd_mi210", "MI210"),
-        ("RTX-4090", "4090"),
-        ("RTX4090", "RTX4090"),
-        ("", ""),
-    ],
-)
-def test_the_model_of_a_gpu(name, model):
-    assert gpu_model(name) == model
 
 
 def test_the_first_block_of_resources_is_taken_as_a_whole():

@@ -11,7 +11,7 @@ from webhook.facts.reads import FETCHED, WATCHED
 from webhook.request import GroupVersionKind
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
-API_OF = {"aim.silogen.ai": "aim", "llmd.ai": "llmd", "ome.io": "ome"}
+API_OF = {"": "aim", "aim.silogen.ai": "aim", "llmd.ai": "llmd", "ome.io": "ome", "storage.k8s.io": "aim"}
 
 
 class Recording(MemoryView):

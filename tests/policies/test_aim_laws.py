@@ -22,6 +22,31 @@ JUNK: tuple[Any, ...] = (None, True, -1, 1.5, "", " ", "{", [], [None], [{}], {}
 SETTINGS = Settings(aim_documented_precision=True, aim_auto_selection=True)
 
 
+ABOUT: tuple[dict[str, Any], ...] = (
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"amd.com/gpu.device-id": "74a1"}}},
+    {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "s", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": "nfs.csi.k8s.io",
+    },
+    {
+        "apiVersion": "aim.silogen.ai/v1alpha1",
+        "kind": "AIMTemplateCache",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"templateRef": "img-latency", "storageClassName": "s"},
+        "status": {"status": "Failed"},
+    },
+    {
+        "apiVersion": "aim.silogen.ai/v1alpha1",
+        "kind": "AIMModelCache",
+        "metadata": {"name": "m", "namespace": "default"},
+        "spec": {"sourceUri": "hf://a/b"},
+        "status": {"status": "Failed"},
+    },
+)
+
+
 def damaged(node: Any) -> Iterator[Any]:
     """The value with each of its parts replaced by junk, one at a time."""
     yield from JUNK
@@ -31,6 +56,10 @@ def damaged(node: Any) -> Iterator[Any]:
                 other = copy.copy(node)
                 other[key] = child
                 yield other
+
+
+def key_of(metadata: dict[str, Any]) -> tuple[Any, Any]:
+    return metadata.get("namespace"), metadata.get("name")
 
 
 def richest(document: CasesDocument) -> dict[str, Any]:
@@ -60,7 +89,7 @@ def test_no_object_is_a_fault(file):
 def test_no_other_object_is_a_fault():
     (document,) = map(parse_cases, documents.read(ROOT / "policies" / "aim" / "cases" / "aimservice.yaml"))
     known = LOADED.find(GroupVersionKind("aim.silogen.ai", "v1alpha1", "AIMService"))
-    others = document.cases[0].others
+    others = [*document.cases[0].others, *ABOUT]
     wish = {"aimImageName": "img", "overrides": {"metric": "latency"}, "runtimeConfigName": "team"}
     service = {
         "apiVersion": "aim.silogen.ai/v1alpha1",
@@ -70,8 +99,11 @@ def test_no_other_object_is_a_fault():
     }
     rival = {**service, "metadata": {"name": "r", "namespace": "default"}}
     request = Request(known.gvk, known.plural, "CREATE", service)
-    for index, other in enumerate([*others, rival]):
-        for part in {"spec", "status"} & other.keys():
+    others.append(rival)
+    for index, other in enumerate(others):
+        for part in {"spec", "status", "metadata", "provisioner"} & other.keys():
             for value in damaged(other[part]):
+                if part == "metadata" and not (isinstance(value, dict) and key_of(value) == key_of(other[part])):
+                    continue  # a view knows each object by its name
                 view = MemoryView([*others[:index], {**other, part: value}, *others[index + 1 :]])
                 engine.validate(request, LOADED, view, Options(settings=SETTINGS))

@@ -56,8 +56,11 @@ class Store:
 def light(obj: dict[str, Any], resource: Resource) -> dict[str, Any]:
     """An object without what no fact reads, and with the kind that lists of built-in kinds leave out.
 
-    ``managedFields`` and kubectl's copy of the object are each as large as the object itself.
+    ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes, of which a
+    cluster has thousands, each with the images that it has pulled, facts read the labels.
     """
+    if resource.kind == "Node" and not resource.group:
+        obj = {"metadata": obj["metadata"]}
     metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     annotations = metadata.get("annotations") or {}
     if LAST_APPLIED in annotations:

@@ -36,6 +36,8 @@ WATCHED: Final = frozenset(
         *(Kind("aim.silogen.ai", kind) for kind in _AIM),
         *(Kind("ome.io", kind) for kind in _OME),
         Kind("llmd.ai", "VariantAutoscaling"),
+        Kind("", "Node"),
+        Kind("storage.k8s.io", "StorageClass"),
     ]
 )
 """All objects of these are kept in memory."""

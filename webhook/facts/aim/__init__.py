@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.caching import failed_caches, same_source
+from webhook.facts.aim.gpus import gpu_model, models_on_nodes
 from webhook.facts.aim.lookup import (
     CONFIGS,
     DEFAULT_CONFIG,
@@ -20,17 +22,11 @@ from webhook.facts.aim.lookup import (
 from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
 from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
 from webhook.facts.aim.routetemplate import render, template_error
-from webhook.facts.aim.routing import route_of
-from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields
-from webhook.facts.aim.selection import Choice, gpu_model, select
-from webhook.facts.aim.service import (
-    Resolved,
-    candidates,
-    lost_resources,
-    resolve_service,
-    rivals,
-    template_cache,
-)
+from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
+from webhook.facts.aim.selection import Choice, select
+from webhook.facts.aim.service import Resolved, resolve_service
+from webhook.facts.aim.servicefacts import CACHING, RESOURCES, ROUTING, TEMPLATE
+from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
 from webhook.facts.aim.template import Origin, Resolution, resolve_template
 from webhook.facts.fact import Fact
 from webhook.facts.settings import Settings
@@ -51,31 +47,6 @@ __all__ = [
 ]
 
 
-def _service(service: dict[str, Any], view: ClusterView, settings: Settings) -> Resolved:
-    return resolve_service(service, view, choose=settings.aim_auto_selection)
-
-
-def _template(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = _service(service, view, settings)
-    found = resolved.template
-    basis = found.template or found.base_found
-    return {
-        "origin": found.origin.value,
-        "name": found.name,
-        "kind": found.template.kind if found.template else "",
-        "derived": found.derived,
-        "known": basis is not None,
-        "error": found.error,
-        "image": text(basis.spec, "aimImageName") if basis else "",
-        "imageFound": resolved.image is not None,
-        "imageKind": "AIMClusterImage" if basis and basis.cluster_scoped else "AIMImage or AIMClusterImage",
-        "config": (text(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
-        "candidates": candidates(service, view),
-        "rivals": rivals(service, view, found),
-        "cache": template_cache(service, view, found.name),
-    }
-
-
 def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = text(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
     found = config_of(view, namespace_of(obj), name)
@@ -89,33 +60,14 @@ def _cluster_template_config(template: dict[str, Any], view: ClusterView, settin
     return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
 
 
-def _routing(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = _service(service, view, settings)
-    routing, config = resolved.routing, resolved.config
-    inherited = mapping(config.spec, "routing") if config else {}
-    route = route_of(service, routing.template)
-    return {
-        "enabled": routing.enabled,
-        "inherited": inherited.get("enabled") is True,
-        "gateway": routing.gateway is not None,
-        "ownTemplate": bool(text(service, "spec", "routing", "routeTemplate")),
-        "template": routing.template,
-        "path": route.path,
-        "error": _shortened(route.error),
-    }
-
-
-def _shortened(text: str) -> str:
-    """A text for a warning: the API server cuts those of more than 256 characters, and its end says what is wrong."""
-    return text if len(text) <= WARNING else f"{text[: WARNING // 2]} … {text[3 - WARNING // 2 :]}"
-
-
-def _resources(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    return {"lost": lost_resources(service, _service(service, view, settings))}
-
-
 def _precision(_: dict[str, Any], __: ClusterView, settings: Settings) -> bool:
     return settings.aim_documented_precision
+
+
+def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """``missing``: no node has the GPU, though some tell theirs."""
+    model, here = gpu_model(text(obj, *path, "gpuSelector", "model")), models_on_nodes(view) or frozenset()
+    return {"missing": bool(model and here and model not in here), "here": sorted(here)}
 
 
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -138,16 +90,10 @@ def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any
 
 
 def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    found = find(view, TEMPLATES, namespace_of(cache), text(cache, "spec", "templateRef"))
-    return {"found": found is not None, "kind": found.kind if found else ""}
-
-
-def _same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
-    """Other caches of the namespace that hold the same model on the same storage class."""
-    mine = [text(cache, "spec", key) for key in ("sourceUri", "storageClassName")]
-    others = view.list(Kind(GROUP, "AIMModelCache"), namespace_of(cache))
-    same = [each for each in others if [text(each, "spec", key) for key in ("sourceUri", "storageClassName")] == mine]
-    return [name_of(each) for each in same if name_of(each) != name_of(cache)]
+    namespace = namespace_of(cache)
+    found = find(view, TEMPLATES, namespace, text(cache, "spec", "templateRef"))
+    failed = failed_caches(view, namespace, found, text(cache, "spec", "storageClassName"))
+    return {"found": found is not None, "kind": found.kind if found else "", "failed": failed}
 
 
 def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
@@ -157,7 +103,7 @@ def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
 
 
 def _route_template(config: dict[str, Any], _: ClusterView) -> str:
-    return _shortened(template_error(text(config, "spec", "routing", "routeTemplate")))
+    return shortened(template_error(text(config, "spec", "routing", "routeTemplate")))
 
 
 def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
@@ -168,60 +114,56 @@ def _names(names: Mapping[str, str]) -> Fact:
     return Fact(partial(_renamed, names), {"type": "array", "items": fields(was=STRING, now=STRING)}, raw=True)
 
 
-WARNING: Final = 170
-"""Characters of a warning's 256 that are left beside the field, the code and what a rule says itself."""
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
 _IMAGE: Final = Fact(_image, fields(found=BOOLEAN, namespaces=STRINGS))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
+_AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
+_GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
-        "template": Fact(
-            _template,
-            fields(
-                **dict.fromkeys(("origin", "name", "kind", "error", "image", "imageKind", "config", "cache"), STRING),
-                **dict.fromkeys(("derived", "known", "imageFound"), BOOLEAN),
-                **dict.fromkeys(("candidates", "rivals"), STRINGS),
-            ),
-            configurable=True,
-        ),
+        "template": TEMPLATE,
         "config": Fact(_config, _CONFIG),
-        "routing": Fact(
-            _routing,
-            fields(
-                **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
-                **dict.fromkeys(("template", "path", "error"), STRING),
-            ),
-            configurable=True,
-        ),
-        "resources": Fact(_resources, fields(lost=STRINGS), configurable=True),
+        "routing": ROUTING,
+        "resources": RESOURCES,
+        "caching": CACHING,
+        "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),
     },
     "AIMServiceTemplate": {
         "image": _IMAGE,
         "config": Fact(_config, _CONFIG),
+        "gpus": _GPUS,
+        "storage": TEMPLATE_STORAGE,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },
     "AIMClusterServiceTemplate": {
         "image": _IMAGE,
         "config": Fact(_cluster_template_config, _CONFIG, configurable=True),
+        "gpus": _GPUS,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },
     "AIMImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
     "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
-    "AIMModelCache": {"sameSource": Fact(_same_source, STRINGS)},
+    "AIMModelCache": {"sameSource": Fact(same_source, STRINGS), "storage": CACHE_STORAGE},
     "AIMTemplateCache": {
-        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING)),
+        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS)),
         "config": Fact(_config, _CONFIG),
+        "storage": CACHE_STORAGE,
     },
     "AIMRuntimeConfig": {
         "shadowed": Fact(_shadowed, STRINGS),
         "routeTemplate": Fact(_route_template, STRING),
+        "storage": CONFIG_STORAGE,
         "renamed": _names(CONFIG_FIELDS),
     },
-    "AIMClusterRuntimeConfig": {"routeTemplate": Fact(_route_template, STRING), "renamed": _names(CONFIG_FIELDS)},
+    "AIMClusterRuntimeConfig": {
+        "routeTemplate": Fact(_route_template, STRING),
+        "storage": CONFIG_STORAGE,
+        "renamed": _names(CONFIG_FIELDS),
+    },
 }

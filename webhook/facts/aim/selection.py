@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from webhook.facts.aim.gpus import gpu_model
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import text
+from webhook.facts.aim.nodes import at, text
 
-__all__ = ["Choice", "gpu_model", "select"]
+__all__ = ["Choice", "select"]
 
+TYPES: Final = ("optimized",)
 GPUS: Final = ("MI325X", "MI300X", "MI250X", "MI210")
 METRICS: Final = ("latency", "throughput")
 PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
 """Each in order of preference; what is not listed comes last."""
 
-_VENDORS: Final = frozenset({"AMD", "NVIDIA", "TESLA", "RTX", "INSTINCT"})
-_MODEL: Final = re.compile(r"[A-Z]*\d+[A-Z]*\Z")
+_PROFILE: Final = ("status", "profile", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,20 @@ class Choice:
     error: str = ""
 
 
-def select(templates: Iterable[Found], image: str, overrides: dict[str, Any]) -> Choice:
-    """The best available template of an image that fits the overrides; a tie is an error, never a guess."""
+def select(
+    templates: Iterable[Found], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
+) -> Choice:
+    """The best available template of an image that fits the overrides; a tie is an error, never a guess.
+
+    ``gpus`` are the models that nodes of the cluster have; None where that is not known.
+    """
     of_image = [template for template in templates if text(template.spec, "aimImageName") == image]
     if not of_image:
         return Choice(error=f'No templates found for image "{image}"')
     available = [template for template in of_image if text(template.object, "status", "status") == "Available"]
     if not available:
         return Choice(error="Waiting for templates to become Available")
-    fitting = [template for template in available if _fits(template, overrides)]
+    fitting = [each for each in available if _tuned(each) and _fits(each, overrides) and _runs(each, gpus)]
     if not fitting:
         return Choice(error=f'No available templates match the service requirements for image "{image}"')
     own = [template for template in fitting if not template.cluster_scoped]
@@ -48,23 +53,31 @@ def select(templates: Iterable[Found], image: str, overrides: dict[str, Any]) ->
     return Choice(best[0])
 
 
-def gpu_model(name: str) -> str:
-    """The model in the name of a GPU: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
-    words = [word for word in re.split(r"[-\s/:]+", name.upper().replace("_", "-")) if word not in _VENDORS]
-    return next(filter(_MODEL.match, words), words[0] if words else "")
+def _tuned(template: Found) -> bool:
+    """Not one whose profile says to be a preview or not optimized. Those of the document's release say nothing."""
+    return _type(template) in {"", *TYPES}
 
 
 def _fits(template: Found, overrides: dict[str, Any]) -> bool:
-    asked = (text(overrides, "metric"), text(overrides, "precision"))
-    said = (_metric(template), _precision(template))
-    if any(wish and value and wish != value for wish, value in zip(asked, said, strict=True)):
+    wishes = (
+        (text(overrides, "metric"), _metric(template)),
+        (text(overrides, "precision"), _precision(template)),
+        (gpu_model(text(overrides, "gpuSelector", "model")), _gpu(template)),
+    )
+    if any(wish and wish != has for wish, has in wishes):
         return False
-    gpu, has = gpu_model(text(overrides, "gpuSelector", "model")), _gpu(template)
-    return not gpu or not has or gpu == has
+    count, has = at(overrides, "gpuSelector", "count"), _gpu_count(template)
+    return not count or not has or count == has
 
 
-def _rank(template: Found) -> tuple[int, int, int]:
+def _runs(template: Found, gpus: frozenset[str] | None) -> bool:
+    """Whether some node has its GPU; one that is in use all the time counts, too."""
+    return gpus is None or not (gpu := _gpu(template)) or gpu in gpus
+
+
+def _rank(template: Found) -> tuple[int, int, int, int]:
     return (
+        _place(TYPES, _type(template)),
         _place(GPUS, _gpu(template)),
         _place(METRICS, _metric(template)),
         _place(PRECISIONS, _precision(template)),
@@ -75,14 +88,21 @@ def _place(order: Sequence[str], value: str) -> int:
     return order.index(value) if value in order else len(order)
 
 
+def _type(template: Found) -> str:
+    return text(template.object, *_PROFILE, "type")
+
+
 def _metric(template: Found) -> str:
-    return text(template.object, "status", "profile", "metadata", "metric") or text(template.spec, "metric")
+    return text(template.object, *_PROFILE, "metric") or text(template.spec, "metric")
 
 
 def _precision(template: Found) -> str:
-    return text(template.object, "status", "profile", "metadata", "precision") or text(template.spec, "precision")
+    return text(template.object, *_PROFILE, "precision") or text(template.spec, "precision")
 
 
 def _gpu(template: Found) -> str:
-    profile = text(template.object, "status", "profile", "metadata", "gpu")
-    return gpu_model(text(template.spec, "gpuSelector", "model") or profile)
+    return gpu_model(text(template.spec, "gpuSelector", "model") or text(template.object, *_PROFILE, "gpu"))
+
+
+def _gpu_count(template: Found) -> Any:
+    return at(template.object, *_PROFILE, "gpu_count") or at(template.spec, "gpuSelector", "count")

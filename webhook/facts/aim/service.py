@@ -8,11 +8,11 @@ from typing import Any
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, Found, config_of, image_of, templates_for
 from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
-from webhook.facts.aim.resources import effective_resources, profile_gpus
+from webhook.facts.aim.resources import GPU, effective_resources, profile_gpus
 from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template
 
-__all__ = ["Resolved", "candidates", "lost_resources", "resolve_service", "rivals", "template_cache"]
+__all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,13 @@ def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
     ]
 
 
+def other_gpus(resolved: Resolved) -> list[str]:
+    """Where the effective resources ask for another number of GPUs than the template's profile runs on."""
+    wanted = profile_gpus(resolved.template.template)
+    asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
+    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and str(number) != str(wanted)]
+
+
 def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> list[str]:
     """Services of the namespace that derive a template of the same name and want other things in it."""
     if not resolution.derived or resolution.spec is None:
@@ -76,9 +83,3 @@ def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -
 
 def _differs(other: Resolution, mine: Resolution) -> bool:
     return other.name == mine.name and other.spec is not None and other.spec != mine.spec
-
-
-def template_cache(service: dict[str, Any], view: ClusterView, template: str) -> str:
-    """The name of an AIMTemplateCache of the namespace for a template; a service uses one even unasked."""
-    caches = view.list(Kind(GROUP, "AIMTemplateCache"), namespace_of(service))
-    return next((name_of(cache) for cache in caches if text(cache, "spec", "templateRef") == template), "")

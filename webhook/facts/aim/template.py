@@ -7,10 +7,11 @@ from enum import StrEnum
 from typing import Any
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim.lookup import TEMPLATES, Found, default_template, find, templates_for
+from webhook.facts.aim.gpus import models_on_nodes
+from webhook.facts.aim.lookup import IMAGES, TEMPLATES, Found, default_template, find, templates_for
 from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.overrides import derived_name, derived_spec, same_common, same_template, suffix
-from webhook.facts.aim.selection import select
+from webhook.facts.aim.selection import Choice, select
 
 __all__ = ["Origin", "Resolution", "resolve_template"]
 
@@ -68,7 +69,7 @@ def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolu
     if default:
         return Resolution(Origin.DEFAULT, default)
     if choose:
-        chosen = select(templates_for(view, namespace), image, mapping(service, "spec", "overrides"))
+        chosen = _chosen(service, view, namespace, image)
         if chosen.template:
             return Resolution(Origin.SELECTED, chosen.template.name)
         return Resolution(Origin.NONE, error=chosen.error)
@@ -79,6 +80,17 @@ def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolu
         error="No template reference specified and no default template found on the image. "
         "Provide spec.templateRef or configure the image's defaultServiceTemplate field.",
     )
+
+
+def _chosen(service: dict[str, Any], view: ClusterView, namespace: str, image: str) -> Choice:
+    found = find(view, IMAGES, namespace, image)
+    if found is None:
+        return Choice(error=f'No AIMImage or AIMClusterImage found for "{image}"')
+    status = text(found.object, "status", "status") or "Pending"
+    if status != "Ready":
+        return Choice(error=f'Waiting for image "{image}" to become Ready, it is {status}')
+    overrides = mapping(service, "spec", "overrides")
+    return select(templates_for(view, namespace), image, overrides, models_on_nodes(view))
 
 
 def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> Resolution:

@@ -1,0 +1,57 @@
+"""Caches of models: which ones a template's models have, and what keeps a service waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.lookup import GROUP, Found
+from webhook.facts.aim.nodes import items, name_of, text
+
+__all__ = ["failed_caches", "same_source", "template_cache"]
+
+BEST = ("Available", "Progressing", "Pending", "Failed")
+
+
+def template_cache(view: ClusterView, namespace: str, template: str) -> dict[str, Any] | None:
+    """An AIMTemplateCache of the namespace for a template; a service uses one even unasked."""
+    caches = view.list(Kind(GROUP, "AIMTemplateCache"), namespace)
+    return next((cache for cache in caches if template and text(cache, "spec", "templateRef") == template), None)
+
+
+def failed_caches(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> list[str]:
+    """The AIMModelCaches that have failed, of those models of a template that have no better one."""
+    if template is None:
+        return []
+    sources = (text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
+    best = (_best(view, namespace, source, storage_class) for source in sources)
+    return [name_of(cache) for cache in best if cache and _status(cache) == "Failed"]
+
+
+def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
+    """Other AIMModelCaches of the namespace that hold the same model on the same storage class."""
+    namespace, name = text(cache, "metadata", "namespace"), name_of(cache)
+    storage_class = text(cache, "spec", "storageClassName")
+    same = _caches(view, namespace, text(cache, "spec", "sourceUri"))
+    others = (each for each in same if name_of(each) != name)
+    return [name_of(each) for each in others if text(each, "spec", "storageClassName") == storage_class]
+
+
+def _best(view: ClusterView, namespace: str, source: str, storage_class: str) -> dict[str, Any] | None:
+    found = [
+        cache
+        for cache in _caches(view, namespace, source)
+        if not storage_class or text(cache, "spec", "storageClassName") == storage_class
+    ]
+    return min(found, key=lambda cache: BEST.index(_status(cache)), default=None)
+
+
+def _caches(view: ClusterView, namespace: str, source: str) -> Iterator[dict[str, Any]]:
+    caches = view.list(Kind(GROUP, "AIMModelCache"), namespace)
+    return (cache for cache in caches if text(cache, "spec", "sourceUri") == source)
+
+
+def _status(cache: dict[str, Any]) -> str:
+    status = text(cache, "status", "status")
+    return status if status in BEST else "Pending"

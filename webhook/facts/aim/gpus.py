@@ -1,0 +1,79 @@
+"""Models of GPUs: the one in a name, and those that the nodes of the cluster have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.nodes import mapping, text
+
+__all__ = ["NODE", "gpu_model", "models_of_node", "models_on_nodes"]
+
+NODE: Final = Kind("", "Node")
+
+_VENDORS: Final = frozenset({"AMD", "NVIDIA", "TESLA", "RTX", "INSTINCT"})
+_MODEL: Final = re.compile(r"[A-Z]*\d+[A-Z\d]*\Z")
+
+_AMD_IDS: Final = ("amd.com/gpu.device-id", "beta.amd.com/gpu.device-id")
+_AMD_NAMES: Final = (
+    *("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name"),
+    *("amd.com/gpu.family", "beta.amd.com/gpu.family"),
+)
+_NVIDIA_NAMES: Final = (
+    *("nvidia.com/gpu.product", "nvidia.com/mig.product", "nvidia.com/gpu.family"),
+    "feature.node.kubernetes.io/nvidia-gpu-model",
+)
+"""Labels that the vendors' labellers write, the most telling first; ``<label>.<value>: <number>`` says the same."""
+
+_DEVICES: Final = {
+    device: model
+    for model, devices in {
+        "MI100": "738c 738e",
+        "MI210": "740f 7410",
+        "MI250X": "7408 740c",
+        "MI300A": "74a0",
+        "MI300X": "74a1 74a9 74b5 74bd",
+        "MI308X": "74a2 74a8 74b6",
+        "MI325X": "74a5 74b9",
+        "MI350X": "75a0 75b0",
+        "MI355X": "75a3 75b3",
+    }.items()
+    for device in devices.split()
+}
+"""PCI device → model; some have more than one, such as those of virtual functions."""
+
+
+def gpu_model(name: str) -> str:
+    """The model in the name of a GPU: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
+    words = [word for word in re.split(r"[-\s/:]+", name.upper().replace("_", "-")) if word not in _VENDORS]
+    return next(filter(_MODEL.match, words), words[0] if words else "")
+
+
+def models_on_nodes(view: ClusterView) -> frozenset[str] | None:
+    """The models that any node has, free or not; None where the view shows no nodes, so that nothing is known."""
+    nodes = view.list(NODE)
+    return frozenset(model for node in nodes for model in models_of_node(node)) if nodes else None
+
+
+def models_of_node(node: dict[str, Any]) -> Iterator[str]:
+    """The model of AMD's GPUs on a node and that of NVIDIA's, by its labels."""
+    labels = mapping(node, "metadata", "labels")
+    if device := _first(labels, _AMD_IDS).lower().removeprefix("0x"):
+        yield _DEVICES.get(device, f"AMD-{device.upper()}")
+    elif name := _first(labels, _AMD_NAMES):
+        yield gpu_model(name)
+    if name := _first(labels, _NVIDIA_NAMES):
+        yield gpu_model(name)
+
+
+def _first(labels: dict[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        if value := text(labels, name):
+            return value
+        start = f"{name}."
+        for label in sorted(label for label in labels if label.startswith(start)):
+            if text(labels, label) not in {"", "0"}:
+                return label.removeprefix(start)
+    return ""

@@ -1,0 +1,111 @@
+"""What the rules of an AIMService may know of all that it leads to."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView
+from webhook.facts.aim.caching import failed_caches, template_cache
+from webhook.facts.aim.health import health_of
+from webhook.facts.aim.lookup import DEFAULT_CONFIG
+from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
+from webhook.facts.aim.routing import route_of
+from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
+from webhook.facts.aim.service import Resolved, candidates, lost_resources, other_gpus, resolve_service, rivals
+from webhook.facts.aim.storage import storage_of
+from webhook.facts.aim.storagefacts import STORAGE, storage_fact
+from webhook.facts.fact import Fact
+from webhook.facts.settings import Settings
+
+__all__ = ["CACHING", "RESOURCES", "ROUTING", "TEMPLATE"]
+
+
+def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> Resolved:
+    return resolve_service(service, view, choose=settings.aim_auto_selection)
+
+
+def _template(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    resolved = _resolved(service, view, settings)
+    found = resolved.template
+    basis = found.template or found.base_found
+    health = health_of(found.template)
+    return {
+        "origin": found.origin.value,
+        "name": found.name,
+        "kind": found.template.kind if found.template else "",
+        "derived": found.derived,
+        "known": basis is not None,
+        "error": found.error,
+        "image": text(basis.spec, "aimImageName") if basis else "",
+        "imageFound": resolved.image is not None,
+        "imageKind": "AIMClusterImage" if basis and basis.cluster_scoped else "AIMImage or AIMClusterImage",
+        "config": (text(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
+        "candidates": candidates(service, view),
+        "rivals": rivals(service, view, found),
+        "status": health.status,
+        "because": shortened(health.because, 100),
+        "sources": health.sources,
+    }
+
+
+def _routing(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    resolved = _resolved(service, view, settings)
+    routing, config = resolved.routing, resolved.config
+    inherited = mapping(config.spec, "routing") if config else {}
+    route = route_of(service, routing.template)
+    return {
+        "enabled": routing.enabled,
+        "inherited": inherited.get("enabled") is True,
+        "gateway": routing.gateway is not None,
+        "ownTemplate": bool(text(service, "spec", "routing", "routeTemplate")),
+        "template": routing.template,
+        "path": route.path,
+        "error": shortened(route.error),
+    }
+
+
+def _resources(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    resolved = _resolved(service, view, settings)
+    return {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)}
+
+
+def _caching(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """``failed``: the caches that the service waits for in vain."""
+    resolved, namespace = _resolved(service, view, settings), namespace_of(service)
+    requested = at(service, "spec", "cacheModel") is True
+    cache = template_cache(view, namespace, resolved.template.name)
+    default = text(resolved.config.spec, "defaultStorageClassName") if resolved.config else ""
+    storage_class = text(cache, "spec", "storageClassName")
+    failed = failed_caches(view, namespace, resolved.template.template, storage_class) if cache or requested else []
+    if text(cache, "status", "status") == "Failed":
+        failed = [f"AIMTemplateCache {name_of(cache)}", *(f"AIMModelCache {name}" for name in failed)]
+    else:
+        failed = [f"AIMModelCache {name}" for name in failed]
+    return {
+        "cache": name_of(cache),
+        "failed": failed,
+        "storage": storage_fact(storage_of(view, storage_class, default)),
+    }
+
+
+TEMPLATE: Final = Fact(
+    _template,
+    fields(
+        **dict.fromkeys(
+            ("origin", "name", "kind", "error", "image", "imageKind", "config", "status", "because"), STRING
+        ),
+        **dict.fromkeys(("derived", "known", "imageFound", "sources"), BOOLEAN),
+        **dict.fromkeys(("candidates", "rivals"), STRINGS),
+    ),
+    configurable=True,
+)
+ROUTING: Final = Fact(
+    _routing,
+    fields(
+        **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
+        **dict.fromkeys(("template", "path", "error"), STRING),
+    ),
+    configurable=True,
+)
+RESOURCES: Final = Fact(_resources, fields(lost=STRINGS, gpus=STRINGS), configurable=True)
+CACHING: Final = Fact(_caching, fields(cache=STRING, failed=STRINGS, storage=STORAGE), configurable=True)

@@ -1,0 +1,64 @@
+"""The storage class that the volume of a cache gets, and whether it can give what a cache needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.nodes import name_of, text
+
+__all__ = ["STORAGE_CLASS", "Storage", "storage_of"]
+
+STORAGE_CLASS: Final = Kind("storage.k8s.io", "StorageClass")
+
+_DEFAULT: Final = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
+_ONE_NODE: Final = frozenset(
+    {
+        *("kubernetes.io/no-provisioner", "rancher.io/local-path", "hostpath.csi.k8s.io", "k8s.io/minikube-hostpath"),
+        *("ebs.csi.aws.com", "kubernetes.io/aws-ebs", "disk.csi.azure.com", "kubernetes.io/azure-disk"),
+        *("pd.csi.storage.gke.io", "kubernetes.io/gce-pd", "cinder.csi.openstack.org", "csi.vsphere.vmware.com"),
+        *("dobs.csi.digitalocean.com", "csi.hetzner.cloud", "linodebs.csi.linode.com", "topolvm.io"),
+        *("openebs.io/local", "local.csi.openebs.io", "zfs.csi.openebs.io"),
+    }
+)
+"""Provisioners of disks, whose file systems only one node can write; a cache's volume is ReadWriteMany.
+
+Those that can give both, by their parameters, are not here: nothing is said of them.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """``name`` is "" for the cluster's default where that is not known.
+
+    ``missing``: there is no such class, or no default. ``one_node``: the provisioner, where its
+    volumes cannot be shared by nodes.
+    """
+
+    name: str = ""
+    missing: bool = False
+    one_node: str = ""
+
+
+def storage_of(view: ClusterView, *names: str) -> Storage:
+    """The class of the first name that says something, else the cluster's default one."""
+    name = next(filter(None, names), "")
+    classes = view.list(STORAGE_CLASS)
+    if not classes:
+        return Storage(name)  # a view without any says nothing about them
+    found = _class(classes, name)
+    if found is None:
+        return Storage(name, missing=True)
+    provisioner = text(found, "provisioner")
+    return Storage(name_of(found), one_node=provisioner if provisioner in _ONE_NODE else "")
+
+
+def _class(classes: Sequence[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    return next((each for each in classes if (name_of(each) == name if name else _is_default(each))), None)
+
+
+def _is_default(storage_class: dict[str, Any]) -> bool:
+    return any(text(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)

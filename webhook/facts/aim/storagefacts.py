@@ -1,0 +1,44 @@
+"""What the rules of caches may know of the storage class that a cache's volume gets."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView
+from webhook.facts.aim.lookup import config_of
+from webhook.facts.aim.nodes import namespace_of, text
+from webhook.facts.aim.schemas import BOOLEAN, STRING, fields
+from webhook.facts.aim.storage import Storage, storage_of
+from webhook.facts.fact import Fact
+
+__all__ = ["CACHE_STORAGE", "CONFIG_STORAGE", "STORAGE", "TEMPLATE_STORAGE", "storage_fact"]
+
+STORAGE: Final = fields(name=STRING, missing=BOOLEAN, oneNode=STRING)
+
+
+def storage_fact(storage: Storage) -> dict[str, Any]:
+    return {"name": storage.name, "missing": storage.missing, "oneNode": storage.one_node}
+
+
+def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """Its own class, else that of its runtime config, which for a model's cache is the one called default."""
+    own = text(cache, "spec", "storageClassName")
+    return storage_fact(storage_of(view, own, _of_config(cache, view)))
+
+
+def _of_template(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(storage_of(view, _of_config(template, view)))
+
+
+def _of_config(consumer: dict[str, Any], view: ClusterView) -> str:
+    config = config_of(view, namespace_of(consumer), text(consumer, "spec", "runtimeConfigName"))
+    return text(config.spec, "defaultStorageClassName") if config else ""
+
+
+def _config(config: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(storage_of(view, text(config, "spec", "defaultStorageClassName")))
+
+
+CACHE_STORAGE: Final = Fact(_of_cache, STORAGE)
+TEMPLATE_STORAGE: Final = Fact(_of_template, STORAGE)
+CONFIG_STORAGE: Final = Fact(_config, STORAGE)
