@@ -17,10 +17,12 @@ _SUFFIXES: Final = {".yaml", ".yml", ".json"}
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, in order.
+    """The files of a folder and of those in it, in order; a file is itself.
 
     A mounted ConfigMap has each file twice: as a link, and in a hidden folder beside it (``..data``).
     """
+    if folder.is_file():
+        return [folder]
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if not any(part[:2] == ".." for part in path.relative_to(folder).parts))
 

@@ -15,6 +15,7 @@ from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.native import NativePolicies, Resource, is_native
 from webhook.request import GroupVersionKind
+from webhook.surroundings import Offline
 
 __all__ = ["PolicySet", "load"]
 
@@ -27,6 +28,14 @@ class PolicySet:
     objects: tuple[dict[str, Any], ...]
     documents: tuple[Document, ...]
     digest: str
+
+    def __bool__(self) -> bool:
+        """Whether there is any policy."""
+        return bool(self.policies.validators or self.policies.mutators)
+
+    def over(self, catalog: Catalog) -> Offline:
+        """What the policies know without asking anybody."""
+        return Offline(catalog, self.objects)
 
     def remarks(self, catalog: Catalog) -> list[Problem]:
         """What the authors should know: types that do not fit the kinds of the catalog, policies that nothing binds."""

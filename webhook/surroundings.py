@@ -54,6 +54,10 @@ class Offline(MemorySurroundings):
         """Whether there are objects of the kind."""
         return (group, kind) in self._objects
 
+    def live(self, reading: Reading) -> Live:
+        """The same within a cluster, for one request."""
+        return Live(self, reading)
+
     def _placed(self, obj: dict[str, Any]) -> dict[str, Any]:
         group, kind = group_version(obj["apiVersion"])[0], obj["kind"]
         if obj["metadata"].get("namespace") or not self.scope(group, kind):

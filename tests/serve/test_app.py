@@ -111,7 +111,7 @@ def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client:
 def test_a_gate_that_is_ready_says_by_which_rules(gate: Gate, client: TestClient) -> None:
     assert gate.catalog is not None
     assert client.get("/readyz").text == f"ok\ncatalog {gate.catalog.digest}\n"
-    gate.refused = "the new rules are not used"
+    gate.refuse("rules", "the new rules are not used")
     assert client.get("/readyz").text == f"ok, but the new rules are not used\ncatalog {gate.catalog.digest}\n"
 
 

@@ -12,11 +12,12 @@ import pytest
 
 from tests.bench.serve import body, model
 from tests.serve.conftest import Served, until
+from webhook.catalog import Catalog
 from webhook.engine import Options
 from webhook.errors import CatalogError
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.serve.gate import Gate
-from webhook.serve.reload import Reloader
+from webhook.serve.reload import Reloader, rules
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 OTHER = Settings(ome_namespace="other")
@@ -38,9 +39,9 @@ def with_rule(folder: Path, *codes: str) -> None:
     new.replace(folder / "llmkube" / "model.yaml")
 
 
-def loaded(folder: Path, settings: Settings = DEFAULT_SETTINGS) -> tuple[Gate, Reloader]:
+def loaded(folder: Path, settings: Settings = DEFAULT_SETTINGS) -> tuple[Gate, Reloader[Catalog]]:
     gate = Gate(options=Options(settings=settings))
-    reloader = Reloader(gate, folder)
+    reloader = rules(gate, folder)
     reloader.load()
     return gate, reloader
 

@@ -32,6 +32,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--policies", type=Path, help="folder of APIs instead of the installed one; changes are taken up"
     )
     parser.add_argument(
+        "--admission-policies",
+        type=Path,
+        metavar="DIR",
+        help="folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, their bindings and params, that have a "
+        "say, too; changes are taken up",
+    )
+    parser.add_argument(
         "--view", choices=["none", "live"], help="know other objects: not at all (default), or by watching the cluster"
     )
     parser.add_argument("--view-kubeconfig", type=Path, help="that cluster, where it is not the one of our pod")

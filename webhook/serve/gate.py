@@ -7,18 +7,23 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from webhook import engine, review
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.cluster.reading import Reading, Reference
-from webhook.decision import Decision
+from webhook.cluster.reading import Answer, Question, Reading
+from webhook.decision import Cause, Decision
 from webhook.engine import Options
 from webhook.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
+from webhook.native import Native
 from webhook.request import Request
 from webhook.serve.follower import Follower
 from webhook.serve.metrics import Metrics
+
+if TYPE_CHECKING:  # who loads no admission policies does not pay for their language: 80 ms at start
+    from webhook.policyset import PolicySet
+    from webhook.surroundings import Offline
 
 __all__ = ["Call", "Gate"]
 
@@ -32,9 +37,9 @@ RESERVE: Final = 0.1
 READ_SECONDS: Final = 5.0
 """For reading what memory does not know, where the caller does not say how long it waits: our webhooks' timeout."""
 
-ROUNDS: Final = 8
-"""Tries per request: each reads what the one before asked for. A service leads to its runtime, model, and on; none of
-the APIs has a chain this long."""
+ROUNDS: Final = 16
+"""Tries per request: each reads what the one before asked for. A service leads to its runtime, model, and on, and an
+admission policy from one question of its authorizer to the next; nothing sensible has a chain this long."""
 
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
@@ -42,18 +47,31 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 class _Unread(Exception):
     """What was found does not count: memory did not know these objects."""
 
-    def __init__(self, references: Iterable[Reference]) -> None:
+    def __init__(self, questions: Iterable[Question]) -> None:
         super().__init__()
-        self.references = tuple(references)
+        self.questions = tuple(questions)
+
+
+class _Native(NamedTuple):
+    """A set of admission policies over a catalog, and what they know without asking anybody."""
+
+    catalog: Catalog
+    policies: PolicySet
+    files: Offline
+
+    def within(self, reading: Reading | None) -> Native:
+        """For one request; ``reading`` is its way to see the cluster, if there is one."""
+        return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
 
 
 @dataclass(slots=True)
 class Gate:
     """What the server answers from.
 
-    ``catalog`` is None until it is loaded; it is replaced as a whole. ``refused`` says what was
-    wrong with a newer one, while the last good one stays in use. Other objects are those of
-    ``view``, or, where there is a ``follower``, those of the cluster.
+    ``catalog`` is None until it is loaded; it is replaced as a whole, and so are the admission
+    ``policies``, where there are any. ``refused`` says what was wrong with newer ones, while the
+    last good ones stay in use. Other objects are those of ``view``, or, where there is a
+    ``follower``, those of the cluster.
     """
 
     catalog: Catalog | None = None
@@ -62,14 +80,40 @@ class Gate:
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
-    refused: str = ""
+    policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
+    _refused: dict[str, str] = field(default_factory=dict)
+    _native: _Native | None = None
 
     def use(self, catalog: Catalog) -> None:
         """Answer from this catalog from now on."""
-        self.catalog, self.refused = catalog, ""
+        self.catalog = catalog
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(catalog.digest).set(1)
+        log.info("catalog %s: %d kinds", catalog.digest, len(catalog.kinds))
+
+    def use_policies(self, policies: PolicySet) -> None:
+        """Ask these admission policies, too, from now on; there is a catalog already."""
+        self.policies = policies
+        self.metrics.policies.clear()
+        self.metrics.policies.labels(policies.digest).set(1)
+        validators, mutators = policies.policies.validators, policies.policies.mutators
+        log.info("admission policies %s: %d validating, %d mutating", policies.digest, len(validators), len(mutators))
+        for remark in policies.remarks(self._ready()):
+            log.warning("%s", " ".join(str(remark).split()))
+
+    def refuse(self, part: str, why: str) -> None:
+        """Say that a newer part is not used."""
+        self._refused[part] = why
+
+    def accept(self, part: str) -> None:
+        """Say that the newest part is used."""
+        self._refused.pop(part, None)
+
+    @property
+    def refused(self) -> str:
+        """What was wrong with newer parts; empty where nothing is."""
+        return "; ".join(self._refused.values())
 
     def unready(self) -> list[str]:
         """Why the gate must not be asked yet; empty when it may."""
@@ -81,13 +125,13 @@ class Gate:
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
         """As :meth:`answer`; what memory does not know is read meanwhile, in a thread, within the caller's time."""
         started = self.clock()
-        known: dict[Reference, dict[str, Any] | None] = {}
+        known: dict[Question, Answer] = {}
         for _ in range(ROUNDS):
             try:
                 return self._answer(call, body, patience, started, known)
             except _Unread as missing:
                 try:
-                    await self._read(missing.references, patience, started, known)
+                    await self._read(missing.questions, patience, started, known)
                 except Unavailable:
                     self._count(call, "", "", "unavailable", started)
                     raise
@@ -107,7 +151,7 @@ class Gate:
         try:
             return self._answer(call, body, timeout, self.clock(), {})
         except _Unread as missing:
-            raise Unavailable(f"memory does not know {', '.join(map(str, missing.references))}") from None
+            raise Unavailable(f"memory does not know {', '.join(map(str, missing.questions))}") from None
 
     def _answer(
         self,
@@ -115,7 +159,7 @@ class Gate:
         body: bytes,
         timeout: float | None,
         started: float,
-        known: Mapping[Reference, dict[str, Any] | None],
+        known: Mapping[Question, Answer],
     ) -> bytes:
         kind = operation = ""
         try:
@@ -137,10 +181,10 @@ class Gate:
 
     async def _read(
         self,
-        references: Iterable[Reference],
+        questions: Iterable[Question],
         patience: float | None,
         started: float,
-        known: dict[Reference, dict[str, Any] | None],
+        known: dict[Question, Answer],
     ) -> None:
         """Read, one after the other: there are few, and each takes a millisecond.
 
@@ -149,13 +193,13 @@ class Gate:
         """
         assert self.follower is not None
         view = self.follower.view()
-        for reference in references:
+        for question in questions:
             left = READ_SECONDS if patience is None else started + patience - RESERVE - self.clock()
             try:
-                known[reference] = await asyncio.wait_for(asyncio.to_thread(view.read, reference, left), left)
+                known[question] = await asyncio.wait_for(asyncio.to_thread(view.read, question, left), left)
             except TimeoutError:
                 raise DeadlineExceeded(
-                    f"no time left to read {reference}: the caller waits {patience or READ_SECONDS:g}s"
+                    f"no time left to read {question}: the caller waits {patience or READ_SECONDS:g}s"
                 ) from None
 
     def _ready(self) -> Catalog:
@@ -169,12 +213,17 @@ class Gate:
         request: Request,
         catalog: Catalog,
         options: Options,
-        known: Mapping[Reference, dict[str, Any] | None],
+        known: Mapping[Question, Answer],
     ) -> Decision:
         decide = engine.mutate if call == "mutate" else engine.validate
-        if self.follower is None or catalog.find(request.kind) is None:
+        native = self._policies_over(catalog)
+        if self.follower is None or (native is None and catalog.find(request.kind) is None):
+            if native is not None:
+                options = replace(options, native=native.within(None))
             return decide(request, catalog, self.view, options)
         reading = Reading(self.follower.view(), known)
+        if native is not None:
+            options = replace(options, native=native.within(reading))
         decision = decide(request, catalog, reading, options)
         if reading.unlisted:
             kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
@@ -182,6 +231,16 @@ class Gate:
         if reading.unread:
             raise _Unread(reading.unread)
         return decision
+
+    def _policies_over(self, catalog: Catalog) -> _Native | None:
+        """The admission policies, made ready for a catalog when first they meet."""
+        policies = self.policies
+        if not policies:
+            return None
+        known = self._native
+        if known is None or known.catalog is not catalog or known.policies is not policies:
+            known = self._native = _Native(catalog, policies, policies.over(catalog))
+        return known
 
     def _deadline(self, until: float, timeout: float) -> Callable[[str], None]:
         def checkpoint(step: str) -> None:
@@ -191,15 +250,17 @@ class Gate:
         return checkpoint
 
     def _note(self, call: Call, kind: str, request: Request, decision: Decision, started: float) -> None:
-        outcome = "untouched" if kind == "other" else "allowed" if decision.allowed else "denied"
+        outcome = "allowed" if decision.allowed else "denied"
+        if kind == "other" and not self.policies:
+            outcome = "untouched"
         self._count(call, kind, request.operation, outcome, started)
         for cause in decision.causes:
-            self.metrics.rules.labels(cause.code or "schema", "deny").inc()
+            self.metrics.rules.labels(cause.label, "deny").inc()
         for warning in decision.warnings:
-            self.metrics.rules.labels(warning.code or "schema", "warn").inc()
+            self.metrics.rules.labels(warning.label, "warn").inc()
         if not decision.allowed:
             name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-            log.info("denied %s %s %s: %s", request.operation, kind, name, ", ".join(_codes(decision)))
+            log.info("denied %s %s %s: %s", request.operation, request.kind.kind, name, ", ".join(_codes(decision)))
 
     def _count(self, call: Call, kind: str, operation: str, outcome: str, started: float) -> None:
         self.metrics.requests.labels(call, kind, operation, outcome).inc()
@@ -212,4 +273,8 @@ def _outcome_of(error: Exception) -> str:
 
 def _codes(decision: Decision) -> list[str]:
     """What was wrong, without the user's values: those may be secrets."""
-    return [f"{cause.field} {cause.code or cause.reason}" for cause in decision.causes]
+    return list(map(_code, decision.causes))
+
+
+def _code(cause: Cause) -> str:
+    return f"policy {cause.refusal.policy}" if cause.refusal else f"{cause.field} {cause.code or cause.reason}"

@@ -9,10 +9,11 @@ import logging
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from cryptography import x509
@@ -25,13 +26,15 @@ from webhook.serve.app import application
 from webhook.serve.follower import follower
 from webhook.serve.gate import Gate
 from webhook.serve.periodic import repeated
-from webhook.serve.reload import Reloader
+from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
 
 __all__ = ["run"]
 
 log = logging.getLogger("modelgate")
+
+Background = Callable[[], AbstractAsyncContextManager[None]]
 
 KEEP_ALIVE: Final = 120
 """Seconds an idle connection is kept: longer than the 90 of the API server's pool, so that we never close first; it
@@ -98,7 +101,7 @@ def run(settings: Settings) -> int:
         certificate = Certificate(settings.tls_dir, watch_expiry)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
-    background = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
+    background: list[Background] = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
     if settings.view == "live":
         gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
         gate.metrics.watch(gate.follower.news)
@@ -106,9 +109,9 @@ def run(settings: Settings) -> int:
     if settings.policies is None:
         gate.use(catalog.load(settings=settings.facts))
     else:
-        reloader = Reloader(gate, settings.policies)
-        reloader.load()
-        background.append(lambda: repeated(reloader.refresh, settings.policies_poll_seconds))
+        background.append(_followed(rules(gate, settings.policies), settings))
+    if settings.admission_policies is not None:
+        background.append(_followed(admission_policies(gate, settings.admission_policies), settings))
     config = uvicorn.Config(
         Draining(application(gate, background), gate),
         host=settings.host,
@@ -123,6 +126,12 @@ def run(settings: Settings) -> int:
     server = _Server(config, gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
+
+
+def _followed(reloader: Reloader[Any], settings: Settings) -> Background:
+    """Loaded now, and looked at again and again."""
+    reloader.load()
+    return lambda: repeated(reloader.refresh, settings.policies_poll_seconds)
 
 
 @contextlib.asynccontextmanager

@@ -32,8 +32,11 @@ class Settings(BaseModel):
     profile: Profile = Profile.STANDARD
     policies: Path | None = None
     """A folder of APIs, laid out as ``policies/`` is, to use instead of the installed one; changes are taken up."""
+    admission_policies: Path | None = None
+    """A folder of Kubernetes' own policies (ValidatingAdmissionPolicy and MutatingAdmissionPolicy) with their bindings
+    and params, that have a say, too; changes are taken up."""
     policies_poll_seconds: Annotated[float, Field(gt=0)] = 5.0
-    """How often to look at that folder. The kubelet brings a changed ConfigMap within a minute."""
+    """How often to look at those folders. The kubelet brings a changed ConfigMap within a minute."""
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
     """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
