@@ -301,12 +301,12 @@ class _Handler(BaseHTTPRequestHandler):
             with state.changed:
                 while state._version <= after and state._generation == generation:
                     state.changed.wait()
+                if state._generation != generation:
+                    return  # what has come since is for the next watch
                 news = [event for event in state._events if event[0] > after and within(event[2], place)]
-                after, ended = state._version, state._generation != generation
+                after = state._version
             for _, type_, _, obj in news:
                 self._event(type_, self._partial(obj))
-            if ended:
-                return
 
     def _event(self, type_: str, obj: Object) -> None:
         line = json.dumps({"type": type_, "object": obj}).encode() + b"\n"
