@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook import patch
 from webhook.catalog import KnownKind
@@ -81,54 +81,71 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated.
     """
     found = Findings()
-    nodes: dict[Path, list[tuple[Keys, Any]]] = {}
+    places: dict[str, list[_Place]] = {}
     for rule in known.policy.validations:
         if rule.referential and not references:
             continue
-        if rule.at not in nodes:
-            nodes[rule.at] = list(rule.at.nodes(obj))
-        for keys, node in nodes[rule.at]:
-            before = MISSING if old is None else _stored(rule, node, old)
-            if rule.transition and before is MISSING:
+        here = places.get(rule.at.text)
+        if here is None:
+            here = places[rule.at.text] = list(_places(rule.at, obj, old, scope))
+        for place in here:
+            if rule.transition and place.stored is MISSING:
                 continue
-            scope.at(node, before)
             try:
-                if _holds(rule, scope):
+                if _holds(rule, scope, place.bindings):
                     continue
-                text = rule.message if rule.message_expression is None else str(scope.value(rule.message_expression))
+                text = _message(rule, scope, place.bindings)
             except CelError as error:
                 if not sound:
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
-            unchanged = old is not None and _unchanged(rule, keys, node, before, obj, old, known.policy)
-            _record(found, rule, rule.action_under(profile), keys, node, text, unchanged=unchanged)
+            unchanged = old is not None and _unchanged(rule, place, obj, old, known.policy)
+            _record(found, rule, rule.action_under(profile), place, text, unchanged=unchanged)
     return found
 
 
-def _holds(rule: ValidationRule, scope: Scope) -> bool:
-    if rule.when is not None and scope.value(rule.when) is False:
+class _Place(NamedTuple):
+    """A node with its path, what is stored in its place (or MISSING), and what rules see there."""
+
+    keys: Keys
+    node: Any
+    stored: Any
+    bindings: Mapping[str, Any]
+
+
+def _places(at: Path, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope) -> Iterator[_Place]:
+    for keys, node in at.nodes(obj):
+        stored = MISSING if old is None else _stored(at, node, old)
+        yield _Place(keys, node, stored, scope.at(node, stored))
+
+
+def _holds(rule: ValidationRule, scope: Scope, bindings: Mapping[str, Any]) -> bool:
+    if rule.when is not None and scope.value(rule.when, bindings) is False:
         return True
-    return scope.value(rule.rule) is not False
+    return scope.value(rule.rule, bindings) is not False
+
+
+def _message(rule: ValidationRule, scope: Scope, bindings: Mapping[str, Any]) -> str:
+    return rule.message if rule.message_expression is None else str(scope.value(rule.message_expression, bindings))
 
 
 def _record(
     found: Findings,
     rule: ValidationRule,
     action: Action,
-    keys: Keys,
-    node: Any,
+    place: _Place,
     text: str,
     *,
     unchanged: bool,
 ) -> None:
     below = Path.parse(rule.field_path.removeprefix("."))
-    path = field_path((*keys, *below.keys))
+    path = field_path((*place.keys, *below.keys))
     if action is Action.WARN:
         found.warnings.append(Warn(path, text, rule.code))
     elif unchanged:
         found.notices.append(Warn(path, f"{text} (not refused, because this update does not change it)", rule.code))
     else:
-        value = below.get(node)
+        value = below.get(place.node)
         error = FieldError(rule.reason, path, text, _shown(value))
         found.causes.append(Cause(path, rule.reason, error.body(), rule.code))
 
@@ -140,34 +157,26 @@ def _shown(value: Any) -> Any:
     return OMIT if value is MISSING or isinstance(value, dict | list) else value
 
 
-def _stored(rule: ValidationRule, node: Any, old: dict[str, Any]) -> Any:
+def _stored(at: Path, node: Any, old: dict[str, Any]) -> Any:
     """The stored node that corresponds to this one, or MISSING.
 
     Items of a list have no identity of their own: an equal item anywhere in the stored list is
     the same one.
     """
-    if rule.at.single:
-        value = rule.at.get(old)
+    if at.single:
+        value = at.get(old)
         return MISSING if value is None else value
-    return next((stored for _, stored in rule.at.nodes(old) if stored == node), MISSING)
+    return next((stored for _, stored in at.nodes(old) if stored == node), MISSING)
 
 
-def _unchanged(
-    rule: ValidationRule,
-    keys: Keys,
-    node: Any,
-    before: Any,
-    obj: dict[str, Any],
-    old: dict[str, Any],
-    policy: Policy,
-) -> bool:
+def _unchanged(rule: ValidationRule, place: _Place, obj: dict[str, Any], old: dict[str, Any], policy: Policy) -> bool:
     """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours).
 
     What the gate itself has filled in is nobody's change.
     """
     filled, filled_before = _filled(obj, policy), _filled(old, policy)
     if rule.local:
-        return _same(keys, before, node, filled_before, filled)
+        return _same(place.keys, place.stored, place.node, filled_before, filled)
     if rule.annotations and patch.diff(_annotations(old, policy), _annotations(obj, policy)):
         return False
     return _same((), _specification(old), _specification(obj), filled_before, filled)

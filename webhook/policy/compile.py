@@ -189,7 +189,8 @@ class _Compiler:
         self.trees[source] = checked.expr
         reads = _selected(checked.expr)
         variables: dict[str, None] = {}
-        facts = set(reads.get("facts", ()))
+        named = tuple(dict.fromkeys(reads.get("facts", ())))
+        facts = set(named)
         for name in reads.get("variables", ()):
             needed = self.compiled[name]
             variables.update(dict.fromkeys((*needed.variables, name)))
@@ -198,7 +199,7 @@ class _Compiler:
         annotations = "annotations" in reads.get("metadata", ()) or any(
             self.compiled[name].annotations for name in variables
         )
-        return Expression(program, tuple(variables), frozenset(facts), local, annotations)
+        return Expression(program, tuple(variables), frozenset(facts), named, local, annotations)
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) where there is no such node."""

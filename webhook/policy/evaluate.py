@@ -13,12 +13,29 @@ from webhook.policy.policy import Expression, FactValue, Policy
 
 __all__ = ["PolicyFault", "Scope"]
 
+Bindings = Mapping[str, Any]
+
 
 class PolicyFault(Fault):
     """A rule of ours failed to evaluate on an object that its schema accepts: our fault, never a denial."""
 
     def __init__(self, code: str, source: str, error: CelError) -> None:
         super().__init__(f"rule {code} could not be evaluated: {error} (in {source})")
+
+
+class _Variables(dict[str, Any]):
+    """``variables`` while expressions are evaluated: each is computed when it is first read."""
+
+    def __init__(self, compute: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = value = self._compute(name)
+        return value
+
+    def get(self, name: str, _default: Any = None) -> Any:
+        return self[name]  # there is no variable that is not declared
 
 
 class Scope:
@@ -28,27 +45,18 @@ class Scope:
     request.
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        bindings: Mapping[str, Any],
-        fact: Callable[[str], Any],
-        budget: Budget,
-    ) -> None:
-        self._policy = policy
-        self._variables: dict[str, Any] = {}
+    def __init__(self, policy: Policy, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
         self._facts: dict[str, Any] = {}
-        self._bindings = {**bindings, "variables": self._variables, "facts": self._facts}
+        variables = _Variables(lambda name: self.value(policy.variables[name]))
+        self._root = {**bindings, "variables": variables, "facts": self._facts}
         self._fact = fact
         self._budget = budget
 
-    def at(self, node: Any, stored: Any = MISSING) -> None:
-        """Let ``self`` be this node from now on, and ``oldSelf`` the stored one, if there is one."""
-        self._bindings["self"] = node
+    def at(self, node: Any, stored: Any = MISSING) -> Bindings:
+        """What expressions see where ``self`` is this node, and ``oldSelf`` the stored one, if there is one."""
         if stored is MISSING:
-            self._bindings.pop("oldSelf", None)
-        else:
-            self._bindings["oldSelf"] = stored
+            return {**self._root, "self": node}
+        return {**self._root, "self": node, "oldSelf": stored}
 
     def taken(self, value: FactValue) -> Any:
         """What stands at a place of a fact, or MISSING."""
@@ -57,18 +65,16 @@ class Scope:
             found = found.get(key, MISSING) if isinstance(found, dict) else MISSING
         return MISSING if found is None else found
 
-    def value(self, expression: Expression) -> Any:
-        """The value of an expression.
+    def value(self, expression: Expression, bindings: Bindings | None = None) -> Any:
+        """The value of an expression, at a node if it is about one.
 
         Raises:
             CelError: as the expression's own evaluation does.
         """
-        for name in expression.facts:
-            self._known(name)
-        for name in expression.variables:
-            if name not in self._variables:
-                self._variables[name] = self.value(self._policy.variables[name])
-        return expression.program.evaluate(self._bindings, self._budget)
+        for name in expression.named_facts:
+            if name not in self._facts:
+                self._known(name)
+        return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
 
     def _known(self, name: str) -> Any:
         if name not in self._facts:

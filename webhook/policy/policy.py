@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from webhook.cel.program import Program
@@ -17,13 +17,15 @@ class Expression:
     """A program and what it reads.
 
     ``variables`` are the policy's variables it needs, directly or through others, in the order
-    in which they can be computed; ``facts`` likewise. ``local`` means that it reads nothing but
-    ``self`` and ``oldSelf``; ``annotations`` that it reads those of the object.
+    in which they can be computed; ``facts`` likewise, and ``named_facts`` those of its own text.
+    ``local`` means that it reads nothing but ``self`` and ``oldSelf``; ``annotations`` that it
+    reads those of the object.
     """
 
     program: Program
     variables: tuple[str, ...]
     facts: frozenset[str]
+    named_facts: tuple[str, ...]
     local: bool
     annotations: bool = False
 
@@ -74,7 +76,11 @@ class DefaultRule:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """A condition on every node at a path; see :class:`webhook.policy.document.Validation`."""
+    """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
+
+    ``transition``: it compares with the stored object, so that it has nothing to say of a new one. ``referential``: it
+    is about other objects (codes 4xx), and so has nothing to say to who cannot see any.
+    """
 
     code: str
     at: Path
@@ -87,6 +93,12 @@ class ValidationRule:
     action: Action
     strict: bool
     docs: str
+    transition: bool = field(init=False)
+    referential: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
+        object.__setattr__(self, "referential", self.code[2] == "4")
 
     @property
     def local(self) -> bool:
@@ -97,16 +109,6 @@ class ValidationRule:
     def annotations(self) -> bool:
         """Whether the outcome depends on annotations, which are not part of the specification."""
         return self.rule.annotations or (self.when is not None and self.when.annotations)
-
-    @property
-    def transition(self) -> bool:
-        """Whether the rule compares with the stored object, so that it has nothing to say of a new one."""
-        return "oldSelf" in self.rule.program.variables
-
-    @property
-    def referential(self) -> bool:
-        """Whether the rule is about other objects (codes 4xx), and so has nothing to say to who cannot see any."""
-        return self.code[2] == "4"
 
     def action_under(self, profile: Profile) -> Action:
         """What a failure leads to under a profile."""
