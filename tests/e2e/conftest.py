@@ -31,6 +31,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.machine import Unavailable
 from tests.e2e.node import Node
 from tests.e2e.plane import Plane
+from tests.e2e.seeing import with_view
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
@@ -90,6 +91,13 @@ def plane(plane_assets: Assets, pytestconfig: pytest.Config) -> Iterator[Plane]:
 def gate(plane: Plane) -> Iterator[Gate]:
     """The gate as a local process, which the plane's API server calls through a Service."""
     with Gate(plane) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def seeing(plane: Plane, gate: Gate) -> Iterator[Gate]:
+    """The gate with a view of the plane, under the chart's own profile."""
+    with with_view(plane, gate) as started:
         yield started
 
 

@@ -6,31 +6,9 @@ import json
 
 import pytest
 
-from tests.e2e.gate import NAME, NAMESPACE, rendered
 from tests.e2e.processes import wait_until
 
-VIEW = f"{NAME}-view"
-RIGHTS = {("ServiceAccount", VIEW), ("ClusterRole", VIEW), ("ClusterRoleBinding", VIEW)}
-
 pytestmark = pytest.mark.usefixtures("seeing")
-
-
-@pytest.fixture(scope="module")
-def seeing(plane, gate):
-    """The gate, started again with a view."""
-    objects = [each for each in rendered(plane) if (each["kind"], each["metadata"]["name"]) in RIGHTS]
-    assert len(objects) == len(RIGHTS)
-    plane.kubectl.send_all("apply", objects)
-    config = json.loads(plane.kubeconfig.read_text())
-    token = plane.kubectl("create", "token", VIEW, f"--namespace={NAMESPACE}").strip()
-    config["users"][0]["user"] = {"token": token}
-    file = plane.folder / "gate.kubeconfig"
-    file.write_text(json.dumps(config))
-    gate.stop()
-    gate.start("--view=live", f"--view-kubeconfig={file}")
-    yield gate
-    gate.stop()
-    gate.start()
 
 
 def a_model(name, kind="BaseModel"):
