@@ -242,8 +242,12 @@ def test_a_deadline_ends_an_evaluation() -> None:
     variables = [{"name": "ten", "expression": f"[{numbers}]"}]
     loaded = load(policy("p", variables=variables, validations=[{"expression": loop}]), binding("p"))
 
+    asked = iter([False])  # before the policy begins
+
     def interrupt() -> bool:
-        raise _TimeIsUp
+        if next(asked, True):
+            raise _TimeIsUp
+        return False
 
     with pytest.raises(_TimeIsUp):
         loaded.validate(request(widget()), MemorySurroundings(), interrupt)

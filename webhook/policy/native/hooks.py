@@ -65,8 +65,13 @@ class Misconfigured(NamedTuple, Generic[P]):
 def invocations(
     hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings, interrupt: Interrupt | None = None
 ) -> Iterator[Invoked[P] | Misconfigured[P]]:
-    """What a request invokes, in the order of the policies, their bindings and their params."""
+    """What a request invokes, in the order of the policies, their bindings and their params.
+
+    ``interrupt`` is asked before each policy: a long set of short ones takes its time, too. Only what it raises counts.
+    """
     for hook in hooks:
+        if interrupt is not None:
+            interrupt()
         policy = hook.policy
         try:
             matched = policy.head.criteria.match(attributes, surroundings)
