@@ -13,7 +13,13 @@ SERVICE = {
         "labels": {"aim.silogen.ai/workload-id": "Workload-42", "long": "x" * 104, "team": "Data-Team"},
         "annotations": {"route.suffix": "Team-A/B"},
     },
-    "spec": {"aimImageName": "Meta/Llama-3-8B", "replicas": 2, "routing": {"enabled": True, "routeTemplate": "/x"}},
+    "spec": {
+        "aimImageName": "Meta/Llama-3-8B",
+        "replicas": 2,
+        "routing": {"enabled": True, "routeTemplate": "/x"},
+        "env": [{"name": "A", "value": "v"}, {"name": "B"}],
+        "overrides": {"gpuSelector": {"count": 2, "model": "MI300X"}},
+    },
 }
 
 
@@ -25,7 +31,13 @@ SERVICE = {
         ('/{.metadata.labels["team"]}/chat', "/data-team/chat"),
         ("/{.spec.aimImageName}", "/meta-llama-3-8b"),
         ("/{ .metadata.name }/{.spec.replicas}", "/chat/2"),
-        ("/{['metadata']['name']}", "/chat"),
+        ("/{$.metadata.name}", "/chat"),
+        ("/{.metadata.labels.team}", "/data-team"),
+        (r"/{.metadata.labels.aim\.silogen\.ai/workload-id}", "/workload-42"),
+        ("/{.metadata.annotations.route\\.suffix}", "/team-a-b"),
+        ("/{.spec.env[0].value}/{.spec.env[-1].name}", "/v/b"),
+        ("/{.spec.cacheModel}/{.spec.routing.enabled}", "/false/true"),
+        ("/{.spec.overrides.gpuSelector.model}-x{.spec.overrides.gpuSelector.count}", "/mi300x-x2"),
         ("/custom/a//b/", "/custom/a/b"),
         ("no/slash", "/no/slash"),
         ("/{}", "/"),
@@ -41,12 +53,22 @@ def test_a_template_gives_a_path(template, path):
 @pytest.mark.parametrize(
     ("template", "error"),
     [
-        ("/{.metadata[}", "invalid jsonpath expression"),
+        ("/{ }", "jsonpath expression is empty"),
+        ("/{.metadata[}", "invalid jsonpath expression: unterminated array"),
+        ("/{['metadata']['name']}", 'invalid jsonpath expression: invalid array index "metadata"'),
+        ("/{.metadata.labels[team]}", "invalid jsonpath expression: invalid array index team"),
+        ("/{metadata.name}", "jsonpath evaluation error: unrecognized identifier metadata"),
+        ("/{.metadata.labels.none}", "jsonpath evaluation error: none is not found"),
+        ("/{.metadata.labels.aim.silogen.ai/workload-id}", "jsonpath evaluation error: aim is not found"),
+        ("/{.metadata.name.first}", "jsonpath evaluation error: first is not found"),
+        ("/{.spec.env[2].value}", "jsonpath evaluation error: array index out of bounds: index 2, length 2"),
+        ("/{.spec.imagePullSecrets[-1].name}", "array index out of bounds: index -1, length 0"),
         ("/{.metadata.labels['none']}", 'jsonpath evaluation error: label "none" not found'),
         ("/{.metadata.annotations['none']}", 'jsonpath evaluation error: annotation "none" not found'),
         ("/{.spec.model}", "jsonpath evaluation error: model is not found"),
         ("/{.spec.resources}", "jsonpath returned nil value"),
-        ("/{.spec.overrides.metric}", "metric is not found"),
+        ("/{.spec.overrides.metric}", "jsonpath returned nil value"),
+        ("/{.spec.resources.limits}", "jsonpath evaluation error: limits is not found"),
         ("/{.labels}", "labels is not found"),
         ("/{.metadata.labels['long']}" * 4, "exceeds 200 characters"),
         ("/" + "{.metadata.annotations['route.suffix']}" * 40, "exceeds 200 characters"),
@@ -57,7 +79,17 @@ def test_a_template_that_gives_none_says_why(template, error):
     assert error in render(template, SERVICE).error
 
 
-@pytest.mark.parametrize("template", ["/{.status.status}", "/{.spec.env[?(@.name=='A')].value}", "/{.metadata.labels}"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "/{.status.status}",
+        "/{.spec.env[?(@.name=='A')].value}",
+        "/{.metadata.labels}",
+        "/{.spec.env[*].name}",
+        "/{.Name}",
+        "/{..name}",
+    ],
+)
 def test_what_only_the_operator_can_know_is_left_to_it(template):
     assert (render(template, SERVICE).path, render(template, SERVICE).error) == ("", "")
 
@@ -90,6 +122,10 @@ def test_a_segment_is_a_label(text, segment):
         ("/{.metadata[}", True),
         ("/{.spec.overrides.colour}", True),
         ("/{.spec.overrides.metric}", False),
+        ("/{.spec.env[0].value}", False),
+        ("/{.spec.env[0].values}", False),
+        ("/{metadata.name}", True),
+        ("/{['metadata']['name']}", True),
         ("/{.metadata.labels['team']}", False),
         ("", False),
     ],

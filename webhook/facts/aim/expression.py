@@ -1,6 +1,7 @@
 """The JSONPath expressions of a routeTemplate, as far as their outcome is certain before the operator runs them.
 
-The operator evaluates them over Go's structures: a text that is not set is empty there, a block that is not set is nil.
+The operator evaluates them with client-go over Go's structures: a text that is not set is empty there, a block or a
+number that is not set is nil, and keys in brackets are understood after labels and annotations only.
 """
 
 from __future__ import annotations
@@ -9,35 +10,27 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["ANY_SERVICE", "Unreadable", "Value", "evaluate", "is_entry"]
+from webhook.facts.aim.gotypes import LATER, SERVICE, Entries, Items, Pointer, Scalar, Struct, Type
 
-_MAP: Final = re.compile(r"""\.metadata\.(label|annotation)s\[(?:'([^']*)'|"([^"]*)")\]\Z""")
-_STEP: Final = re.compile(r"""\.([A-Za-z_][\w-]*)|\['([^']*)'\]|\["([^"]*)"\]""")
+__all__ = ["Missing", "Unreadable", "Value", "evaluate"]
 
-_TEXTS: Final = {
-    "spec": {"aimImageName", "templateRef", "runtimeConfigName"},
-    "metadata": {"name", "namespace", "generateName", "uid", "resourceVersion"},
-}
-_BLOCKS: Final = {
-    "resources": {"requests", "limits", "claims"},
-    "overrides": {"metric", "precision", "gpuSelector"},
-    "routing": {"enabled", "gatewayRef", "annotations", "routeTemplate"},
-}
-_OTHERS: Final = {
-    "spec": {"cacheModel", "replicas", "env", "imagePullSecrets", *_BLOCKS},
-    "metadata": {
-        *("labels", "annotations", "generation", "selfLink", "creationTimestamp", "deletionTimestamp"),
-        *("deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"),
-    },
-}
-_ROOTS: Final = {"apiVersion", "kind", "metadata", "spec", "status"}
+_ENTRY: Final = re.compile(r"""\.metadata\.(label|annotation)s\[['"]([^'"]+)['"]\]\Z""")
+_FIELD: Final = re.compile(r"\.((?:\\.|[^\\\s.,\[\]$@{}])+)")
+_BRACKET: Final = re.compile(r"\[([^\]]*)\]")
+_QUOTED: Final = re.compile(r"\['([^']*)'\]")
+_SELECTION: Final = re.compile(r"[\d:*-]*\Z|.*,|\?\(")
+_WORD: Final = re.compile(r"(?!(?:range|end|true|false)\b)[A-Za-z_][^\s.,\[\]$@{}]*")
 
-ANY_SERVICE: Final[dict[str, Any]] = {"metadata": {"name": "s"}, "spec": {block: {} for block in _BLOCKS}}
-"""A service that has every block: what has no value here has none in any."""
+Step = str | int
+"""A field, or the place of an item."""
 
 
 class Unreadable(Exception):
-    """What the operator says of an expression that has no value."""
+    """What the operator says of an expression that has no value for any service."""
+
+
+class Missing(Unreadable):
+    """What it says of one that has none for this service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,72 +47,105 @@ def evaluate(expression: str, service: dict[str, Any]) -> Value | None:
     Raises:
         Unreadable: there is none, in the operator's words.
     """
-    if match := _MAP.match(expression):
-        return _entry(match[1], match[2] if match[2] is not None else match[3], service)
-    if expression.count("[") != expression.count("]"):
-        raise Unreadable("invalid jsonpath expression: unterminated array")
-    steps = _steps(expression)
-    return _walk(steps, service) if steps else None
-
-
-def is_entry(expression: str) -> bool:
-    """Whether it reads one label or annotation, which a service may have or not."""
-    return _MAP.match(expression) is not None
+    if not expression:
+        raise Unreadable("jsonpath expression is empty")
+    if match := _ENTRY.match(expression):
+        return _entry(match[1], match[2], service)
+    expression = _QUOTED.sub(r'["\1"]', expression)  # the operator does, and client-go knows single quotes only
+    word = _WORD.match(expression)
+    path = expression[word.end() :] if word else expression.lstrip("$@")
+    steps = _steps(path)
+    if steps is None or not (steps or word):
+        return None
+    if word:
+        raise Unreadable(f"jsonpath evaluation error: unrecognized identifier {word[0]}")
+    return _walk(steps, service)
 
 
 def _entry(kind: str, key: str, service: dict[str, Any]) -> Value:
-    entries = _member(_member(service, "metadata"), f"{kind}s")
-    value = _member(entries, key)
+    value = _member(_member(_member(service, "metadata"), f"{kind}s"), key)
     if not isinstance(value, str):
-        raise Unreadable(f'jsonpath evaluation error: {kind} "{key}" not found')
+        raise Missing(f'jsonpath evaluation error: {kind} "{key}" not found')
     return Value(value, raw=kind == "annotation")
 
 
-def _steps(expression: str) -> list[str]:
-    """The names of a plain path; none where it is something else, such as a filter."""
-    steps: list[str] = []
+def _steps(path: str) -> list[Step] | None:
+    """The steps of a plain path; None where it is something else, such as a filter, or a field by its name in Go."""
+    steps: list[Step] = []
     position = 0
-    while position < len(expression):
-        match = _STEP.match(expression, position)
-        if match is None:
-            return []
-        steps.append(next(filter(None, match.groups()), ""))
-        position = match.end()
-    return steps
+    while position < len(path):
+        if field := _FIELD.match(path, position):
+            steps.append(field[1].replace("\\", ""))
+            position = field.end()
+        elif bracket := _BRACKET.match(path, position):
+            if (place := _place(bracket[1])) is None:
+                return None
+            steps.append(place)
+            position = bracket.end()
+        elif path[position] == "[":
+            raise Unreadable("invalid jsonpath expression: unterminated array")
+        else:
+            return None
+    uncertain = any(isinstance(step, str) and (step == "*" or step[0].isupper()) for step in steps)
+    return None if uncertain else steps
 
 
-def _walk(steps: list[str], service: dict[str, Any]) -> Value | None:
-    root, *below = steps
-    if root not in _ROOTS:
-        raise Unreadable(f"jsonpath evaluation error: {root} is not found")
-    if root not in _TEXTS or not below:
+def _place(text: str) -> int | None:
+    """The number in brackets, None where several items are meant."""
+    if re.fullmatch(r"-?[0-9]{1,9}", text):
+        return int(text)
+    if _SELECTION.match(text):
         return None
-    name, *deeper = below
-    if name not in _TEXTS[root] | _OTHERS[root]:
-        raise Unreadable(f"jsonpath evaluation error: {name} is not found")
-    value = _member(_member(service, root), name)
-    return _in_block(name, deeper, value) if deeper else _leaf(name, value, is_text=name in _TEXTS[root])
+    raise Unreadable(f"invalid jsonpath expression: invalid array index {text}")
 
 
-def _leaf(name: str, value: Any, *, is_text: bool) -> Value | None:
-    if name in {"uid", "resourceVersion", "generateName"} and not value:
-        return None  # the API server sets it after the gate has seen the object
+def _walk(steps: list[Step], node: Any) -> Value | None:
+    kind: Type = SERVICE
+    for step in steps:
+        if kind is LATER:
+            return None
+        kind, node = _field(kind, node, step) if isinstance(step, str) else _item(kind, node, step)
+    return _leaf(kind, node)
+
+
+def _field(kind: Type, node: Any, name: str) -> tuple[Type, Any]:
+    absent = f"jsonpath evaluation error: {name} is not found"
+    if isinstance(kind, Pointer):
+        inner = _field(kind.to, node, name)
+        if node is None:
+            raise Missing(absent)
+        return inner
+    if isinstance(kind, Struct) and name in kind.fields:
+        return kind.fields[name], _member(node, name)
+    if not isinstance(kind, Entries):
+        raise Unreadable(absent)
+    value = _member(node, name)
+    if not isinstance(value, str):
+        raise Missing(absent)
+    return Scalar(), value
+
+
+def _item(kind: Type, node: Any, place: int) -> tuple[Type, Any]:
+    if not isinstance(kind, Items):
+        return LATER, None
+    items = node if isinstance(node, list) else []
+    index = place + len(items) if place < 0 else place
+    if not 0 <= index < len(items):
+        raise Missing(f"jsonpath evaluation error: array index out of bounds: index {index}, length {len(items)}")
+    return kind.of, items[index]
+
+
+def _leaf(kind: Type, node: Any) -> Value | None:
+    if isinstance(kind, Pointer):
+        if node is None:
+            raise Missing("jsonpath returned nil value")
+        return _leaf(kind.to, node)
+    if not isinstance(kind, Scalar):
+        return None
+    value = kind.zero if node is None else node
     if isinstance(value, bool):
         return Value(str(value).lower())
-    if isinstance(value, str | int):
-        return Value(str(value))
-    if name in _BLOCKS and value is None:
-        raise Unreadable("jsonpath returned nil value")
-    return Value("") if is_text else None
-
-
-def _in_block(name: str, deeper: list[str], value: Any) -> Value | None:
-    if name not in _BLOCKS:
-        return None
-    if value is None or deeper[0] not in _BLOCKS[name]:
-        raise Unreadable(f"jsonpath evaluation error: {deeper[0]} is not found")
-    leaf = _member(value, deeper[0])
-    return Value(leaf) if isinstance(leaf, str) and len(deeper) == 1 else None
+    return Value(str(value)) if isinstance(value, str | int) else None
 
 
 def _member(node: Any, key: str) -> Any:

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.facts.aim.expression import ANY_SERVICE, Unreadable, Value, evaluate, is_entry
+from webhook.facts.aim.expression import Missing, Unreadable, Value, evaluate
 
 __all__ = ["LONGEST", "Route", "as_segment", "normalised", "render", "template_error"]
 
 LONGEST: Final = 200
-"""Characters of a path that the operator accepts."""
+"""Bytes of a path that the operator accepts; it calls them characters."""
 SEGMENT: Final = 63
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
 
@@ -46,10 +46,11 @@ def template_error(template: str) -> str:
     for match in _PLACEHOLDER.finditer(template):
         expression = match[1].strip()
         try:
-            evaluate(expression, ANY_SERVICE)
+            evaluate(expression, {})
+        except Missing:
+            continue
         except Unreadable as error:
-            if not is_entry(expression):
-                return f'failed to evaluate route template "{expression}": {error}'
+            return f'failed to evaluate route template "{expression}": {error}'
     return ""
 
 
@@ -59,7 +60,7 @@ def normalised(path: str) -> Route:
     if not path:
         return Route(error="route template produced an empty path")
     path = "/" + path.removeprefix("/").rstrip("/")
-    if len(path) > LONGEST:
+    if len(path.encode(errors="replace")) > LONGEST:
         return Route(error=f'route path "{path}" exceeds {LONGEST} characters')
     return Route("/" + "/".join(filter(None, map(as_segment, path.split("/")))))
 
