@@ -288,8 +288,8 @@ def test_the_deadline_is_kept_before_policies_before_each_and_within(patience: i
             raise DeadlineExceeded(f"no time left before {step}")
 
     numbers = ", ".join(map(str, range(200)))
-    loop = "variables.numbers.all(a, variables.numbers.all(b, variables.numbers.all(c, variables.numbers.all(d, d < 0 || d >= 0))))"
-    long = validating("v", loop, variables=[{"name": "numbers", "expression": f"[{numbers}]"}])
+    loop = "variables.all.all(a, variables.all.all(b, variables.all.all(c, variables.all.all(d, d < 0 || d >= 0))))"
+    long = validating("v", loop, variables=[{"name": "all", "expression": f"[{numbers}]"}])
     with pytest.raises(DeadlineExceeded, match="before admission policies" if patience == 0 else "before the end of"):
         validate(creation(POD, "pods"), options(*long, checkpoint=checkpoint))
     assert left == []
