@@ -14,6 +14,7 @@ from webhook.facts.ome.nodes import at, items, mapping, text
 
 __all__ = ["VersionFits", "label_of", "lenient_fits", "matches", "mismatches", "sort_of", "supported", "unsupported"]
 
+Json = dict[str, Any]
 VersionFits = Callable[[str, str, str], bool]
 """Of a model's version, a runtime's version and the runtime's operator."""
 
@@ -23,26 +24,26 @@ def lenient_fits(model: str, runtime: str, operator: str) -> bool:
     return version_fits(model, runtime, operator) or (operator == "Equal" and model == runtime)
 
 
-def matches(model: Any, entry: Any, fits: VersionFits) -> bool:
+def matches(model: Json, entry: Json, fits: VersionFits) -> bool:
     """Whether an entry is for a model: as soon as something differs, it is not."""
     return next(mismatches(model, entry, fits), None) is None
 
 
-def supported(model: Any, runtime_spec: Any, fits: VersionFits) -> bool:
+def supported(model: Json, runtime_spec: Json, fits: VersionFits) -> bool:
     """Whether some entry of a runtime is for the model."""
     return any(matches(model, entry, fits) for entry in items(runtime_spec, "supportedModelFormats"))
 
 
-def mismatches(model: Any, entry: Any, fits: VersionFits) -> Iterator[str]:
+def mismatches(model: Json, entry: Json, fits: VersionFits) -> Iterator[str]:
     """What differs between a model's spec and an entry, in upstream's words and order."""
-    yield from _one_sided("architecture", at(model, "modelArchitecture"), at(entry, "modelArchitecture"))
-    yield from _one_sided("quantization", at(model, "quantization"), at(entry, "quantization"))
+    yield from _one_sided("architecture", model.get("modelArchitecture"), entry.get("modelArchitecture"))
+    yield from _one_sided("quantization", model.get("quantization"), entry.get("quantization"))
     yield from _format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits)
-    yield from _framework(at(model, "modelFramework"), at(entry, "modelFramework"), fits)
-    yield from _pipeline(at(model, "diffusionPipeline"), at(entry, "diffusionPipeline"))
+    yield from _framework(model.get("modelFramework"), entry.get("modelFramework"), fits)
+    yield from _pipeline(model.get("diffusionPipeline"), entry.get("diffusionPipeline"))
 
 
-def unsupported(model: Any, runtime_spec: Any, fits: VersionFits) -> str:
+def unsupported(model: Json, runtime_spec: Json, fits: VersionFits) -> str:
     """Why no entry of a runtime is for the model, "" where one is."""
     reasons: list[str] = []
     for entry in items(runtime_spec, "supportedModelFormats"):
@@ -54,24 +55,24 @@ def unsupported(model: Any, runtime_spec: Any, fits: VersionFits) -> str:
     return f"model format '{label_of(model)}' not in supported formats: {listed}"
 
 
-def label_of(model: Any) -> str:
+def label_of(model: Json) -> str:
     """Format, architecture, quantization and framework in one word."""
     given, framework = mapping(model, "modelFormat"), mapping(model, "modelFramework")
     parts = [
-        at(given, "name"),
-        at(given, "version"),
-        at(model, "modelArchitecture"),
-        at(model, "quantization"),
-        at(framework, "name"),
-        at(framework, "version"),
+        given.get("name"),
+        given.get("version"),
+        model.get("modelArchitecture"),
+        model.get("quantization"),
+        framework.get("name"),
+        framework.get("version"),
     ]
     return ":".join(["mt", *(part for part in parts if isinstance(part, str))])
 
 
-def sort_of(spec: dict[str, Any]) -> tuple[str | None, ...]:
+def sort_of(spec: Json) -> tuple[str | None, ...]:
     """What a model and every entry that is for it have in common: all that is compared but the versions."""
-    one_sided = (at(spec, "modelArchitecture"), at(spec, "quantization"))
-    framework = at(spec, "modelFramework")
+    one_sided = spec.get("modelArchitecture"), spec.get("quantization")
+    framework = spec.get("modelFramework")
     return (
         *(value if isinstance(value, str) else None for value in one_sided),
         text(spec, "modelFormat", "name"),
@@ -90,17 +91,19 @@ def _one_sided(word: str, model: Any, runtime: Any) -> Iterator[str]:
         yield f"model has {word} {model} but runtime has no {word} requirement"
 
 
-def _format(model: dict[str, Any], runtime: dict[str, Any], fits: VersionFits) -> Iterator[str]:
-    if text(model, "name") != text(runtime, "name"):
-        yield f"format name mismatch (model={text(model, 'name')}, runtime={text(runtime, 'name')})"
+def _format(model: Json, runtime: Json, fits: VersionFits) -> Iterator[str]:
+    ours, theirs = text(model, "name"), text(runtime, "name")
+    if ours != theirs:
+        yield f"format name mismatch (model={ours}, runtime={theirs})"
     else:
         yield from _versions("format", model, runtime, fits)
 
 
 def _framework(model: Any, runtime: Any, fits: VersionFits) -> Iterator[str]:
     if isinstance(model, dict) and isinstance(runtime, dict):
-        if text(model, "name") != text(runtime, "name"):
-            yield f"framework name mismatch (model={text(model, 'name')}, runtime={text(runtime, 'name')})"
+        ours, theirs = text(model, "name"), text(runtime, "name")
+        if ours != theirs:
+            yield f"framework name mismatch (model={ours}, runtime={theirs})"
         else:
             yield from _versions("framework", model, runtime, fits)
     elif isinstance(runtime, dict):
@@ -109,8 +112,8 @@ def _framework(model: Any, runtime: Any, fits: VersionFits) -> Iterator[str]:
         yield f"model has framework {text(model, 'name')} but runtime has no framework requirement"
 
 
-def _versions(word: str, model: dict[str, Any], runtime: dict[str, Any], fits: VersionFits) -> Iterator[str]:
-    ours, theirs = at(model, "version"), at(runtime, "version")
+def _versions(word: str, model: Json, runtime: Json, fits: VersionFits) -> Iterator[str]:
+    ours, theirs = model.get("version"), runtime.get("version")
     if isinstance(ours, str) and isinstance(theirs, str):
         if not fits(ours, theirs, text(runtime, "operator") or "Equal"):
             yield f"{word} version mismatch (model={ours}, runtime={theirs})"

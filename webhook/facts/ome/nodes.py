@@ -16,8 +16,9 @@ def at(node: Any, *keys: str) -> Any:
 
 def text(node: Any, *keys: str) -> str:
     """The text at a path, "" where there is none."""
-    value = at(node, *keys)
-    return value if isinstance(value, str) else ""
+    for key in keys:  # not by at(), which would take half as long again for reasons of hundreds of runtimes
+        node = node.get(key) if isinstance(node, dict) else None
+    return node if isinstance(node, str) else ""
 
 
 def whole(node: Any, *keys: str) -> int | None:

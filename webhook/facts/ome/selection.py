@@ -72,8 +72,8 @@ class Ranking:
     """How one behaviour decides.
 
     ``sort`` is the same for a model and every entry that is for it, ``sorts`` are those of a runtime; ``supports`` says
-    whether a runtime is for a model, ``reason`` why it is not; ``chosen`` are the entries that may be scored; ``rank``
-    orders.
+    whether a runtime is for a model, ``reason`` why it is not ("" where it is); ``chosen`` are the entries that may be
+    scored; ``rank`` orders.
     """
 
     sort: Callable[[dict[str, Any]], Hashable]
@@ -181,8 +181,8 @@ def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset
     classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
     if accelerators and not accelerators <= set(classes if isinstance(classes, list) else ()):
         return NO_ACCELERATOR
-    if not ranking.supports(model, runtime.spec):
-        return ranking.reason(model, runtime.spec)
+    if reason := ranking.reason(model, runtime.spec):
+        return reason
     size, sizes = text(model, "modelParameterSize"), range_of(runtime.spec)
     if size and sizes and not sizes.holds(size):
         return f"model size {size} is outside supported range {sizes}"
@@ -255,6 +255,8 @@ def _doc_supports(model: Any, spec: Any) -> bool:
 
 
 def _doc_reason(model: Any, spec: Any) -> str:
+    if _doc_supports(model, spec):
+        return ""
     labels = [label_of(entry) for entry in items(spec, "supportedModelFormats")]
     return f"model format '{label_of(model)}' not in supported formats {labels}"
 

@@ -1,0 +1,70 @@
+"""What is computed while rules run: no more than they read, and each evaluation with what it saw."""
+
+from typing import Any
+
+from webhook import catalog, documents
+from webhook.cel.program import Budget
+from webhook.policy import Policy, Scope, compile_policy, parse_policy
+from webhook.request import GroupVersionKind
+
+MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
+POLICY = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: p}
+spec:
+  target: {group: inference.llmkube.dev, versions: [v1alpha1], kind: Model}
+  variables:
+  - {name: wanted, expression: "object.spec.source == 'x'"}
+  - {name: dear, expression: "facts.dear == 'y'"}
+  - {name: both, expression: "variables.wanted && variables.dear"}
+  validations:
+  - {code: XX201, at: spec.source, rule: variables.both, message: m, docs: d}
+  - {code: XX202, at: "spec.files[*]", rule: "self.matches('^[a-z]+$')", message: m, docs: d}
+"""
+
+
+def policy() -> Policy:
+    (document,) = documents.parse(POLICY, "p.yaml")
+    return compile_policy(parse_policy(document), document, MODEL.schema.raw, {"dear": {"type": "string"}})
+
+
+def scope(spec: dict[str, Any], budget: Budget) -> tuple[Scope, list[str]]:
+    asked: list[str] = []
+
+    def fact(name: str) -> str:
+        asked.append(name)
+        return "y"
+
+    return Scope(policy(), {"object": {"spec": spec}, "oldObject": None}, fact, budget), asked
+
+
+def test_what_is_not_reached_is_not_computed():
+    here, asked = scope({"source": "z"}, Budget())
+    rule = policy().validations[0].rule
+    assert here.value(rule, here.at("z")) is False
+    assert asked == []
+
+
+def test_what_is_reached_is_computed_once():
+    here, asked = scope({"source": "x"}, Budget())
+    rule = policy().validations[0].rule
+    assert [here.value(rule, here.at("x")) for _ in range(2)] == [True, True]
+    assert asked == ["dear"]
+
+
+def test_costs_are_counted_with_what_each_evaluation_saw():
+    """They are settled later, when another node's turn has come long since."""
+    rule = policy().validations[1].rule
+    files = ["a", "b" * 400, "c"]
+    exact = 0
+    for each in files:
+        alone = Budget()
+        here, _ = scope({}, alone)
+        here.value(rule, here.at(each))
+        exact += alone.spent
+    together = Budget()
+    here, _ = scope({}, together)
+    for each in files:
+        here.value(rule, here.at(each))
+    assert together.spent == exact
