@@ -37,7 +37,8 @@ Why they differ:
 - **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), ours are those of a newer
   release, with its fields and defaults; `x-kubernetes-map-type` of references, which says how Go embeds a structure,
   is not published by the API server and not stated here. Upstream deletes every `required` at a certain depth of
-  InferenceService, to relax that of a runner's name; here the others stay.
+  InferenceService, to relax that of a runner's name; here the others stay. It also deletes `ephemeralContainers` of its
+  components, to save space; the API document has them.
 - **llm-d.** The document's shape is between two of upstream's; of it there is no definition to compare with.
 
 Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
