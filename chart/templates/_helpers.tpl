@@ -51,9 +51,14 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* Both webhooks call the same Service about the same kinds. Takes the path and the root. No caBundle: `modelgate certs`
-     owns that field, and a value from here would take it away with every upgrade. */}}
-{{- define "modelgate.webhook" -}}
+{{/* Whether there are policies of the user's: not empty. */}}
+{{- define "modelgate.policies" -}}
+{{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
+{{- end -}}
+
+{{/* Every webhook calls the same Service. Takes the path and the root. No caBundle: `modelgate certs` owns that field, and
+     a value from here would take it away with every upgrade. */}}
+{{- define "modelgate.call" -}}
 admissionReviewVersions: [v1]
 sideEffects: None
 # A version of a kind that the API server can convert to one of ours is ours.
@@ -65,6 +70,11 @@ clientConfig:
     namespace: {{ .root.Release.Namespace }}
     path: {{ .path }}
     port: 443
+{{- end -}}
+
+{{/* What both webhooks have in common. */}}
+{{- define "modelgate.webhook" -}}
+{{ include "modelgate.call" . }}
 # No namespaceSelector: these are kinds of ours, none of which a cluster needs to start. A namespace that is left out
 # would be a way around the gate, for objects that the reconciler will never act upon.
 rules:
@@ -75,5 +85,25 @@ rules:
     resources: {{ toJson .resources }}
     operations: [CREATE, UPDATE]
     scope: "*"
+{{- end }}
+{{- end -}}
+
+{{/* As above, for what only policies of the user's are about. */}}
+{{- define "modelgate.policyWebhook" -}}
+{{ include "modelgate.call" . }}
+failurePolicy: {{ .root.Values.policies.failurePolicy }}
+# What a cluster needs to repair itself, and the gate to start, never waits for the gate.
+namespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: NotIn
+      values: [kube-system, {{ .root.Release.Namespace }}]
+rules:
+{{- range .root.Values.policies.rules }}
+  - apiGroups: {{ toJson .apiGroups }}
+    apiVersions: {{ toJson .apiVersions }}
+    resources: {{ toJson .resources }}
+    operations: {{ toJson (.operations | default (list "CREATE" "UPDATE")) }}
+    scope: {{ .scope | default "*" | quote }}
 {{- end }}
 {{- end -}}

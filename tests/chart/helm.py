@@ -17,6 +17,13 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "chart"
 NAMESPACE = "modelgate-system"
 
+# Policies of a user's, about deployments, with params in the cluster.
+POLICIES = """policies={
+  "documents": {"mine.yaml": "kind: ValidatingAdmissionPolicy"},
+  "rules": [{"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}],
+  "paramKinds": [{"group": "rules.example", "resources": ["limits"]}]
+}"""
+
 Object = dict[str, Any]
 
 
@@ -57,9 +64,10 @@ def of_kind(kind: str, *sets: str, release: str = "modelgate") -> list[Object]:
 
 
 def configurations(*sets: str, release: str = "modelgate") -> list[Object]:
-    """The mutating one, then the validating one."""
+    """The mutating ones, then the validating ones, by name."""
     kinds = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
-    return [each for kind in kinds for each in of_kind(kind, *sets, release=release)]
+    found = (each for kind in kinds for each in of_kind(kind, *sets, release=release))
+    return sorted(found, key=lambda each: (each["kind"], each["metadata"]["name"]))
 
 
 def webhooks(*sets: str) -> list[Object]:

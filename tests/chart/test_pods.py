@@ -7,7 +7,7 @@ import pytest
 import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
-from tests.chart.helm import NAMESPACE, configurations, containers, of_kind, pods
+from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
@@ -99,6 +99,38 @@ def test_the_server_is_started_with_the_settings_of_the_values():
         aim_namespace="a",
     )
     assert chosen(parsed(container("gate", "gate")["args"])) == DEFAULT_SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("sets", "sources"),
+    [
+        ((POLICIES,), ["modelgate-policies"]),
+        (('policies.configMap="mine"',), ["mine"]),
+        ((POLICIES, 'policies.configMap="mine"'), ["mine", "modelgate-policies"]),
+    ],
+)
+def test_the_server_reads_policies_of_the_users_from_config_maps(sets, sources):
+    pod = pods(*sets)["gate"]
+    server = pod["containers"][0]
+    folder = parsed(server["args"]).admission_policies
+    assert volumes_of(server)["policies"] == {"name": "policies", "mountPath": str(folder), "readOnly": True}
+    volume = next(each for each in pod["volumes"] if each["name"] == "policies")
+    assert [each["configMap"]["name"] for each in volume["projected"]["sources"]] == sources
+    made = {each["metadata"]["name"]: each["data"] for each in of_kind("ConfigMap", *sets)}
+    assert made == (
+        {"modelgate-policies": {"mine.yaml": "kind: ValidatingAdmissionPolicy"}} if POLICIES in sets else {}
+    )
+    published = parsed(pod["initContainers"][0]["args"]).publish
+    assert set(published) == {
+        f"{each['kind'].removesuffix('WebhookConfiguration').lower()}/{each['metadata']['name']}"
+        for each in configurations(*sets)
+    }
+
+
+def test_without_policies_nothing_of_them_is_there():
+    assert "policies" not in volumes_of(container("gate", "gate"))
+    assert parsed(container("gate", "gate")["args"]).admission_policies is None
+    assert of_kind("ConfigMap") == []
 
 
 def test_neither_key_nor_token_is_ever_on_a_disk():

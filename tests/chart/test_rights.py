@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.llmkube import controller
-from tests.chart.helm import NAMESPACE, of_kind, pods, rendered
+from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
@@ -59,6 +59,17 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
     }
     assert {Kind("", "ConfigMap")} == FETCHED
     assert rights("modelgate-view", BLIND) == {}
+
+
+def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_nothing_else():
+    usual = rights("modelgate-view")
+    assert {key: verbs for key, verbs in rights("modelgate-view", POLICIES).items() if key not in usual} == {
+        ("ClusterRole", "", "namespaces", ()): ["get"],
+        ("ClusterRole", "authorization.k8s.io", "subjectaccessreviews", ()): ["create"],
+        ("ClusterRole", "rules.example", "limits", ()): ["get", "list"],
+    }
+    names = {key[3] for key in rights("modelgate", POLICIES) if key[1] == "admissionregistration.k8s.io"}
+    assert names == {("modelgate", "modelgate-policies")}
 
 
 def test_another_name_of_the_ca_reaches_rights_and_arguments():

@@ -33,6 +33,13 @@ from tests.definitions import definition_files, definitions
         ("webhooks.timeoutSeconds=0", "timeoutSeconds"),
         ("webhooks.validating.failurePolicy=fail", "failurePolicy"),
         ("webhooks.validating.caBundle=Cg==", "caBundle"),
+        ("policies.document.a=x", "document"),
+        ("policies.documents.a=x", "propertyName 'a'"),
+        ("policies.failurePolicy=fail", "failurePolicy"),
+        ("policies.rules[0].apiGroups={*}", "apiGroups"),
+        ("policies.rules[0].apiGroups={coordination.k8s.io}", "apiGroups"),
+        ("policies.rules[0].operations={create}", "operations"),
+        ("policies.paramKinds[0].resources={secrets}", "resources"),
         ("certs.secret=x", "secret"),
         ("reconciler.enable=false", "enable"),
         ("reconciler.allowedHostPathRoots={models}", "allowedHostPathRoots"),
@@ -52,6 +59,14 @@ def test_the_schema_refuses(value, complaint):
     assert done.returncode != 0
     assert complaint in done.stderr
     assert "schema" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["rules[0].apiGroups={apps}", "paramKinds[0].group=a.example"])
+def test_what_is_for_policies_without_policies_is_refused(value):
+    rest = ["rules[0].apiVersions={v1}", "rules[0].resources={deployments}"]
+    sets = [value, *(rest if "rules" in value else ["paramKinds[0].resources={limits}"])]
+    done = run("template", "modelgate", str(CHART), *(f"--set=policies.{each}" for each in sets))
+    assert "give policies.configMap or policies.documents, too" in done.stderr
 
 
 def test_the_chart_passes_its_own_lint():

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.chart.helm import configurations, of_kind, rendered, values, webhooks
+from tests.chart.helm import NAMESPACE, POLICIES, configurations, of_kind, rendered, values, webhooks
 from tests.definitions import definitions
 
 # Two kinds, one of them under two versions, as later kinds will be.
@@ -139,7 +139,7 @@ def test_no_namespace_is_a_way_around_the_gate():
 
 
 @pytest.mark.parametrize(
-    "sets", [(), (MORE,), ("gate.replicas=0",), ("crds.install=false",), ("reconciler.enabled=false",)]
+    "sets", [(), (MORE,), ("gate.replicas=0",), ("crds.install=false",), ("reconciler.enabled=false",), (POLICIES,)]
 )
 def test_ca_bundle_is_never_rendered(sets):
     assert "caBundle" not in repr(configurations(*sets))
@@ -185,6 +185,41 @@ def test_the_webhooks_call_the_service_of_the_chart():
                 "port": service["spec"]["ports"][0]["port"],
             }
         }
+
+
+def test_what_policies_of_the_users_are_about_is_sent_to_webhooks_of_their_own():
+    assert webhooks(POLICIES)[::2] == webhooks()
+    for webhook, first in zip(webhooks(POLICIES)[1::2], webhooks(), strict=True):
+        assert webhook["rules"] == [
+            {
+                "apiGroups": ["apps"],
+                "apiVersions": ["v1"],
+                "resources": ["deployments"],
+                "operations": ["CREATE", "UPDATE"],
+                "scope": "*",
+            }
+        ]
+        assert webhook["name"] == first["name"].replace(".", "-policies.", 1)
+        assert webhook["clientConfig"] == first["clientConfig"]
+        (selected,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert selected == {
+            "key": "kubernetes.io/metadata.name",
+            "operator": "NotIn",
+            "values": ["kube-system", NAMESPACE],
+        }
+
+
+@pytest.mark.parametrize("policy", ["Ignore", "Fail"])
+def test_a_cluster_depends_on_the_gate_for_other_kinds_only_where_it_is_told_to(policy):
+    sets = (POLICIES, *(() if policy == "Ignore" else ('policies.failurePolicy="Fail"',)))
+    assert [each["failurePolicy"] for each in webhooks(*sets)] == ["Ignore", policy, "Fail", policy]
+
+
+def test_those_webhooks_are_in_configurations_that_come_and_go_with_them():
+    """A webhook that left a configuration that stays would leave its caBundle behind."""
+    assert [each["metadata"]["name"] for each in configurations(POLICIES)] == ["modelgate", "modelgate-policies"] * 2
+    assert [len(each["webhooks"]) for each in configurations(POLICIES)] == [1] * 4
+    assert "policies" not in repr(configurations('policies.configMap="mine"'))
 
 
 def test_only_what_is_being_deleted_passes_validation_unseen():
