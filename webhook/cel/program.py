@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from webhook.cel.closures import Compiler
 from webhook.cel.errors import BudgetExceeded, CelError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from webhook.cel.checker import Checked
     from webhook.cel.closures import Build
     from webhook.cel.declarations import Function
+    from webhook.cel.srcgen import Generated
     from webhook.cel.types import Type
 
 __all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Compiled", "Program", "build"]
@@ -36,6 +37,12 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 3_000))
 
 _NEVER_LEFT: Final = 2**63
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class Costed(Protocol):
+    """What can tell afterwards what an evaluation has cost."""
+
+    def cost(self, bindings: Mapping[str, Any], /) -> int: ...
 
 
 class Budget:
@@ -61,7 +68,7 @@ class Budget:
     ) -> None:
         self.per_call = per_call
         self.interrupt = interrupt
-        self.noted: list[tuple[Exact, Mapping[str, Any]]] = []
+        self.noted: list[tuple[Costed, Mapping[str, Any]]] = []
         self._allowed = remaining
         self._spent = 0
         # No bound is above the usual limit; where it is lower every evaluation has to ask.
@@ -175,20 +182,23 @@ class Program:
     CEL value for each variable, or raw JSON where the environment has a schema for it; what is
     in them must not change while the budget is in use. It raises ``CelError`` if the evaluation
     fails, and ``BudgetExceeded`` if it costs more than the limit of a call or the budget allow.
+    ``attempt`` and ``bound`` are for :mod:`webhook.cel.group`.
     """
 
-    __slots__ = ("evaluate", "evaluate_exactly", "result", "source", "variables")
+    __slots__ = ("attempt", "bound", "evaluate", "evaluate_exactly", "result", "source", "variables")
 
     evaluate: Evaluate
     evaluate_exactly: Exact
 
     def __init__(
-        self, source: str, result: Type, variables: frozenset[str], fast: Evaluate | None, exact: Exact
+        self, source: str, result: Type, variables: frozenset[str], fast: Generated | None, exact: Exact
     ) -> None:
         self.source = source
         self.result = result
         self.variables = variables
-        self.evaluate = exact if fast is None else fast
+        self.evaluate = exact if fast is None else fast.evaluate
+        self.attempt = None if fast is None else fast.attempt
+        self.bound = None if fast is None else fast.bound
         self.evaluate_exactly = exact
 
 

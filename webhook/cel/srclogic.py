@@ -46,7 +46,11 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
 
 
 class _Ladder:
-    """The terms written so far: those that are mere expressions are joined, the others nest."""
+    """The terms written so far: those that are mere expressions are joined, the others nest.
+
+    The result is what it is if the terms so far decide; a test that jumps is a fast comparison
+    to CPython 3.11, one whose value is kept is not.
+    """
 
     def __init__(self, writer: Writer, operator: str) -> None:
         self.writer = writer
@@ -56,9 +60,10 @@ class _Ladder:
 
     def add(self, text: str, block: Block) -> None:
         if any(block):
-            self.result = self.result or self.writer.name()
-            self.writer.line(f"{self.result} = {self._joined()}")
-            test = self.result if self.operator == "and" else f"not {self.result}"
+            if not self.result:
+                self.result = self.writer.name()
+                self.writer.line(f"{self.result} = {self.operator == 'or'}")
+            test = self._joined() if self.operator == "and" else f"not ({self._joined()})"
             self.writer.block.append((f"if {test}:", block))
             self.writer.block = block
             self.pure = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from webhook.cel.access import escape
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure, ResultFailure
+from webhook.cel.group import Group
 from webhook.cel.program import Program
 from webhook.cel.schematypes import declare
 from webhook.cel.types import BOOL, STRING
@@ -51,10 +53,12 @@ class Rule:
 class RuleNode:
     """The rules of one schema node and where rules are below it.
 
+    ``group`` are the first of them, as far as their costs are known and they read nothing but self.
     ``problem`` is set where the value's type cannot be declared to CEL, so that no rule can run.
     """
 
     node: Node
+    group: Group
     rules: tuple[Rule, ...] = ()
     items: RuleNode | None = None
     properties: Mapping[str, RuleNode] = field(default_factory=dict)
@@ -86,9 +90,11 @@ def _has_rules(root: Node, *, nested: bool) -> bool:
 
 def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
     """``rules`` is where the rules are written: ``node`` itself, or a schema under its allOf."""
+    own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
     compiled = RuleNode(
         node=node,
-        rules=compile_own(rules.rules, node, is_root=is_root, version=version) if declared else (),
+        rules=own,
+        group=_group(own),
         items=_child(rules.items, node.items, declared, version),
         properties=_properties(rules, node, declared, version),
         additional=_child(rules.additional, node.additional, declared, version),
@@ -101,6 +107,13 @@ def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Ve
     )
     found = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
     return compiled if any(found) or compiled.problem else None
+
+
+def _group(rules: tuple[Rule, ...]) -> Group:
+    def is_plain(rule: Rule) -> bool:
+        return rule.program is not None and not (rule.problem or rule.transition or rule.optional)
+
+    return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
 
 
 def _child(rules: Node | None, node: Node | None, declared: bool, version: Version) -> RuleNode | None:
