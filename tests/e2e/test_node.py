@@ -22,6 +22,30 @@ import base64, json
 token = open("/var/run/secrets/kubernetes.io/serviceaccount/token").read()
 print(json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["sub"])
 """
+# One that needs all that a policy may ask: a param, the namespace, and what somebody may do.
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  validations:
+  - expression: >-
+      object.spec.replicas <= int(params.data.most)
+      || !authorizer.group('apps').resource('deployments').namespace(request.namespace).check('create').allowed()
+    messageExpression: "'at most ' + params.data.most + ' in ' + namespaceObject.metadata.name"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few}
+spec:
+  policyName: few
+  paramRef: {name: limits, parameterNotFoundAction: Allow}
+  validationActions: [Deny]
+"""
 CLUSTER_WIDE = (
     "mutatingwebhookconfigurations",
     "validatingwebhookconfigurations",
@@ -158,6 +182,47 @@ def test_the_servers_token_is_enough_for_what_it_does_and_opens_no_secret(node, 
     assert node.kubectl.run("auth", "can-i", "get", f"secret/{NAME}-ca", f"-n={NAMESPACE}", account).out == "no\n"
     read = ("exec", f"deployment/{NAME}", "--container=gate", "--", "python3", "-c", WHOSE)
     assert release(*read).strip() == f"system:serviceaccount:{NAMESPACE}:{NAME}-view"
+
+
+@pytest.fixture
+def policies(node, kubectl):
+    """The release with admission policies about Deployments; afterwards without."""
+    kubectl("create", "configmap", "limits", "--from-literal=most=2")
+    about = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}
+    given = {
+        "documents": {"mine.yaml": POLICY},
+        "rules": [about],
+        "failurePolicy": "Fail",
+        "paramKinds": [{"group": "", "resources": ["configmaps"]}],
+    }
+    flags = [f"--namespace={NAMESPACE}", "--wait", "--timeout=2m"]
+    node.helm("upgrade", NAME, CHART, "--reuse-values", f"--set-json=policies={json.dumps(given)}", *flags)
+    yield
+    node.helm("rollback", NAME, "1", *flags)
+
+
+def replicas(kubectl, count):
+    """What the API server says to a Deployment."""
+    return kubectl.run(
+        "create", "deployment", "web", "--image=localhost/none", f"--replicas={count}", "--dry-run=server"
+    )
+
+
+@pytest.mark.usefixtures("policies")
+def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(node, kubectl):
+    wait_until(lambda: replicas(kubectl, 3).code != 0, "the policy to be asked")
+    refused = replicas(kubectl, 3).err
+    assert "validate-policies.modelgate.dev" in refused
+    assert "at most 2 in models" in refused
+    assert replicas(kubectl, 2).code == 0
+    assert replicas(node.kubectl.within("kube-system"), 3).code == 0, "never sent"
+    assert in_effect(node.kubectl), "Models are judged as before"
+
+
+def test_policies_that_are_taken_away_leave_nothing(node, kubectl):
+    assert replicas(kubectl, 3).code == 0
+    for kind in CLUSTER_WIDE[:2]:
+        assert [name for name in names(node.kubectl, kind) if NAME in name] == [NAME]
 
 
 @pytest.mark.usefixtures("scaled_to_zero")
