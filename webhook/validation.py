@@ -74,8 +74,9 @@ def validate_rules(
     """Findings of the policy.
 
     ``sound`` says that the schema found nothing: then a rule that cannot be evaluated is a fault
-    of ours, else it is passed over, because the schema has named the reason already. Without
-    ``references`` rules about other objects are passed over: who sees none cannot judge.
+    of ours, else it is passed over, because the schema has named the reason already, or would but
+    for ratcheting. Without ``references`` rules about other objects are passed over: who sees none
+    cannot judge.
 
     Raises:
         PolicyFault: a rule could not be evaluated.
@@ -96,7 +97,7 @@ def validate_rules(
                     continue
                 text = _message(rule, scope, place.bindings)
             except CelError as error:
-                if not sound:
+                if not sound or (old is not None and known.schema.check(obj)[0]):
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
             unchanged = old is not None and _unchanged(rule, place, obj, old, known.policy)
