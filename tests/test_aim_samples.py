@@ -1,34 +1,10 @@
 """AIM's own manifests get the right verdict, each folder seen as one cluster."""
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from tests.shared import shared
-from webhook import catalog, documents, engine
+from tests.samples import Expected, check
+from webhook import catalog
 from webhook.catalog import Catalog
-from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.engine import Options
-from webhook.request import GroupVersionKind, Request, group_version
-
-STRICT_FIELDS = Options(strict_fields=True)
-NAMESPACE = "chainsaw"
-"""Of manifests that name none: upstream's tests put them into one of their own."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Of one file: how many documents, which are refused (line → field of each cause), how often each rule warns."""
-
-    documents: int
-    denied: dict[int, list[str]] = field(default_factory=dict)
-    warned: dict[str, int] = field(default_factory=dict)
-
 
 FILES: dict[str, Expected] = {
     "a5ef626b/AIMClusterImage.yaml": Expected(
@@ -98,29 +74,6 @@ def loaded() -> Catalog:
     return catalog.load()
 
 
-def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each document of a file, with its line."""
-    for document in documents.read(path):
-        value: dict[str, Any] = document.value
-        if value["kind"].startswith("AIMCluster"):
-            yield document.line, value
-        else:
-            yield document.line, {**value, "metadata": {"namespace": NAMESPACE, **value["metadata"]}}
-
-
-def decisions(path: Path, loaded: Catalog) -> Iterator[tuple[int, Decision]]:
-    view = MemoryView(value for file in sorted(path.parent.glob("*.yaml")) for _, value in objects(file))
-    for line, value in objects(path):
-        known = loaded.find(GroupVersionKind(*group_version(value["apiVersion"]), value["kind"]))
-        assert known is not None
-        request = Request(known.gvk, known.plural, "CREATE", value)
-        mutated = engine.mutate(request, loaded, view, STRICT_FIELDS)
-        yield line, engine.validate(replace(request, object=mutated.object), loaded, view, STRICT_FIELDS)
-
-
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
 def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
-    found = dict(decisions(shared("samples", "aim", *path.split("/")), loaded))
-    assert len(found) == expected.documents
-    assert {line: sorted(c.field for c in it.causes) for line, it in found.items() if it.causes} == expected.denied
-    assert Counter(warning.code for it in found.values() for warning in it.warnings) == expected.warned
+    check(f"aim/{path}", expected, loaded)

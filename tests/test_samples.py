@@ -1,34 +1,14 @@
 """Real manifests of the upstream repositories get the right verdict, each denial for the reason it deserves."""
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-
 import pytest
 
+from tests.samples import Expected, check
 from tests.shared import shared
 from tests.test_aim_samples import FILES as OF_AIM
 from tests.test_ome_samples import FILES as OF_OME
 from tests.test_ome_samples import FRAGMENTS
-from webhook import catalog, documents, engine
+from webhook import catalog
 from webhook.catalog import Catalog
-from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.documents import Document
-from webhook.engine import Options
-from webhook.request import GroupVersionKind, Request, group_version
-
-STRICT_FIELDS = Options(strict_fields=True)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Of one file: how many documents, which are refused (line → field of each cause), how often each rule warns."""
-
-    documents: int
-    denied: dict[int, list[str]] = field(default_factory=dict)
-    warned: dict[str, int] = field(default_factory=dict)
-
 
 VARIANT = [f"spec.{field}" for field in ("accelerator", "acceleratorCount", "variantID", "variantProfile")]
 OLDEST = [f"spec.{field}" for field in ("acceleratorType", "maxBatchSize", "minReplicas", "modelName", "serviceClass")]
@@ -101,29 +81,9 @@ def loaded() -> Catalog:
     return catalog.load()
 
 
-def decide(document: Document, loaded: Catalog) -> Decision:
-    """As the API server would: mutate, then validate what came out."""
-    gvk = GroupVersionKind(*group_version(document.value["apiVersion"]), document.value["kind"])
-    known = loaded.find(gvk)
-    assert known is not None, gvk
-    request = Request(gvk, known.plural, "CREATE", document.value)
-    mutated = engine.mutate(request, loaded, MemoryView(), STRICT_FIELDS)
-    return engine.validate(replace(request, object=mutated.object), loaded, MemoryView(), STRICT_FIELDS)
-
-
-def decisions(path: str, loaded: Catalog) -> Iterator[tuple[int, Decision]]:
-    for document in documents.read(shared("samples", *path.split("/"))):
-        yield document.line, decide(document, loaded)
-
-
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
 def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
-    found = dict(decisions(path, loaded))
-    denied = {line: sorted(cause.field for cause in it.causes) for line, it in found.items() if not it.allowed}
-    warned = Counter(warning.code for it in found.values() for warning in it.warnings)
-    assert len(found) == expected.documents
-    assert denied == expected.denied
-    assert warned == expected.warned
+    check(path, expected, loaded)
 
 
 def test_every_sample_of_a_kind_that_is_known_is_expected(loaded: Catalog) -> None:
