@@ -7,13 +7,19 @@ import pytest
 import yaml
 
 from tests.shared import shared
+from webhook import catalog, engine
+from webhook.cluster import MemoryView
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version, same_version, version_fits
-from webhook.facts.ome.selection import incompatible, select
+from webhook.facts.ome.ranking import RANKINGS
+from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
+from webhook.facts.ome.selection import Selection, incompatible, select
 from webhook.facts.settings import Behaviour
+from webhook.request import GroupVersionKind, Request
 
 HEAD, OURS, DOC = Behaviour.UPSTREAM_HEAD, Behaviour.RECOMMENDED, Behaviour.DOC_ERA
+COLUMNS = {"head": HEAD, "doc": DOC, "recommended": OURS}
 SHORT = {"arch": "modelArchitecture", "q": "quantization", "auto": "autoSelect", "pri": "priority", "name": "name"}
 
 
@@ -24,9 +30,15 @@ def tables() -> list[Any]:
     return [yaml.safe_load(block) for block in blocks]
 
 
-def transcribed() -> list[dict[str, Any]]:
+UPSTREAMS = [*(f"S{i:02}" for i in range(1, 15)), *(f"M{i}" for i in range(15, 22)), *(f"D{i}" for i in range(22, 26))]
+EDGES = [f"E{i:02}" for i in range(1, 11)]
+
+
+def upstreams(name: str) -> dict[str, Any]:
+    """One of the 25 transcribed cases."""
     table = tables()[0]
-    return [{**case, **(table["SET_A"] if case.get("use") else {})} for case in table["cases"]]
+    case = next(case for case in table["cases"] if case["id"] == name)
+    return {**case, **(table["SET_A"] if case.get("use") else {})}
 
 
 def named(name: str, version: Any, weight: Any, operator: Any = None) -> dict[str, Any]:
@@ -60,43 +72,62 @@ def runtimes(case: dict[str, Any]) -> list[Found]:
     return of_namespace + [a_runtime(short, "ClusterServingRuntime") for short in case.get("cluster", [])]
 
 
-def test_upstream_s_own_tests_of_the_selection():
-    seen = 0
-    for case in transcribed():
-        if "compare" in case:
-            continue  # asks the comparator about runtimes that are no candidates; E02 asks the selection
-        expect, behaviour = case["expect"], DOC if case["id"].startswith("D") else HEAD
-        found = select(a_model(case["model"]), runtimes(case), "ns", behaviour, explain=True)
-        if "order" in expect:
-            assert [each.runtime.name for each in found.ranked] == expect["order"], case["id"]
-            seen += 1
-        if "scores" in expect and behaviour is HEAD:
-            assert [each.score for each in found.ranked] == expect["scores"], case["id"]
-        if "err" in expect:
-            assert found.winner is None, case["id"]
-            assert found.error.startswith("no runtime found to support model"), case["id"]
-            seen += 1
-        reasons = {each.runtime.name: each.reason for each in found.excluded}
-        for name, reason in expect.get("excluded" if behaviour is HEAD else "docera_excluded", {}).items():
-            assert reasons[name] == reason, case["id"]
-    assert seen >= 10
+def test_the_tables_hold_what_is_tested():
+    assert [[case["id"] for case in table] for table in (tables()[0]["cases"], tables()[1])] == [UPSTREAMS, EDGES]
 
 
-def test_upstream_s_own_tests_of_the_score():
-    for case in transcribed():
-        if "score" in case:
-            runtime = a_runtime({"n": "r", "fmts": case["score"]}, "ClusterServingRuntime")
-            model = a_model(case["model"])
-            found = select(model, [runtime], "ns", HEAD)
-            assert (found.winner.score if found.winner else 0) == case["expect"]["score"], case["id"]
+@pytest.mark.parametrize("name", UPSTREAMS)
+def test_upstream_s_own_cases(name):
+    case = upstreams(name)
+    behaviour = DOC if name.startswith("D") else HEAD
+    model, expect = a_model(case["model"]), case["expect"]
+    if "compare" in case:
+        in_order(model, [a_runtime(short, "ServingRuntime") for short in case["compare"]], expect["order"])
+    elif "check" in case:
+        supports(model, a_runtime(case["check"], "ServingRuntime"), expect)
+    elif "score" in case:
+        runtime = a_runtime({"n": "r", "fmts": case["score"]}, "ClusterServingRuntime")
+        winner = select(model, [runtime], "ns", behaviour).winner
+        assert (winner.score if winner else 0) == expect["score"]
+    else:
+        selects(select(model, runtimes(case), "ns", behaviour, explain=True), expect, behaviour)
 
 
-def test_upstream_s_own_tests_of_the_reasons():
-    checked = [case for case in transcribed() if "check" in case]
-    assert len(checked) >= 7
-    for case in checked:
-        runtime = a_runtime(case["check"], "ClusterServingRuntime")
-        assert incompatible(a_model(case["model"]), runtime, HEAD) == (case["expect"]["incompatible"] or ""), case["id"]
+def in_order(model: dict[str, Any], candidates: list[Found], order: list[str]) -> None:
+    """As upstream's comparator, which is asked about runtimes that the size would have dropped."""
+    ranked = sorted(candidates, key=lambda runtime: RANKINGS[HEAD].rank(model, runtime, 1))
+    assert [runtime.name for runtime in ranked] == order
+
+
+def supports(model: dict[str, Any], runtime: Found, expect: dict[str, Any]) -> None:
+    assert incompatible(model, runtime, HEAD) == (expect["incompatible"] or "")
+    if "warning" in expect:
+        assert expect["warning"] == warning_of(model, runtime)
+
+
+def warning_of(model: dict[str, Any], runtime: Found) -> str:
+    """What the gate says of a service that names this runtime."""
+    head = {"apiVersion": "ome.io/v1beta1", "metadata": {"name": "m", "namespace": "ns"}}
+    stored = {"kind": "BaseModel", **head, "spec": {**model, "storage": {"storageUri": "hf://a/b"}}}
+    other = {**runtime.object, "apiVersion": "ome.io/v1beta1", "kind": runtime.kind}
+    other["metadata"] = {**other["metadata"], "namespace": "ns"}
+    spec = {"model": {"name": "m", "kind": "BaseModel"}, "engine": {}}
+    service = {"kind": "InferenceService", **head, "spec": {**spec, "runtime": {"name": runtime.name}}}
+    kind = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
+    request = Request(kind, "inferenceservices", "CREATE", service)
+    decision = engine.validate(request, catalog.load(), MemoryView([stored, other]))
+    return next((warning.message for warning in decision.warnings if warning.code == "OM414"), "")
+
+
+def selects(found: Selection, expect: dict[str, Any], behaviour: Behaviour) -> None:
+    assert [each.runtime.name for each in found.ranked] == expect.get("order", [])
+    if behaviour is HEAD:
+        assert [each.score for each in found.ranked] == expect.get("scores", [])
+    if "err" in expect:
+        assert found.error.startswith("no runtime found to support model")
+    reasons = {each.runtime.name: each.reason for each in found.excluded}
+    for name, reason in {**expect.get("excluded", {}), **expect.get("docera_excluded", {})}.items():
+        assert reasons[name] == reason
 
 
 def edge_runtime(short: dict[str, Any], model: dict[str, Any], kind: str) -> Found:
@@ -108,18 +139,33 @@ def edge_runtime(short: dict[str, Any], model: dict[str, Any], kind: str) -> Fou
     return a_runtime({**short, "fmts": full}, kind)
 
 
-def test_edge_cases_under_each_behaviour():
-    cases = tables()[1]
-    assert len(cases) == 10
-    for case in cases:
-        model = case["model"]
-        candidates = [edge_runtime(short, model, "ServingRuntime") for short in case.get("ns", [])]
-        candidates += [edge_runtime(short, model, "ClusterServingRuntime") for short in case["rts"]]
-        for column, behaviour in (("head", HEAD), ("doc", DOC), ("recommended", OURS)):
-            if column in case:
-                wanted = re.split(r"[ ,]", str(case[column]))[0]
-                winner = select(a_model(model), candidates, "ns", behaviour).winner
-                assert (winner.runtime.name if winner else "none") == wanted, (case["id"], column)
+def edge(name: str) -> tuple[dict[str, Any], list[Found]]:
+    """One of the ten edge cases, and its candidates."""
+    case = next(case for case in tables()[1] if case["id"] == name)
+    candidates = [edge_runtime(short, case["model"], "ServingRuntime") for short in case.get("ns", [])]
+    candidates += [edge_runtime(short, case["model"], "ClusterServingRuntime") for short in case["rts"]]
+    return case, candidates
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edge_cases(name):
+    """Each under the behaviours that the table has a column for."""
+    case, candidates = edge(name)
+    columns = [column for column in COLUMNS if column in case]
+    assert len(columns) >= 2
+    for column in columns:
+        wanted = re.split(r"[ ,]", str(case[column]))[0]
+        winner = select(a_model(case["model"]), candidates, "ns", COLUMNS[column]).winner
+        assert (winner.runtime.name if winner else "none") == wanted, column
+
+
+def test_edge_cases_that_call_for_a_warning():
+    """What the rules OM335, OM334 and OM413 go by."""
+    (version, _), (size, _), (tie, candidates) = edge("E07"), edge("E08"), edge("E09")
+    assert unreadable_versions(a_model(version["model"])) == ["2024.08"]
+    assert unreadable_sizes(a_model(size["model"])) == ["7b"]
+    found = select(a_model(tie["model"]), candidates, "ns", OURS)
+    assert [each.runtime.name for each in found.ties] == ["b-newer"]
 
 
 def test_a_selection_explains_every_runtime_on_demand():

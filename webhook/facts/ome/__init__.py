@@ -9,11 +9,13 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.ome.gotext import is_float, prometheus_error
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, namespace_of, runtimes_for
+from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.nodes import at, mapping, text
 from webhook.facts.ome.runtimes import (
     configuration_error,
     overlaps,
     priority_conflict,
+    same_priority,
     unreadable_sizes,
     unreadable_versions,
 )
@@ -61,6 +63,7 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
         "name": best.runtime.name if best else "",
         "kind": best.runtime.kind if best else "",
         "score": best.score if best else 0,
+        "count": len(found.ranked),
         "ties": [each.runtime.name for each in found.ties],
     }
 
@@ -81,9 +84,11 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
         view, namespace, text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
     )
     model = find_model(view, namespace, text(service, "spec", "model", "name"), _preferred(service, "model", settings))
-    judged = runtime is not None and model is not None and text(model.spec, "modelFormat", "name")
-    reason = incompatible(model.spec, runtime, settings.ome) if judged and model and runtime else ""
-    return {**_described(runtime), "incompatible": reason}
+    described = {**_described(runtime), "incompatible": "", "unsized": False}
+    if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
+        return described
+    unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
+    return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
 
 
 def _described(found: Found | None) -> dict[str, Any]:
@@ -184,6 +189,7 @@ _RUNTIME: Final = {
     "behaviour": _BEHAVIOUR,
     "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
     "priorities": Fact(priority_conflict, STRING, configurable=True),
+    "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
 }
 
@@ -200,10 +206,10 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "migration": Fact(_migration, fields(error=STRING), configurable=True),
         "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
         "model": Fact(_model, fields(**_FOUND), configurable=True),
-        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING), configurable=True),
+        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN), configurable=True),
         "selection": Fact(
             _selection,
-            fields(name=STRING, kind=STRING, score=INTEGER, ties=STRINGS),
+            fields(name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS),
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),

@@ -13,11 +13,19 @@ from webhook.facts.ome.modelversion import parse_version
 from webhook.facts.ome.nodes import at, items, mapping, text, whole
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = ["configuration_error", "overlaps", "priority_conflict", "unreadable_sizes", "unreadable_versions"]
+__all__ = [
+    "configuration_error",
+    "overlaps",
+    "priority_conflict",
+    "same_priority",
+    "unreadable_sizes",
+    "unreadable_versions",
+]
 
 MULTI_NODE: Final = (
     "for MultiNode deployment, both leader and worker must be defined and worker.size must be greater than 0"
 )
+_STRUCTURES: Final = ("modelFormat", "modelFramework")
 RAW: Final = "for RawDeployment, leader and worker must not be defined"
 
 
@@ -60,6 +68,55 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
             shown = text(entry, "name") or (text(entry, "modelFormat", "name") if ours else "")
             return f" {shown}"
     return ""
+
+
+def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
+    """Doc-era's other refusal: the format and the two runtimes, with a leading space; "" where there is none."""
+    if settings.ome is not Behaviour.DOC_ERA:
+        return ""
+    spec = mapping(runtime, "spec")
+    for other in _others(runtime, view):
+        shared = set(_protocols(spec)) & set(_protocols(other.spec))
+        if not shared or other.disabled or not _same_scope(other, runtime) or _range(spec) != _range(other.spec):
+            continue
+        for mine in _prioritised(spec):
+            if any(_alike(mine, theirs) for theirs in _prioritised(other.spec)):
+                kinds, names = f"{other.kind.lower()}s", f"{other.name} and {text(runtime, 'metadata', 'name')}"
+                where = "" if other.cluster_scoped else f" in namespace {namespace_of(runtime)}"
+                return f" {text(mine, 'name')} in the {kinds} {names}{where}"
+    return ""
+
+
+def _protocols(spec: Any) -> list[str]:
+    given = at(spec, "protocolVersions")
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+
+
+def _range(spec: Any) -> tuple[Any, Any] | None:
+    given = at(spec, "modelSizeRange")
+    return None if given is None else (at(given, "min"), at(given, "max"))
+
+
+def _prioritised(spec: Any) -> list[dict[str, Any]]:
+    entries = items(spec, "supportedModelFormats")
+    return [each for each in entries if each.get("autoSelect") is True and whole(each, "priority") is not None]
+
+
+def _alike(mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    """As Go compares the structures: what holds a pointer, to a version, is equal to nothing."""
+    parts = ("version", "quantization", "modelArchitecture", "priority")
+    return (
+        text(mine, "name").lower() == text(theirs, "name").lower()
+        and all(mine.get(part) == theirs.get(part) for part in parts)
+        and all(_unversioned(mine, part) == _unversioned(theirs, part) != "=" for part in _STRUCTURES)
+    )
+
+
+def _unversioned(entry: dict[str, Any], part: str) -> str | None:
+    """The name of a format without a version, None for no format; "=" for one that has a version."""
+    if entry.get(part) is None:
+        return None
+    return "=" if at(entry, part, "version") is not None else text(entry, part, "name")
 
 
 def overlaps(runtime: Any, view: ClusterView) -> list[str]:

@@ -1,22 +1,19 @@
 """Which runtime serves a model where a service names none: every candidate, its score, and why the others fell out.
 
-Runtimes of the namespace always come before those of the cluster. What follows differs by behaviour: see ``Ranking``.
+Runtimes of the namespace always come before those of the cluster. What follows differs by behaviour: see ``ranking``.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
-from webhook.facts.memo import Memo
-from webhook.facts.ome.formats import label_of, lenient_fits, matches, sort_of, supported, unsupported
+from webhook.facts.ome.formats import lenient_fits
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.modelversion import version_fits
-from webhook.facts.ome.nodes import at, items, mapping, text, whole
+from webhook.facts.ome.nodes import at, mapping, text, whole
+from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour
 
 __all__ = ["Candidate", "Selection", "incompatible", "select"]
@@ -65,25 +62,6 @@ class Selection:
             return ()
         same = (best.runtime.cluster_scoped, best.rank[:-1])
         return tuple(each for each in self.ranked[1:] if (each.runtime.cluster_scoped, each.rank[:-1]) == same)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """How one behaviour decides.
-
-    ``sort`` is the same for a model and every entry that is for it, ``sorts`` are those of a runtime; ``supports`` says
-    whether a runtime is for a model, ``reason`` why it is not ("" where it is); ``chosen`` are the entries that may be
-    scored; ``rank`` orders.
-    """
-
-    sort: Callable[[dict[str, Any]], Hashable]
-    sorts: Callable[[dict[str, Any]], frozenset[Hashable]]
-    supports: Callable[[Any, Any], bool]
-    reason: Callable[[Any, Any], str]
-    chosen: Callable[[Any, Any], list[dict[str, Any]]]
-    rank: Callable[[Any, Found, int], tuple[Any, ...]]
-    scored: bool = True
-    hides_auto_select: bool = False
 
 
 def select(
@@ -210,102 +188,3 @@ def _scores(ours: Any, theirs: Any) -> bool:
         return False
     model, runtime = at(ours, "version"), at(theirs, "version")
     return not (model and runtime) or lenient_fits(model, runtime, text(theirs, "operator") or "Equal")
-
-
-# How upstream's newest code decides
-
-
-def _head_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
-    """Every entry but those with ``autoSelect: false``, if any entry at all has ``true``: also one for other models."""
-    entries = items(spec, "supportedModelFormats")
-    if not any(entry.get("autoSelect") is True for entry in entries):
-        return []
-    return [entry for entry in entries if entry.get("autoSelect") is not False]
-
-
-def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
-    """Where the model has a size, no range is the best of all, then the narrowest."""
-    sizes = range_of(runtime.spec)
-    width = sizes.width if sizes and text(model, "modelParameterSize") else 0.0
-    return -score, width, runtime.name
-
-
-# How we decide
-
-
-def _our_chosen(model: Any, spec: Any) -> list[dict[str, Any]]:
-    """The entries that are for the model and may be chosen."""
-    entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
-    return [entry for entry in entries if matches(model, entry, lenient_fits)]
-
-
-def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
-    """Where the model has a size, a range that it fits into before none, and the narrower range first."""
-    sizes = range_of(runtime.spec)
-    width = sizes.width if sizes and text(model, "modelParameterSize") else math.inf
-    return -score, width, runtime.name
-
-
-# How the code of the API document decided
-
-
-def _doc_supports(model: Any, spec: Any) -> bool:
-    """The labels must be equal, letter by letter, so that 1 is not 1.0.0."""
-    return label_of(model) in [label_of(entry) for entry in items(spec, "supportedModelFormats")]
-
-
-def _doc_reason(model: Any, spec: Any) -> str:
-    if _doc_supports(model, spec):
-        return ""
-    labels = [label_of(entry) for entry in items(spec, "supportedModelFormats")]
-    return f"model format '{label_of(model)}' not in supported formats {labels}"
-
-
-def _doc_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
-    return [entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True]
-
-
-def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
-    """A range before none, then the priority of the first entry whose deprecated name is the format's, then age."""
-    name = text(model, "modelFormat", "name")
-    entries = items(runtime.spec, "supportedModelFormats")
-    named = next((entry for entry in entries if text(entry, "name") == name), {})
-    priority = whole(named, "priority")
-    unranged = range_of(runtime.spec) is None
-    return unranged, priority is None, -(priority or 0), _newest_first(runtime), runtime.name
-
-
-def _newest_first(runtime: Found) -> tuple[int, ...]:
-    """Creation times are texts of one form, so that the inverse of their bytes sorts the newest first."""
-    created = text(runtime.object, "metadata", "creationTimestamp")
-    return tuple(-byte for byte in created.encode())
-
-
-def _sorts(sort: Callable[[dict[str, Any]], Hashable]) -> Memo[frozenset[Hashable]]:
-    return Memo(lambda runtime: frozenset(sort(entry) for entry in items(runtime, "spec", "supportedModelFormats")))
-
-
-_SORTS: Final = _sorts(sort_of)
-
-RANKINGS: Final = {
-    Behaviour.RECOMMENDED: Ranking(
-        sort_of,
-        _SORTS,
-        partial(supported, fits=lenient_fits),
-        partial(unsupported, fits=lenient_fits),
-        _our_chosen,
-        _our_rank,
-    ),
-    Behaviour.UPSTREAM_HEAD: Ranking(
-        sort_of,
-        _SORTS,
-        partial(supported, fits=version_fits),
-        partial(unsupported, fits=version_fits),
-        _head_chosen,
-        _head_rank,
-        hides_auto_select=True,
-    ),
-    Behaviour.DOC_ERA: Ranking(
-        label_of, _sorts(label_of), _doc_supports, _doc_reason, _doc_chosen, _doc_rank, scored=False
-    ),
-}

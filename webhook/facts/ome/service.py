@@ -90,15 +90,23 @@ def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migrati
     model = runtime = None
     name = at(predictor, "model", "baseModel")
     if spec.get("model") is None and isinstance(name, str):
-        found = find_model(view, namespace_of(service), name, first="ClusterBaseModel")
-        if found is None:
+        kind = _model_kind(service, name, view, settings)
+        if not kind:
             return Migration(error=f"neither ClusterBaseModel nor BaseModel found with name {name}")
         weights = at(predictor, "model", "fineTunedWeights")
-        model = {"name": name, "kind": found.kind, "apiGroup": "ome.io"}
+        model = {"name": name, "kind": kind, "apiGroup": "ome.io"}
         model |= {"fineTunedWeights": weights} if weights else {}
     if spec.get("runtime") is None and (named := text(predictor, "model", "runtime")):
         runtime = {"name": named, "kind": _runtime_kind(service, named, view, settings), "apiGroup": "ome.io"}
     return Migration(_engine(predictor), model, runtime)
+
+
+def _model_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
+    """Where the model is, the cluster first; "" where there is none. Doc-era did not look."""
+    if settings.ome is Behaviour.DOC_ERA:
+        return "ClusterBaseModel"
+    found = find_model(view, namespace_of(service), name, first="ClusterBaseModel")
+    return found.kind if found else ""
 
 
 def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
