@@ -64,7 +64,8 @@ def test_a_second_pass_over_a_new_object_changes_nothing(file: Path, loaded: Cat
 @pytest.mark.parametrize("api", sorted({file.parent.parent.name for file in files()}))
 def test_every_rule_has_a_case_that_fires_and_one_that_does_not(api: str, loaded: Catalog) -> None:
     """Of an API together: a policy may be for several kinds, each with cases of its own."""
-    fired: dict[str, set[bool]] = {}
+    codes = {code for known in loaded.kinds.values() if known.api == api for code in known.policy.codes}
+    fired: dict[str, set[bool]] = {code: set() for code in codes}
     for document in (each for file in files() if file.parent.parent.name == api for each in read(file)):
         known = target(document, loaded)
         for case in document.cases:
@@ -72,8 +73,12 @@ def test_every_rule_has_a_case_that_fires_and_one_that_does_not(api: str, loaded
             found = {item.code for item in (*result.validation.causes, *result.validation.warnings)}
             found |= {item.code for item in result.mutation.defaults}
             for code in known.policy.codes:
-                fired.setdefault(code, set()).add(code in found)
+                fired[code].add(code in found)
     assert {code for code, outcomes in fired.items() if outcomes != {True, False}} == set()
+
+
+def test_every_api_has_cases(loaded: Catalog) -> None:
+    assert {known.api for known in loaded.kinds.values()} == {file.parent.parent.name for file in files()}
 
 
 def test_the_names_of_cases_are_unique() -> None:

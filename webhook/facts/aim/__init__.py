@@ -25,7 +25,7 @@ from webhook.facts.aim.routetemplate import render, template_error
 from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
 from webhook.facts.aim.selection import Choice, select
 from webhook.facts.aim.service import Resolved, resolve_service
-from webhook.facts.aim.servicefacts import CACHING, RESOURCES, ROUTING, TEMPLATE
+from webhook.facts.aim.servicefacts import RESOLVED
 from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
 from webhook.facts.aim.template import Origin, Resolution, resolve_template
 from webhook.facts.fact import Fact
@@ -123,11 +123,8 @@ _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
-        "template": TEMPLATE,
+        "resolved": RESOLVED,
         "config": Fact(_config, _CONFIG),
-        "routing": ROUTING,
-        "resources": RESOURCES,
-        "caching": CACHING,
         "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),

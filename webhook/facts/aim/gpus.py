@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
@@ -45,6 +46,7 @@ _DEVICES: Final = {
 """PCI device → model; some have more than one, such as those of virtual functions."""
 
 
+@lru_cache(maxsize=1024)
 def gpu_model(name: str) -> str:
     """The model in the name of a GPU: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
     words = [word for word in re.split(r"[-\s/:]+", name.upper().replace("_", "-")) if word not in _VENDORS]
@@ -59,7 +61,7 @@ def models_on_nodes(view: ClusterView) -> frozenset[str] | None:
 
 def models_of_node(node: dict[str, Any]) -> Iterator[str]:
     """The model of AMD's GPUs on a node and that of NVIDIA's, by its labels."""
-    labels = mapping(node, "metadata", "labels")
+    labels = {key: value for key, value in mapping(node, "metadata", "labels").items() if "gpu" in key or "mig" in key}
     if device := _first(labels, _AMD_IDS).lower().removeprefix("0x"):
         yield _DEVICES.get(device, f"AMD-{device.upper()}")
     elif name := _first(labels, _AMD_NAMES):

@@ -45,9 +45,10 @@ def select(
     fitting = [each for each in available if _tuned(each) and _fits(each, overrides) and _runs(each, gpus)]
     if not fitting:
         return Choice(error=f'No available templates match the service requirements for image "{image}"')
-    own = [template for template in fitting if not template.cluster_scoped]
-    ranked = sorted(own or fitting, key=_rank)
-    best = [template for template in ranked if _rank(template) == _rank(ranked[0])]
+    nearest = [template for template in fitting if not template.cluster_scoped] or fitting
+    ranks = [_rank(template) for template in nearest]
+    first = min(ranks)
+    best = [template for template, rank in zip(nearest, ranks, strict=True) if rank == first]
     if len(best) > 1:
         return Choice(error=f'Multiple templates ({len(best)}) satisfy image "{image}"')
     return Choice(best[0])

@@ -72,14 +72,16 @@ def other_gpus(resolved: Resolved) -> list[str]:
 
 def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> list[str]:
     """Services of the namespace that derive a template of the same name and want other things in it."""
-    if not resolution.derived or resolution.spec is None:
+    if not resolution.makes:
         return []
-    return [
-        name_of(other)
+    wishes = at(service, "spec", "overrides")
+    others = [
+        other
         for other in view.list(Kind(GROUP, "AIMService"), namespace_of(service))
-        if name_of(other) != name_of(service) and _differs(resolve_template(other, view), resolution)
+        if at(other, "spec", "overrides") == wishes and name_of(other) != name_of(service)
     ]
+    return [name_of(other) for other in others if _differs(resolve_template(other, view), resolution)]
 
 
 def _differs(other: Resolution, mine: Resolution) -> bool:
-    return other.name == mine.name and other.spec is not None and other.spec != mine.spec
+    return other.makes and other.name == mine.name and other.spec != mine.spec

@@ -17,15 +17,20 @@ from webhook.facts.aim.storagefacts import STORAGE, storage_fact
 from webhook.facts.fact import Fact
 from webhook.facts.settings import Settings
 
-__all__ = ["CACHING", "RESOURCES", "ROUTING", "TEMPLATE"]
+__all__ = ["RESOLVED"]
 
 
-def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> Resolved:
-    return resolve_service(service, view, choose=settings.aim_auto_selection)
+def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    resolved = resolve_service(service, view, choose=settings.aim_auto_selection)
+    return {
+        "template": _template(service, view, resolved),
+        "routing": _routing(service, resolved),
+        "resources": {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)},
+        "caching": _caching(service, view, resolved),
+    }
 
 
-def _template(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = _resolved(service, view, settings)
+def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> dict[str, Any]:
     found = resolved.template
     basis = found.template or found.base_found
     health = health_of(found.template)
@@ -48,8 +53,7 @@ def _template(service: dict[str, Any], view: ClusterView, settings: Settings) ->
     }
 
 
-def _routing(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = _resolved(service, view, settings)
+def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
     routing, config = resolved.routing, resolved.config
     inherited = mapping(config.spec, "routing") if config else {}
     route = route_of(service, routing.template)
@@ -64,14 +68,9 @@ def _routing(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     }
 
 
-def _resources(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = _resolved(service, view, settings)
-    return {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)}
-
-
-def _caching(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> dict[str, Any]:
     """``failed``: the caches that the service waits for in vain."""
-    resolved, namespace = _resolved(service, view, settings), namespace_of(service)
+    namespace = namespace_of(service)
     requested = at(service, "spec", "cacheModel") is True
     cache = template_cache(view, namespace, resolved.template.name)
     default = text(resolved.config.spec, "defaultStorageClassName") if resolved.config else ""
@@ -88,24 +87,20 @@ def _caching(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     }
 
 
-TEMPLATE: Final = Fact(
-    _template,
-    fields(
-        **dict.fromkeys(
-            ("origin", "name", "kind", "error", "image", "imageKind", "config", "status", "because"), STRING
-        ),
-        **dict.fromkeys(("derived", "known", "imageFound", "sources"), BOOLEAN),
-        **dict.fromkeys(("candidates", "rivals"), STRINGS),
-    ),
+_TEMPLATE: Final = fields(
+    **dict.fromkeys(("origin", "name", "kind", "error", "image", "imageKind", "config", "status", "because"), STRING),
+    **dict.fromkeys(("derived", "known", "imageFound", "sources"), BOOLEAN),
+    **dict.fromkeys(("candidates", "rivals"), STRINGS),
+)
+_ROUTING: Final = fields(
+    **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
+    **dict.fromkeys(("template", "path", "error"), STRING),
+)
+_CACHING: Final = fields(cache=STRING, failed=STRINGS, storage=STORAGE)
+
+RESOLVED: Final = Fact(
+    _resolved,
+    fields(template=_TEMPLATE, routing=_ROUTING, resources=fields(lost=STRINGS, gpus=STRINGS), caching=_CACHING),
     configurable=True,
 )
-ROUTING: Final = Fact(
-    _routing,
-    fields(
-        **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
-        **dict.fromkeys(("template", "path", "error"), STRING),
-    ),
-    configurable=True,
-)
-RESOURCES: Final = Fact(_resources, fields(lost=STRINGS, gpus=STRINGS), configurable=True)
-CACHING: Final = Fact(_caching, fields(cache=STRING, failed=STRINGS, storage=STORAGE), configurable=True)
+"""One fact, so that the way from the service to its template and image is gone once."""

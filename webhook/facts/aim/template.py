@@ -30,9 +30,10 @@ class Resolution:
     """What a service's template is.
 
     ``base`` is the name before overrides, ``name`` the final one; ``derived`` says that the
-    service has overrides. ``template`` is the template as it is, None where it must be made
-    (then ``base_found`` and ``spec`` say from what and of what) or is not there. ``error`` is
-    the reason why there can be none, in the operator's words.
+    service has overrides. ``template`` is the template as it is, None where it must be made or is
+    not there; ``base_found`` is that of the base. ``spec`` is what the operator writes into the
+    template of a service with overrides that uses no other one. ``error`` is the reason why there can
+    be none, in the operator's words.
     """
 
     origin: Origin
@@ -43,6 +44,11 @@ class Resolution:
     base_found: Found | None = None
     spec: dict[str, Any] | None = None
     error: str = ""
+
+    @property
+    def makes(self) -> bool:
+        """Whether the operator writes a template for this service."""
+        return self.spec is not None
 
 
 def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolution:
@@ -100,13 +106,13 @@ def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> R
     result = replace(found, name=name, derived=True)
     base = find(view, TEMPLATES, namespace, found.base)
     named = find(view, TEMPLATES, namespace, name)
+    expected = derived_spec(service, base.spec) if base else None
     if named and not named.cluster_scoped:
-        return replace(result, template=named, base_found=base)
-    if base is None:
+        return replace(result, template=named, base_found=base, spec=expected)
+    if base is None or expected is None:
         return replace(result, error=f'Observation failed: base template "{found.base}" not found')
-    expected = derived_spec(service, base.spec)
     for template in templates_for(view, namespace):
         same = same_common if template.cluster_scoped else same_template
         if same(expected, template.spec):
-            return replace(result, name=template.name, template=template, base_found=base, spec=expected)
+            return replace(result, name=template.name, template=template, base_found=base)
     return replace(result, base_found=base, spec=expected)

@@ -1,0 +1,60 @@
+"""What AIM's rules say of nodes and storage classes of a real cluster, with the rights of the chart."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.processes import wait_until
+
+pytestmark = pytest.mark.usefixtures("seeing")
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpus", "labels": {"amd.com/gpu.device-id": "74a1"}}}
+CLASSES = [
+    {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+    }
+    for name, provisioner in (("shared", "nfs.csi.k8s.io"), ("disk", "ebs.csi.aws.com"))
+]
+
+
+def aim(kind, name, **spec):
+    return {"apiVersion": "aim.silogen.ai/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(plane):
+    """A node with MI300X and two storage classes, neither of them the default."""
+    plane.kubectl.send_all("apply", [NODE, *CLASSES])
+    yield
+    plane.kubectl("delete", "node/gpus", "storageclass/shared", "storageclass/disk")
+
+
+def said(kubectl, obj):
+    """The warnings of a creation."""
+    answer = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(obj))
+    assert answer.code == 0, answer
+    return answer.err
+
+
+def test_a_template_for_a_gpu_that_no_node_has(kubectl):
+    def template(model):
+        return aim("AIMServiceTemplate", "t", aimImageName="img", gpuSelector={"count": 1, "model": model})
+
+    missing = 'Required GPU model "MI325X" is not available in the cluster, whose nodes have MI300X (AI433)'
+    wait_until(lambda: missing in said(kubectl, template("MI325X")), "the node is seen")
+    assert "AI433" not in said(kubectl, template("Instinct MI300X"))
+
+
+def test_a_cache_without_a_volume_that_nodes_share(kubectl):
+    def cache(**more):
+        return aim("AIMModelCache", "c", sourceUri="hf://org/model", size="1Gi", **more)
+
+    wait_until(lambda: "there is no default StorageClass" in said(kubectl, cache()), "the classes are seen")
+    assert 'StorageClass "gone" is not there' in said(kubectl, cache(storageClassName="gone"))
+    assert "(ebs.csi.aws.com) gives a volume to one node" in said(kubectl, cache(storageClassName="disk"))
+    assert "AI45" not in said(kubectl, cache(storageClassName="shared"))
