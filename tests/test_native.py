@@ -130,9 +130,7 @@ def test_all_failures_come_at_once_those_of_the_schema_of_ours_and_of_policies()
     )
 
 
-@pytest.mark.parametrize(
-    ("reason", "code"), [("Invalid", 422), ("Forbidden", 403), ("Unauthorized", 401), ("RequestEntityTooLarge", 413)]
-)
+@pytest.mark.parametrize(("reason", "code"), [("Invalid", 422), ("Forbidden", 403), ("RequestEntityTooLarge", 413)])
 def test_what_only_policies_refuse_is_answered_as_the_api_server_answers(reason: str, code: int) -> None:
     request = creation(DEPLOYMENT, "deployments", spec={"replicas": 9})
     how = options(*validating("few", "object.spec.replicas < 5", validation={"message": "too many", "reason": reason}))

@@ -113,7 +113,7 @@ class Validation(_Model):
     expression: Text
     message: str = ""
     messageExpression: str = ""
-    reason: Literal["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"] | None = None
+    reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] | None = None
 
     @model_validator(mode="after")
     def _one_line(self) -> Validation:

@@ -10,7 +10,7 @@ from webhook.decision import Cause, Refusal, Warn
 
 __all__ = ["CODES", "FAILURE_KEY", "Denial", "Verdict"]
 
-CODES: Final = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
+CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 """The HTTP status that goes with the reason of a validation."""
 
 FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
