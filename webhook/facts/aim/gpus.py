@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -59,23 +58,26 @@ def models_on_nodes(view: ClusterView) -> frozenset[str] | None:
     return frozenset(model for node in nodes for model in models_of_node(node)) if nodes else None
 
 
-def models_of_node(node: dict[str, Any]) -> Iterator[str]:
+def models_of_node(node: dict[str, Any]) -> tuple[str, ...]:
     """The model of AMD's GPUs on a node and that of NVIDIA's, by its labels."""
-    labels = {key: value for key, value in mapping(node, "metadata", "labels").items() if "gpu" in key or "mig" in key}
-    if device := _first(labels, _AMD_IDS).lower().removeprefix("0x"):
-        yield _DEVICES.get(device, f"AMD-{device.upper()}")
-    elif name := _first(labels, _AMD_NAMES):
-        yield gpu_model(name)
-    if name := _first(labels, _NVIDIA_NAMES):
-        yield gpu_model(name)
+    labels = mapping(node, "metadata", "labels")
+    return _models(frozenset((key, text(labels, key)) for key in labels if "gpu" in key or "mig" in key))
 
 
-def _first(labels: dict[str, Any], names: tuple[str, ...]) -> str:
+@lru_cache(maxsize=1024)  # nodes of one pool have the same labels
+def _models(told: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    labels = dict(told)
+    device, name = _first(labels, _AMD_IDS).lower().removeprefix("0x"), _first(labels, _AMD_NAMES)
+    amd = _DEVICES.get(device, f"AMD-{device.upper()}") if device else gpu_model(name)
+    return tuple(filter(None, (amd, gpu_model(_first(labels, _NVIDIA_NAMES)))))
+
+
+def _first(labels: dict[str, str], names: tuple[str, ...]) -> str:
     for name in names:
-        if value := text(labels, name):
+        if value := labels.get(name):
             return value
         start = f"{name}."
         for label in sorted(label for label in labels if label.startswith(start)):
-            if text(labels, label) not in {"", "0"}:
+            if labels[label] not in {"", "0"}:
                 return label.removeprefix(start)
     return ""

@@ -16,8 +16,7 @@ LONGEST: Final = 63
 HASH: Final = 8
 _INFIX: Final = "-ovr-"
 _PARAMETERS: Final = ("metric", "precision", "gpuSelector")
-_TOLD_APART: Final = ("metric", "precision", "gpuSelector")
-_COMMON: Final = ("aimImageName", *_PARAMETERS, "runtimeConfigName", "resources")
+_COMMON: Final = frozenset({"aimImageName", *_PARAMETERS, "runtimeConfigName", "resources"})
 
 
 def suffix(overrides: dict[str, Any]) -> str:
@@ -57,7 +56,7 @@ def derived_spec(service: dict[str, Any], base: dict[str, Any]) -> dict[str, Any
 
 def same_template(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a template of the namespace says what is expected."""
-    if any(expected.get(key) != spec.get(key) for key in _TOLD_APART):
+    if any(expected.get(key) != spec.get(key) for key in _PARAMETERS):
         return False  # of hundreds nearly all: cheaper than to compare whole specifications
     said = {"runtimeConfigName": DEFAULT_CONFIG, **spec}
     return expected == {key: value for key, value in said.items() if value not in (None, [], {})}
@@ -65,4 +64,4 @@ def same_template(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
 
 def same_common(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a cluster template does, which can say no more than what all templates have in common."""
-    return not expected.keys() - set(_COMMON) and same_template(expected, spec)
+    return not expected.keys() - _COMMON and same_template(expected, spec)

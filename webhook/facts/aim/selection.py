@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.facts.aim.gpus import gpu_model
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import at, text
+from webhook.facts.aim.nodes import at, mapping, text
 
 __all__ = ["Choice", "select"]
 
@@ -18,8 +18,6 @@ METRICS: Final = ("latency", "throughput")
 PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
 """Each in order of preference; what is not listed comes last."""
 
-_PROFILE: Final = ("status", "profile", "metadata")
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -27,6 +25,24 @@ class Choice:
 
     template: Found | None = None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a template runs, as far as it says so: its profile's word before its own, but for the GPU."""
+
+    template: Found
+    type: str
+    gpu: str
+    gpus: Any
+    metric: str
+    precision: str
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """Lower is better."""
+        said = ((TYPES, self.type), (GPUS, self.gpu), (METRICS, self.metric), (PRECISIONS, self.precision))
+        return tuple(order.index(value) if value in order else len(order) for order, value in said)
 
 
 def select(
@@ -42,68 +58,46 @@ def select(
     available = [template for template in of_image if text(template.object, "status", "status") == "Available"]
     if not available:
         return Choice(error="Waiting for templates to become Available")
-    fitting = [each for each in available if _tuned(each) and _fits(each, overrides) and _runs(each, gpus)]
+    offers = [_offer(template) for template in available]
+    fitting = [offer for offer in offers if _tuned(offer) and _fits(offer, overrides) and _runs(offer, gpus)]
     if not fitting:
         return Choice(error=f'No available templates match the service requirements for image "{image}"')
-    nearest = [template for template in fitting if not template.cluster_scoped] or fitting
-    ranks = [_rank(template) for template in nearest]
-    first = min(ranks)
-    best = [template for template, rank in zip(nearest, ranks, strict=True) if rank == first]
-    if len(best) > 1:
-        return Choice(error=f'Multiple templates ({len(best)}) satisfy image "{image}"')
-    return Choice(best[0])
+    nearest = [offer for offer in fitting if not offer.template.cluster_scoped] or fitting
+    ranks = [offer.rank for offer in nearest]
+    if (best := ranks.count(min(ranks))) > 1:
+        return Choice(error=f'Multiple templates ({best}) satisfy image "{image}"')
+    return Choice(nearest[ranks.index(min(ranks))].template)
 
 
-def _tuned(template: Found) -> bool:
+def _offer(template: Found) -> _Offer:
+    spec, profile = template.spec, mapping(template.object, "status", "profile", "metadata")
+    return _Offer(
+        template,
+        text(profile, "type"),
+        gpu_model(text(spec, "gpuSelector", "model") or text(profile, "gpu")),
+        at(profile, "gpu_count") or at(spec, "gpuSelector", "count"),
+        text(profile, "metric") or text(spec, "metric"),
+        text(profile, "precision") or text(spec, "precision"),
+    )
+
+
+def _tuned(offer: _Offer) -> bool:
     """Not one whose profile says to be a preview or not optimized. Those of the document's release say nothing."""
-    return _type(template) in {"", *TYPES}
+    return offer.type in {"", *TYPES}
 
 
-def _fits(template: Found, overrides: dict[str, Any]) -> bool:
+def _fits(offer: _Offer, overrides: dict[str, Any]) -> bool:
     wishes = (
-        (text(overrides, "metric"), _metric(template)),
-        (text(overrides, "precision"), _precision(template)),
-        (gpu_model(text(overrides, "gpuSelector", "model")), _gpu(template)),
+        (text(overrides, "metric"), offer.metric),
+        (text(overrides, "precision"), offer.precision),
+        (gpu_model(text(overrides, "gpuSelector", "model")), offer.gpu),
     )
-    if any(wish and wish != has for wish, has in wishes):
+    if any(wish and wish != said for wish, said in wishes):
         return False
-    count, has = at(overrides, "gpuSelector", "count"), _gpu_count(template)
-    return not count or not has or count == has
+    count = at(overrides, "gpuSelector", "count")
+    return not count or not offer.gpus or count == offer.gpus
 
 
-def _runs(template: Found, gpus: frozenset[str] | None) -> bool:
+def _runs(offer: _Offer, gpus: frozenset[str] | None) -> bool:
     """Whether some node has its GPU; one that is in use all the time counts, too."""
-    return gpus is None or not (gpu := _gpu(template)) or gpu in gpus
-
-
-def _rank(template: Found) -> tuple[int, int, int, int]:
-    return (
-        _place(TYPES, _type(template)),
-        _place(GPUS, _gpu(template)),
-        _place(METRICS, _metric(template)),
-        _place(PRECISIONS, _precision(template)),
-    )
-
-
-def _place(order: Sequence[str], value: str) -> int:
-    return order.index(value) if value in order else len(order)
-
-
-def _type(template: Found) -> str:
-    return text(template.object, *_PROFILE, "type")
-
-
-def _metric(template: Found) -> str:
-    return text(template.object, *_PROFILE, "metric") or text(template.spec, "metric")
-
-
-def _precision(template: Found) -> str:
-    return text(template.object, *_PROFILE, "precision") or text(template.spec, "precision")
-
-
-def _gpu(template: Found) -> str:
-    return gpu_model(text(template.spec, "gpuSelector", "model") or text(template.object, *_PROFILE, "gpu"))
-
-
-def _gpu_count(template: Found) -> Any:
-    return at(template.object, *_PROFILE, "gpu_count") or at(template.spec, "gpuSelector", "count")
+    return gpus is None or not offer.gpu or offer.gpu in gpus
