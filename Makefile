@@ -33,8 +33,9 @@ crds: $(READY)  ## definitions that embed types of Kubernetes, made from policie
 grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
 	$(PY) -m webhook.cel.grammar
 
-docs: $(READY)  ## the tables of docs/rules, made from the policies
+docs: $(READY)  ## the tables of docs/rules, docs/coverage.md and docs/samples.md, made from the data
 	$(PY) -m tools.rules
+	$(PY) -m tools.coverage
 
 conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
 	$(PY) -m tests.conformance

@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from tests.shared import ROOT, shared
+from tools.coverage import page, samples
+from tools.coverage.seeds import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
 from webhook import catalog, documents
 from webhook.catalog import Catalog, KnownKind
@@ -25,6 +27,30 @@ def loaded() -> Catalog:
 def kind(name: str) -> KnownKind:
     (known,) = (known for known in loaded().kinds.values() if known.gvk.kind == name)
     return known
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "coverage.md").read_text() == page.made_page(loaded()), "run `make docs`"
+
+
+def test_the_counts_of_the_documents_are_up_to_date_and_none_of_their_fields_is_missing() -> None:
+    counted = page.counted_seeds(shared("seeds"), loaded())
+    assert yaml.safe_load(page.SEEDS.read_text()) == counted, "run `make docs`"
+    assert {name for name, counts in counted.items() if counts["missing"]} == set()
+
+
+def test_the_page_of_samples_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "samples.md").read_text() == samples.made_page(shared("samples"), loaded()), (
+        "run `make docs`"
+    )
+
+
+def test_fields_of_a_document_that_embeds_and_repeats_types() -> None:
+    fields = seed_fields(shared("seeds"), "ome", "InferenceService")
+    assert fields[".spec.engine.leader.nodeSelector"].many == "map"
+    assert ".spec.engine.runner.Container" not in fields
+    assert fields[".status.components[*].url"].many == ""
+    assert ".spec.engine.PodSpec" not in fields
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -1,0 +1,25 @@
+"""``python -m tools.coverage``: bring docs/coverage.md up to date.
+
+docs/samples.md and the counts of the API documents need the material beside the checkout (``../shared``, or where
+MODELGATE_SHARED says); without it they stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import yaml
+
+from tools.coverage import page, samples
+from webhook import catalog
+
+ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("MODELGATE_SHARED", ROOT.parent / "shared"))
+
+loaded = catalog.load()
+if (SHARED / "seeds").is_dir():
+    page.SEEDS.write_text(yaml.safe_dump(page.counted_seeds(SHARED / "seeds", loaded), default_flow_style=None))
+if (SHARED / "samples").is_dir():
+    (ROOT / "docs" / "samples.md").write_text(samples.made_page(SHARED / "samples", loaded))
+(ROOT / "docs" / "coverage.md").write_text(page.made_page(loaded))
