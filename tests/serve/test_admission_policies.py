@@ -411,6 +411,7 @@ def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callabl
         until(lambda: "ok, but the new admission policies" in served.get("/readyz")[1], "the broken set is refused")
         count = len(seen)
         until(lambda: len(seen) > count + 50, "requests are answered with the last good set")
+        assert "\nadmission policies " in served.get("/readyz")[1]
     finally:
         stop.set()
         for thread in threads:

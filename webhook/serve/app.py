@@ -101,7 +101,8 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         if reasons:
             return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
         trouble = f", but {gate.refused}" if gate.refused else ""
-        return PlainTextResponse(f"ok{trouble}\ncatalog {gate.catalog.digest if gate.catalog else ''}\n")
+        policies = f"admission policies {gate.policies.digest}\n" if gate.policies is not None else ""
+        return PlainTextResponse(f"ok{trouble}\ncatalog {gate.catalog.digest if gate.catalog else ''}\n{policies}")
 
     return readyz
 
