@@ -12,4 +12,4 @@ def install_crds(kubectl: Kubectl) -> None:
     kubectl("apply", "--server-side", "--force-conflicts", *chosen)
     # By path: by condition, kubectl gives up on a definition that has none yet.
     established = 'jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
-    kubectl("wait", f"--for={established}", "--timeout=30s", *chosen)
+    kubectl("wait", f"--for={established}", "--timeout=3m", *chosen)
