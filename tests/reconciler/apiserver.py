@@ -11,6 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -43,6 +44,7 @@ class ApiServer:
 
     def __init__(self, admission: Callable[[Object], Object] = lambda obj: obj) -> None:
         self.admission = admission
+        self.access: Callable[[Object], Object] = lambda _spec: {"allowed": True}  # SubjectAccessReviews
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.changed = threading.Condition()
@@ -220,6 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, state: ApiServer, place: Place, subresource: str) -> None:
         if not place[2] and self.command == "GET":
             (self._watch if "watch" in self.query else self._list)(state, place)
+        elif place[0].endswith("/subjectaccessreviews"):
+            self._send(201, {**self.body, "status": state.access(self.body["spec"])})
         elif self.command == "POST":
             self._create(state, (*place[:2], self.body["metadata"]["name"]))
         elif self.command == "PATCH" and "apply" in self.headers["content-type"]:
@@ -241,7 +245,11 @@ class _Handler(BaseHTTPRequestHandler):
             versions = [{"version": each} for each in dict.fromkeys(each.version for each in found)]
             self._send(200, {"kind": "APIGroup", "versions": versions, "preferredVersion": versions[-1]})
         else:
-            names = [{"name": f"{each.plural}{sub}", "kind": each.kind} for each in found for sub in ("/status", "")]
+            names = [
+                {"name": f"{each.plural}{sub}", "kind": each.kind, "namespaced": each.namespaced}
+                for each in found
+                for sub in ("/status", "")
+            ]
             self._send(200, {"kind": "APIResourceList", "resources": names})
 
     def _create(self, state: ApiServer, place: Place) -> None:
@@ -275,7 +283,9 @@ class _Handler(BaseHTTPRequestHandler):
         with state.changed:
             found = sorted((p, o) for p, o in state._objects.items() if within(p, place))
             version = str(state._version)
-        start, limit = int(self.query.get("continue") or 0), int(self.query["limit"])
+        if selector := self.query.get("labelSelector"):
+            found = [(p, o) for p, o in found if all(map(partial(_is_labelled, o), selector.split(",")))]
+        start, limit = int(self.query.get("continue") or 0), int(self.query.get("limit") or len(found))
         items = [self._partial(obj) for _, obj in found[start : start + limit]]
         more = str(start + limit) if start + limit < len(found) else ""
         self._send(200, {"kind": "List", "metadata": {"resourceVersion": version, "continue": more}, "items": items})
@@ -332,6 +342,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("warning", f'299 - "{quoted}"'.encode().decode("latin-1"))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _is_labelled(obj: Object, requirement: str) -> bool:
+    """Of the forms of a selector, ``key in (value)`` and ``!key``."""
+    labels = obj["metadata"].get("labels", {})
+    key, _, value = requirement.removesuffix(")").partition(" in (")
+    return requirement[1:] not in labels if requirement.startswith("!") else labels.get(key) == value
 
 
 def _collection(resource: Resource) -> str:
