@@ -135,7 +135,7 @@ def _rules() -> Iterator[str]:
         found = Counter(map(_answered_by, answers(path).values()))
         counts = (found.total(), *(found[by] for by in ("codes", "definition", "tests", "why not")))
         yield f"| [{path.stem}](spec/{path.name}) | {' | '.join(map(str, counts))} |\n"
-    yield "\nEach id counts once, under the first that it has. A section's reason why not speaks for all that is in it.\n"
+    yield "\nEach id counts once, under the first that it has. A section's reason why not speaks for all in it.\n"
 
 
 def _answered_by(answer: Answer) -> str:

@@ -2,50 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from webhook import documents
+from webhook.cases import parse_cases, run
+from webhook.catalog import Catalog
 from webhook.policy import PolicyDocument, parse_policy
+from webhook.request import GroupVersionKind
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
 ROOT: Final = Path(__file__).parents[2]
-BEGIN: Final = "<!-- made by `make docs` from the policies: change those -->\n"
+BEGIN: Final = "<!-- made by `make docs` from the policies and their cases: change those -->\n"
 END: Final = "<!-- end of what is made -->\n"
 
+_SHOWN: Final = 200
+"""Characters of a message: OM405 says of every runtime why it was not chosen."""
 
-def made_pages() -> Iterator[tuple[Path, str]]:
-    """Each page that has the marks, with the text it should have."""
+
+def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:
+    """Each page of an API, with the text it should have."""
     for page in sorted(ROOT.glob("docs/rules/*.md")):
-        text = page.read_text()
-        if BEGIN in text:
-            head, _, rest = text.partition(BEGIN)
-            _, _, tail = rest.partition(END)
-            yield page, f"{head}{BEGIN}\n{_tables(page.stem)}\n{END}{tail}"
+        head, _, rest = page.read_text().partition(BEGIN)
+        _, _, tail = rest.partition(END)
+        yield page, f"{head}{BEGIN}\n{_tables(page.stem, catalog)}\n{END}{tail}"
 
 
-def _tables(api: str) -> str:
+def _tables(api: str, catalog: Catalog) -> str:
     files = sorted(ROOT.glob(f"policies/{api}/*.yaml"))
     found = [parse_policy(document) for file in files for document in documents.read(file)]
-    return "\n".join(part for policy in found for part in _of_policy(policy))
+    heard = _heard(api, catalog)
+    return "\n".join(part for policy in found for part in _of_policy(policy, heard))
 
 
-def _of_policy(policy: PolicyDocument) -> Iterator[str]:
+def _heard(api: str, catalog: Catalog) -> dict[str, str]:
+    """Code → the shortest of what its rule says in the cases, under the audit profile, where every rule is a warning."""
+    said: dict[str, set[str]] = {}
+    for document in (each for file in ROOT.glob(f"policies/{api}/cases/*.yaml") for each in documents.read(file)):
+        table = parse_cases(document)
+        known = catalog.find(GroupVersionKind(table.target.group, table.target.version, table.target.kind))
+        assert known is not None, table.target
+        for case in table.cases:
+            for warning in run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings:
+                said.setdefault(warning.code, set()).add(warning.message)
+    return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
+
+
+def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str]:
     spec = policy.spec
     yield f"## {' and '.join(spec.target.kinds)}\n"
     if spec.defaults:
-        yield "| default | field | why | |\n|---|---|---|---|"
+        yield "| default | field | reason | |\n|---|---|---|---|"
         for default in spec.defaults:
             yield _row(default.code, f"`{default.path}`", default.because, default.docs)
         yield ""
     if spec.validations:
-        yield "| rule | field | action | |\n|---|---|---|---|"
+        yield "| rule | field | action | says, for example | |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
-            yield _row(rule.code, f"`{(rule.at + rule.fieldPath) or 'the object'}`", action, rule.docs)
+            field = (rule.at + rule.fieldPath).lstrip(".")
+            yield _row(rule.code, f"`{field}`" if field else "the object", action, _shown(heard[rule.code]), rule.docs)
         yield ""
+
+
+def _shown(message: str) -> str:
+    short = message if len(message) <= _SHOWN else message[:_SHOWN] + "…"
+    return short.replace("<", "&lt;")
 
 
 def _row(*cells: str) -> str:
