@@ -86,20 +86,30 @@ def test_no_object_is_a_fault(file):
             engine.validate(replace(request, object=mutated.object), LOADED, view, options)
 
 
-def test_no_other_object_is_a_fault():
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("AIMService", {"aimImageName": "img", "overrides": {"metric": "latency"}, "runtimeConfigName": "team"}),
+        ("AIMService", {"aimImageName": "own", "cacheModel": True}),
+        (
+            "AIMServiceTemplate",
+            {"aimImageName": "img", "caching": {"enabled": True}, "gpuSelector": {"count": 1, "model": "x"}},
+        ),
+        ("AIMModelCache", {"sourceUri": "hf://a/b", "size": "1Gi"}),
+        ("AIMTemplateCache", {"templateRef": "img-latency"}),
+        ("AIMImage", {"image": "r/x:1", "defaultServiceTemplate": "img-latency"}),
+        ("AIMRuntimeConfig", {"defaultStorageClassName": "s"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_other_object_is_a_fault(kind, spec):
     (document,) = map(parse_cases, documents.read(ROOT / "policies" / "aim" / "cases" / "aimservice.yaml"))
-    known = LOADED.find(GroupVersionKind("aim.silogen.ai", "v1alpha1", "AIMService"))
-    others = [*document.cases[0].others, *ABOUT]
-    wish = {"aimImageName": "img", "overrides": {"metric": "latency"}, "runtimeConfigName": "team"}
-    service = {
-        "apiVersion": "aim.silogen.ai/v1alpha1",
-        "kind": "AIMService",
-        "metadata": {"name": "s", "namespace": "default"},
-        "spec": wish,
-    }
-    rival = {**service, "metadata": {"name": "r", "namespace": "default"}}
-    request = Request(known.gvk, known.plural, "CREATE", service)
-    others.append(rival)
+    known = LOADED.find(GroupVersionKind("aim.silogen.ai", "v1alpha1", kind))
+    head = {"apiVersion": "aim.silogen.ai/v1alpha1", "kind": kind}
+    obj = {**head, "metadata": {"name": "s", "namespace": "default"}, "spec": spec}
+    rival = {**obj, "metadata": {"name": "r", "namespace": "default"}}
+    others = [*document.cases[0].others, *ABOUT, rival]
+    request = Request(known.gvk, known.plural, "CREATE", obj)
     for index, other in enumerate(others):
         for part in {"spec", "status", "metadata", "provisioner"} & other.keys():
             for value in damaged(other[part]):
