@@ -3,13 +3,16 @@
 import base64
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.policies.native.documents import binding, load, policy
-from webhook import catalog, engine, patch, review
+from webhook import catalog, engine, patch, policyset, review
 from webhook.cluster import MemoryView
 from webhook.decision import Decision
 from webhook.engine import Options
@@ -304,3 +307,36 @@ def test_a_namespace_of_which_nothing_is_known_is_what_the_failure_policy_says()
     name = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["team"]}
     by_name = {"namespaceSelector": {"matchExpressions": [name]}, "resourceRules": [rules]}
     assert validate(creation(POD, "pods"), options(*validating("v", "false", matchConstraints=by_name))).allowed
+
+
+REAL = policyset.load(Path(__file__).parent / "e2e" / "policies.yaml")
+words = st.sampled_from(["", "reads", "probe", "fail", "mutate", "tier", "template", "containers", "image", "hardware"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=500)
+@given(
+    kind=st.sampled_from(
+        [(GroupVersionKind("", "v1", "ConfigMap"), "configmaps"), (DEPLOYMENT, "deployments"), (MODEL, "models")]
+    ),
+    labels=json_values | st.dictionaries(words, words),
+    content=json_values,
+    operation=st.sampled_from(["CREATE", "UPDATE", "DELETE"]),
+    subresource=st.sampled_from(["", "scale", "status"]),
+)
+def test_policies_answer_whatever_they_are_asked(
+    kind: tuple[GroupVersionKind, str], labels: Any, content: Any, operation: str, subresource: str
+) -> None:
+    request = creation(*kind, spec=content, data=content)
+    obj = {**(request.object or {}), "metadata": {"name": "x", "namespace": "team", "labels": labels}}
+    new, old = None if operation == "DELETE" else obj, None if operation == "CREATE" else obj
+    request = replace(request, operation=operation, object=new, old_object=old, subresource=subresource)
+    how = Options(native=Native(REAL.policies, REAL.over(LOADED)))
+    mutation = mutate(request, how)
+    validation = validate(replace(request, object=mutation.object), how)
+    for call, decision in (("mutate", mutation), ("validate", validation)):
+        assert review.encode(call, "admission.k8s.io/v1", request, decision)  # type: ignore[arg-type]
