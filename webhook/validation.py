@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,10 +16,11 @@ from webhook.policy.path import MISSING, Path, field_path
 from webhook.schema import FieldError
 from webhook.schema.fielderror import OMIT
 from webhook.schema.gotext import GoStrings
+from webhook.schema.metavalidate import annotations_size
 from webhook.schema.structural import RULES_NOT_RUN
 from webhook.stamp import ANNOTATION, Stamp
 
-__all__ = ["Findings", "validate_rules", "validate_schema"]
+__all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema"]
 
 Keys = tuple[str | int, ...]
 
@@ -45,20 +46,38 @@ def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] |
     return found
 
 
+def unknown_fields(
+    known: KnownKind, obj: dict[str, Any], paths: list[str], said: Iterable[Cause | Warn]
+) -> Iterator[tuple[str, str]]:
+    """Each path with the field that may have been meant, as "; did you mean …?", unless a rule has spoken of it."""
+    words = {word for each in said for word in each.message.split()} if paths else set()
+    for path in paths:
+        near = "" if path.rpartition(".")[2] in words else known.schema.nearest(obj, path)
+        yield path, f"; did you mean {near}?" if near else ""
+
+
 def _metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
-    """Labels and annotations that are no texts: the API server cannot decode them, so that only files have them."""
+    """What only files have, since the API server looks at metadata before it asks us.
+
+    Labels and annotations that are no texts, which it cannot decode, and annotations that are too long.
+    """
     metadata = obj.get("metadata") or {}
     if not isinstance(metadata, dict):
         yield Cause("metadata", "FieldValueInvalid", "Invalid value: must be an object")
         return
+    found: list[Cause] = []
     for part in ("annotations", "labels"):
         given = metadata.get(part)
         if not isinstance(given, dict | None):
-            yield Cause(f"metadata.{part}", "FieldValueInvalid", "Invalid value: must be a map of texts")
+            found.append(Cause(f"metadata.{part}", "FieldValueInvalid", "Invalid value: must be a map of texts"))
         for key, value in (given if isinstance(given, dict) else {}).items():
             if not isinstance(value, str):
                 text = "Invalid value: must be text: put it in quotes"
-                yield Cause(field_path(("metadata", part, key)), "FieldValueInvalid", text)
+                found.append(Cause(field_path(("metadata", part, key)), "FieldValueInvalid", text))
+    yield from found
+    if not found:
+        for error in annotations_size(metadata.get("annotations") or {}):
+            yield Cause(error.field, error.type, error.body())
 
 
 def validate_rules(
@@ -88,7 +107,7 @@ def validate_rules(
             continue
         here = places.get(rule.at.text)
         if here is None:
-            here = places[rule.at.text] = list(_places(rule.at, obj, old, scope))
+            here = places[rule.at.text] = _places(rule.at, obj, old, scope)
         for place in here:
             if rule.transition and place.stored is MISSING:
                 continue
@@ -114,10 +133,12 @@ class _Place(NamedTuple):
     bindings: Mapping[str, Any]
 
 
-def _places(at: Path, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope) -> Iterator[_Place]:
+def _places(at: Path, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope) -> list[_Place]:
+    found = []
     for keys, node in at.nodes(obj):
         stored = MISSING if old is None else _stored(at, node, old)
-        yield _Place(keys, node, stored, scope.at(node, stored))
+        found.append(_Place(keys, node, stored, scope.at(node, stored)))
+    return found
 
 
 def _holds(rule: ValidationRule, scope: Scope, bindings: Mapping[str, Any]) -> bool:

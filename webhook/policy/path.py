@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -69,12 +69,12 @@ class Path:
             root = root[key]
         return root
 
-    def nodes(self, root: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    def nodes(self, root: Any) -> Iterable[tuple[tuple[str | int, ...], Any]]:
         """Every value the path leads to, with its concrete path. Absent and null nodes are left out."""
         if not self.single:
-            yield from _walk(root, self.keys, ())
-        elif (value := self.get(root)) is not MISSING and value is not None:
-            yield self.keys, value
+            return _walk(root, self.keys, ())
+        value = self.get(root)
+        return () if value is MISSING or value is None else ((self.keys, value),)
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; the parents on the way are copied, and created where absent."""
