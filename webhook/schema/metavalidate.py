@@ -8,7 +8,7 @@ from typing import Any
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required, too_long
 from webhook.schema.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
 
-__all__ = ["validate_metadata"]
+__all__ = ["annotations_size", "validate_metadata"]
 
 _ANNOTATIONS_LIMIT = 256 * 1024  # bytes of all keys and values together
 _MANAGER_LIMIT = 128
@@ -61,9 +61,13 @@ def _labels(labels: dict[str, str], path: str) -> list[FieldError]:
 
 def _annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
     errors = [invalid(path, key, problem) for key in annotations for problem in label_key(key.lower())]
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
-        errors.append(too_long(path, _ANNOTATIONS_LIMIT))
-    return errors
+    return errors + annotations_size(annotations, path)
+
+
+def annotations_size(annotations: dict[str, str], path: str = "metadata.annotations") -> list[FieldError]:
+    """The error of annotations that are too long, all of them together."""
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    return [too_long(path, _ANNOTATIONS_LIMIT)] if size > _ANNOTATIONS_LIMIT else []
 
 
 def _owners(owners: list[dict[str, Any]], path: str) -> list[FieldError]:
