@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.shared import shared
 from webhook import catalog, engine
@@ -166,6 +168,37 @@ def test_edge_cases_that_call_for_a_warning():
     assert unreadable_sizes(a_model(size["model"])) == ["7b"]
     found = select(a_model(tie["model"]), candidates, "ns", OURS)
     assert [each.runtime.name for each in found.ties] == ["b-newer"]
+
+
+A_FORMAT = st.fixed_dictionaries(
+    {"f": st.sampled_from(["safetensors", "onnx"])},
+    optional={
+        "fv": st.sampled_from(["1", "1.0.0", "2024.08"]),
+        "lib": st.sampled_from(["transformers", "a:b"]),
+        "arch": st.sampled_from(["A", "B", "fp8"]),
+        "q": st.sampled_from(["fp8", "A"]),
+        "auto": st.booleans(),
+    },
+)
+
+
+@given(A_FORMAT, st.lists(st.lists(A_FORMAT, max_size=2), max_size=4), st.sampled_from(list(Behaviour)))
+def test_an_explanation_changes_nothing_in_what_is_chosen(wanted, offered, behaviour):
+    """Without one, only runtimes of the model's sort are looked at."""
+    candidates = [a_runtime({"n": f"r{i}", "fmts": each}, "ServingRuntime") for i, each in enumerate(offered)]
+    chosen, explained = (
+        select(a_model(wanted), candidates, "ns", behaviour, explain=explain) for explain in (False, True)
+    )
+    assert chosen.ranked == explained.ranked
+    assert {each.runtime.name for each in (*explained.ranked, *explained.excluded)} == {r.name for r in candidates}
+
+
+def test_a_runtime_that_has_changed_is_another_object():
+    model = a_model({"f": "onnx"})
+    before, after = ({"n": "r", "fmts": [{"f": name, "auto": True}]} for name in ("safetensors", "onnx"))
+    winners = [select(model, [a_runtime(each, "ServingRuntime")], "ns", OURS).winner for each in (before, after)]
+    assert winners[0] is None
+    assert winners[1] is not None
 
 
 def test_a_selection_explains_every_runtime_on_demand():

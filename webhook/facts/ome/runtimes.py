@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.ome.formats import label_of
+from webhook.facts.ome.formats import label_of, sort_of
 from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version
@@ -136,10 +136,17 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     return found
 
 
-def _selectable(spec: Any) -> set[tuple[str, int]]:
-    """What a runtime may be chosen for: the label of each entry, and its priority."""
+def _selectable(spec: Any) -> set[tuple[Any, ...]]:
+    """What a runtime may be chosen for: the sort of each entry with its versions as numbers, and its priority."""
     entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
-    return {(label_of(entry), whole(entry, "priority") or 1) for entry in entries}
+    return {(*sort_of(entry), *_versions(entry), whole(entry, "priority") or 1) for entry in entries}
+
+
+def _versions(entry: dict[str, Any]) -> Iterator[Any]:
+    for part in _STRUCTURES:
+        version = at(entry, part, "version")
+        known = parse_version(version) if isinstance(version, str) else None
+        yield known.key if known else version
 
 
 def _ranges_meet(one: Any, other: Any) -> bool:
