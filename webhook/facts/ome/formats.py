@@ -6,7 +6,7 @@ is no wildcard (pkg/runtimeselector/matcher.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from webhook.facts.ome.modelversion import version_fits
@@ -25,8 +25,8 @@ def lenient_fits(model: str, runtime: str, operator: str) -> bool:
 
 
 def matches(model: Json, entry: Json, fits: VersionFits) -> bool:
-    """Whether an entry is for a model: as soon as something differs, it is not."""
-    return next(mismatches(model, entry, fits), None) is None
+    """Whether an entry is for a model."""
+    return not mismatches(model, entry, fits)
 
 
 def supported(model: Json, runtime_spec: Json, fits: VersionFits) -> bool:
@@ -34,13 +34,16 @@ def supported(model: Json, runtime_spec: Json, fits: VersionFits) -> bool:
     return any(matches(model, entry, fits) for entry in items(runtime_spec, "supportedModelFormats"))
 
 
-def mismatches(model: Json, entry: Json, fits: VersionFits) -> Iterator[str]:
+def mismatches(model: Json, entry: Json, fits: VersionFits) -> list[str]:
     """What differs between a model's spec and an entry, in upstream's words and order."""
-    yield from _one_sided("architecture", model.get("modelArchitecture"), entry.get("modelArchitecture"))
-    yield from _one_sided("quantization", model.get("quantization"), entry.get("quantization"))
-    yield from _format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits)
-    yield from _framework(model.get("modelFramework"), entry.get("modelFramework"), fits)
-    yield from _pipeline(model.get("diffusionPipeline"), entry.get("diffusionPipeline"))
+    found = (
+        _one_sided("architecture", model.get("modelArchitecture"), entry.get("modelArchitecture")),
+        _one_sided("quantization", model.get("quantization"), entry.get("quantization")),
+        _format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits),
+        _framework(model.get("modelFramework"), entry.get("modelFramework"), fits),
+        _pipeline(model.get("diffusionPipeline"), entry.get("diffusionPipeline")),
+    )
+    return [each for each in found if each]
 
 
 def unsupported(model: Json, runtime_spec: Json, fits: VersionFits) -> str:
@@ -80,52 +83,52 @@ def sort_of(spec: Json) -> tuple[str | None, ...]:
     )
 
 
-def _one_sided(word: str, model: Any, runtime: Any) -> Iterator[str]:
+# Each of these says what differs in one part, "" where nothing does.
+
+
+def _one_sided(word: str, model: Any, runtime: Any) -> str:
     """An empty text is a value like any other."""
     if isinstance(model, str) and isinstance(runtime, str):
-        if model != runtime:
-            yield f"{word} mismatch (model={model}, runtime={runtime})"
-    elif isinstance(runtime, str):
-        yield f"model has no {word} but runtime requires {runtime}"
-    elif isinstance(model, str):
-        yield f"model has {word} {model} but runtime has no {word} requirement"
+        return "" if model == runtime else f"{word} mismatch (model={model}, runtime={runtime})"
+    if isinstance(runtime, str):
+        return f"model has no {word} but runtime requires {runtime}"
+    return f"model has {word} {model} but runtime has no {word} requirement" if isinstance(model, str) else ""
 
 
-def _format(model: Json, runtime: Json, fits: VersionFits) -> Iterator[str]:
+def _format(model: Json, runtime: Json, fits: VersionFits) -> str:
     ours, theirs = text(model, "name"), text(runtime, "name")
     if ours != theirs:
-        yield f"format name mismatch (model={ours}, runtime={theirs})"
-    else:
-        yield from _versions("format", model, runtime, fits)
+        return f"format name mismatch (model={ours}, runtime={theirs})"
+    return _versions("format", model, runtime, fits)
 
 
-def _framework(model: Any, runtime: Any, fits: VersionFits) -> Iterator[str]:
+def _framework(model: Any, runtime: Any, fits: VersionFits) -> str:
     if isinstance(model, dict) and isinstance(runtime, dict):
         ours, theirs = text(model, "name"), text(runtime, "name")
         if ours != theirs:
-            yield f"framework name mismatch (model={ours}, runtime={theirs})"
-        else:
-            yield from _versions("framework", model, runtime, fits)
-    elif isinstance(runtime, dict):
-        yield f"model has no framework but runtime requires {text(runtime, 'name')}"
-    elif isinstance(model, dict):
-        yield f"model has framework {text(model, 'name')} but runtime has no framework requirement"
+            return f"framework name mismatch (model={ours}, runtime={theirs})"
+        return _versions("framework", model, runtime, fits)
+    if isinstance(runtime, dict):
+        return f"model has no framework but runtime requires {text(runtime, 'name')}"
+    if isinstance(model, dict):
+        return f"model has framework {text(model, 'name')} but runtime has no framework requirement"
+    return ""
 
 
-def _versions(word: str, model: Json, runtime: Json, fits: VersionFits) -> Iterator[str]:
+def _versions(word: str, model: Json, runtime: Json, fits: VersionFits) -> str:
     ours, theirs = model.get("version"), runtime.get("version")
     if isinstance(ours, str) and isinstance(theirs, str):
-        if not fits(ours, theirs, text(runtime, "operator") or "Equal"):
-            yield f"{word} version mismatch (model={ours}, runtime={theirs})"
-    elif isinstance(theirs, str):
-        yield f"model has no {word} version but runtime requires {theirs}"
-    elif isinstance(ours, str):
-        yield f"model has {word} version but runtime has no version requirement"
+        fit = fits(ours, theirs, text(runtime, "operator") or "Equal")
+        return "" if fit else f"{word} version mismatch (model={ours}, runtime={theirs})"
+    if isinstance(theirs, str):
+        return f"model has no {word} version but runtime requires {theirs}"
+    return f"model has {word} version but runtime has no version requirement" if isinstance(ours, str) else ""
 
 
-def _pipeline(model: Any, runtime: Any) -> Iterator[str]:
+def _pipeline(model: Any, runtime: Any) -> str:
     """A field of later releases: only what the entry sets is compared."""
-    if isinstance(runtime, dict) and not isinstance(model, dict):
-        yield "diffusion pipeline required by runtime but not specified in model"
-    elif isinstance(runtime, dict) and any(value != at(model, part) for part, value in runtime.items()):
-        yield "unknown mismatch"
+    if not isinstance(runtime, dict):
+        return ""
+    if not isinstance(model, dict):
+        return "diffusion pipeline required by runtime but not specified in model"
+    return "unknown mismatch" if any(value != at(model, part) for part, value in runtime.items()) else ""
