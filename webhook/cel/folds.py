@@ -7,7 +7,7 @@ decides, and ``map``, ``filter`` and ``exists_one`` go on to the end before they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.access import COMPOSITE, Node
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from webhook.cel.closures import Compiler
 
 __all__ = ["compile_fold"]
+
+Add = Callable[[Frame, Any], None]
 
 INTERRUPT_EVERY = 100  # iterations, as the API server checks its context
 
@@ -241,55 +243,41 @@ def _truth(value: Any) -> bool:
 
 
 def _collect(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
-    """``map``, ``filter``, ``transformList``: the step is ``accu + [item]``, perhaps under a condition."""
-    step = expr.loop_step
-    condition = None
-    assert isinstance(step, Call)
-    if step.function == "_?_:_":
-        condition = _body(compiler, variables, step.args[0])
-        step = step.args[1]
-    assert isinstance(step, Call)
-    outer = compiler.locals
-    compiler.locals = {**outer, **variables.scope}
-    appended = compiler.compile(step.args[1])
-    compiler.locals = outer
-    list_of_one = appended.value()
+    """``map``, ``filter``, ``transformList``: the step is ``accu + [item]``."""
 
-    def run(frame: Frame) -> list[Any]:
-        collected: list[Any] = []
-        failure = None
-        for _ in variables.rounds(frame, values(frame)):
-            try:
-                if condition is not None and not _truth(condition(frame)):
-                    continue
-            except BudgetExceeded:
-                raise
-            except CelError as error:
-                failure = error
-                continue
-            frame[COST] += 1  # the accumulator
-            if failure is not None:
-                continue
-            frame[COST] += 1  # the addition
-            try:
-                collected += list_of_one(frame)
-            except BudgetExceeded:
-                raise
-            except CelError as error:
-                failure = error
-        frame[COST] += 1
-        if failure is not None:
-            raise failure
-        return collected
+    def adding(step: Call) -> Add:
+        list_of_one = _body(compiler, variables, step.args[1])
 
-    return run
+        def add(frame: Frame, collected: list[Any]) -> None:
+            frame[COST] += 1
+            collected += list_of_one(frame)
+
+        return add
+
+    return _gather(compiler, expr, values, variables, list, adding)
 
 
 def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
-    """``transformMap``, ``transformMapEntry``: the step is an insertion, perhaps under a condition.
+    """``transformMap``, ``transformMapEntry``: the step is an insertion.
 
     The map grows in place; inserting into a copy would take quadratic time.
     """
+
+    def adding(step: Call) -> Add:
+        return insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
+
+    return _gather(compiler, expr, values, variables, dict, adding)
+
+
+def _gather(
+    compiler: Compiler,
+    expr: Comprehension,
+    values: Run,
+    variables: _Variables,
+    empty: Callable[[], Any],
+    adding: Callable[[Call], Add],
+) -> Run:
+    """A loop that adds to a list or a map what a step makes, perhaps under a condition; its last error decides."""
     step = expr.loop_step
     condition = None
     assert isinstance(step, Call)
@@ -297,10 +285,10 @@ def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: 
         condition = _body(compiler, variables, step.args[0])
         step = step.args[1]
     assert isinstance(step, Call)
-    insert = insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
+    add = adding(step)
 
-    def run(frame: Frame) -> dict[Any, Any]:
-        built: dict[Any, Any] = {}
+    def run(frame: Frame) -> Any:
+        gathered = empty()
         failure = None
         for _ in variables.rounds(frame, values(frame)):
             try:
@@ -308,7 +296,7 @@ def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: 
                     continue
                 frame[COST] += 1  # the accumulator
                 if failure is None:
-                    insert(frame, built)
+                    add(frame, gathered)
             except BudgetExceeded:
                 raise
             except CelError as error:
@@ -316,7 +304,7 @@ def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: 
         frame[COST] += 1
         if failure is not None:
             raise failure
-        return built
+        return gathered
 
     return run
 
