@@ -23,3 +23,26 @@ def test_what_comes_after_all_that_it_refers_to_is_accepted(name: str, profile: 
         assert found.validation.causes == ()
         assert found.mutation.object is not None
         there.append(found.mutation.object)
+
+
+ALONE = {
+    Profile.STANDARD: {"InferenceService"},  # as upstream decides at admission
+    Profile.STRICT: {
+        "InferenceService",
+        "BenchmarkJob",
+        "FineTunedWeight",
+        "AIMService",
+        "AIMServiceTemplate",
+        "AIMClusterServiceTemplate",
+        "AIMTemplateCache",
+    },
+}
+
+
+@pytest.mark.parametrize("profile", ALONE)
+def test_what_comes_before_all_that_it_refers_to_is_refused_where_the_profile_says_so(profile: Profile) -> None:
+    options = Options(profile=profile, strict_fields=True)
+    found = [review(each, LOADED, MemoryView(), options) for name in NAMES for each in scenario(name, "team")]
+    assert {each.document.value["kind"] for each in found if not each.validation.allowed} == ALONE[profile]
+    codes = [cause.code for each in found for cause in each.validation.causes]
+    assert all(code[2] == "4" for code in codes), codes
