@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from webhook.catalog import Catalog
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.native import NativePolicies, Resource, is_native
+from webhook.policy.native.published import published
 from webhook.request import GroupVersionKind
 from webhook.surroundings import Offline
 
@@ -69,7 +71,7 @@ def load(folder: Path) -> PolicySet:
         problems += error.problems
     if problems:
         raise CatalogError(problems)
-    digest = hashlib.sha256(repr([each.value for each in documents]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps([each.value for each in documents], sort_keys=True).encode()).hexdigest()[:16]
     return PolicySet(policies, tuple(each.value for each in others), tuple(native), digest)
 
 
@@ -92,7 +94,7 @@ def _kinds_in(catalog: Catalog) -> Any:
 def _schemas_of(catalog: Catalog) -> Any:
     def schema_of(kind: GroupVersionKind) -> Any:
         known = catalog.find(kind)
-        return None if known is None else known.schema.raw
+        return None if known is None else published(known.schema.raw)
 
     return schema_of
 

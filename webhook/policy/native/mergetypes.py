@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from webhook.policy.native.published import HEAD, published
+
 __all__ = ["DEDUCED", "ListType", "MapType", "MergeType", "type_of_kind"]
 
 Schema = Mapping[str, Any]
@@ -70,43 +72,12 @@ DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
 """The type of what nobody has declared."""
 DEDUCED.map = MapType(False, {}, DEDUCED, False)
 
-_TEXT: Final = {"type": "string"}
-_TEXTS: Final = {"type": "object", "additionalProperties": _TEXT}
-_INTEGER: Final = {"type": "integer"}
-_BOOLEAN: Final = {"type": "boolean"}
-_OWNER: Final = {
-    "type": "object",
-    "x-kubernetes-map-type": "atomic",
-    "properties": {
-        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
-        **dict.fromkeys(("controller", "blockOwnerDeletion"), _BOOLEAN),
-    },
-}
-_METADATA: Final = {
-    "type": "object",
-    "properties": {
-        **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion", "selfLink"), _TEXT),
-        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TEXT),
-        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _INTEGER),
-        **dict.fromkeys(("labels", "annotations"), _TEXTS),
-        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": _TEXT},
-        "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object"}},
-        "ownerReferences": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["uid"],
-            "items": _OWNER,
-        },
-    },
-}
-
 
 def type_of_kind(schema: Schema | None) -> MergeType:
     """The type of a whole object; that of a kind without a schema is deduced, but for its metadata."""
-    head: dict[str, Schema] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _METADATA}
     if schema is None:
-        return MergeType(map=MapType(False, head, DEDUCED, False))
-    return _type_of({**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **head}})
+        return MergeType(map=MapType(False, HEAD, DEDUCED, False))
+    return _type_of(published(schema))
 
 
 def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
