@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,12 +45,16 @@ class Verdict:
 
 def verdicts(file: Path, catalog: Catalog) -> Iterator[Verdict]:
     """What the gate says of each document of a file, as ``kubectl apply`` would hear it."""
-    others = [
-        _placed(each.value, catalog)[1] for path in sorted(file.parent.glob("*.yaml")) for each in documents.read(path)
-    ]
+    others = [_placed(each.value, catalog)[1] for path in sorted(file.parent.glob("*.yaml")) for each in _read(path)]
     view = MemoryView(value for value in others if "name" in value["metadata"])
-    for document in documents.read(file):
+    for document in _read(file):
         yield _verdict(document, catalog, view)
+
+
+@cache
+def _read(file: Path) -> list[Document]:
+    """Each file is read for every one beside it."""
+    return documents.read(file)
 
 
 def _placed(value: dict[str, Any], catalog: Catalog) -> tuple[KnownKind, dict[str, Any]]:

@@ -38,7 +38,7 @@ def _tables(api: str, catalog: Catalog) -> str:
 
 
 def _heard(api: str, catalog: Catalog) -> dict[str, str]:
-    """Code → the shortest of what its rule says in the cases, under the audit profile, where every rule is a warning."""
+    """Code → the shortest of what its rule says in the cases; under the audit profile, where all rules are warnings."""
     said: dict[str, set[str]] = {}
     for document in (each for file in ROOT.glob(f"policies/{api}/cases/*.yaml") for each in documents.read(file)):
         table = parse_cases(document)
