@@ -22,7 +22,7 @@ from webhook.native import Native, refusals_as_warnings
 from webhook.policy import Profile, Scope
 from webhook.request import Request
 from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
-from webhook.validation import validate_rules, validate_schema
+from webhook.validation import unknown_fields, validate_rules, validate_schema, without_specification
 
 __all__ = ["DEFAULT_OPTIONS", "Options", "mutate", "scope_of", "validate"]
 
@@ -152,10 +152,14 @@ def _judge(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     rules = validate_rules(known, obj, old, scope, options.profile, sound=sound, references=options.references)
     causes = [*schema.causes, *rules.causes]
     warnings = [*schema.notices, *rules.notices, *rules.warnings]
+    if not causes:
+        warnings += without_specification(known, obj)
+    strangers = unknown_fields(known, request.object, unknown, [*causes, *warnings])
     if options.strict_fields:
-        causes += [Cause(path, "FieldValueInvalid", "unknown field") for path in unknown]
+        causes += [Cause(path, "FieldValueInvalid", f"unknown field{near}") for path, near in strangers]
     else:
-        warnings += [Warn(path, "unknown field: the gate neither checks nor defaults it") for path in unknown]
+        text = "unknown field: the gate neither checks nor defaults it"
+        warnings += [Warn(path, f"{text}{near}") for path, near in strangers]
     if options.profile is Profile.AUDIT:
         warnings = [*refusals_as_warnings(tuple(causes)), *warnings]
         causes = []

@@ -20,7 +20,7 @@ from webhook.schema.metavalidate import annotations_size
 from webhook.schema.structural import RULES_NOT_RUN
 from webhook.stamp import ANNOTATION, Stamp
 
-__all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema"]
+__all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema", "without_specification"]
 
 Keys = tuple[str | int, ...]
 
@@ -44,6 +44,15 @@ def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] |
     found.notices += [Warn("", text) for text in warnings]
     found.causes += _metadata_errors(obj)
     return found
+
+
+def without_specification(known: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:
+    """An object without spec, where a spec must have something in it, but the API does not ask for one."""
+    root = known.schema.root
+    spec = root.properties.get("spec")
+    if obj.get("spec") is None and spec is not None and spec.required and "spec" not in root.required:
+        fields = ", ".join(spec.required)
+        yield Warn("spec", f"there is none: the API server lets that pass, but nothing comes of it: write {fields}")
 
 
 def unknown_fields(

@@ -193,10 +193,7 @@ def _with_budget(program: Any, data: dict[str, Any]) -> Runner:
     def run() -> Any:
         budget = Budget()
         holding = group.holding(data, budget) if group.bound else 0
-        for _ in range(count - holding):
-            if program.evaluate(data, budget) is not True:
-                return False
-        return True
+        return all(program.evaluate(data, budget) is True for _ in range(count - holding))
 
     return run
 

@@ -11,7 +11,11 @@ from webhook.cel.program import Budget
 
 SCHEMA = {
     "type": "object",
-    "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "l": {"type": "array", "items": {"type": "string"}}},
+    "properties": {
+        "a": {"type": "integer"},
+        "b": {"type": "string"},
+        "l": {"type": "array", "items": {"type": "string"}},
+    },
 }
 ENV = Environment().with_schema("self", SCHEMA)
 TRUE = ["self.a == 1", "has(self.b)", "self.b.startsWith('x')", "!has(self.l)", "self.b.matches('^x+$')"]

@@ -102,6 +102,9 @@ def test_exported_policies_find_what_the_gate_finds(
         ours = result.validation
         if any(not cause.code for cause in ours.causes):
             continue
+        tolerated = any("not refused, because this update" in each.message for each in ours.warnings)
+        if tolerated and result.mutation.defaults:
+            continue  # only the gate tells what it has just filled in from a change of the user's
         request = replace(result.request, object=result.mutation.object)
         theirs = policies.validate(as_decoded(request, known), surroundings)
         portable = set(known.policy.codes) - set(left_out(known.policy))

@@ -36,13 +36,19 @@ class Place:
 
 
 class Plane:
-    """A control plane as a context manager; its folder goes when it ends, but for the logs after ``keep_logs``."""
+    """A control plane as a context manager; its folder goes when it ends, but for the logs after ``keep_logs``.
 
-    def __init__(self, assets: Assets, folder: Path | None = None, place: Place | None = None) -> None:
+    ``flags`` are further ones of the API server.
+    """
+
+    def __init__(
+        self, assets: Assets, folder: Path | None = None, place: Place | None = None, flags: Sequence[str] = ()
+    ) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="modelgate-plane-"))
         self.kubeconfig = self.folder / "kubeconfig"
         self._assets = assets
         self._place = place or Place()
+        self._flags = flags
         self.kubectl = Kubectl(assets("kubectl"), self.kubeconfig, self._place.enter)
         self.helm = Program(assets("helm"), self.kubeconfig, self._place.enter)
         self.processes = Processes(self.folder, self._place.enter, {"PATH": assets.search_path()})
@@ -124,6 +130,7 @@ class Plane:
             "--allow-privileged",
             "--kubelet-preferred-address-types=InternalIP",
             *(() if place.pods else without_pods),
+            *self._flags,
         )
 
     def _start_controllers(self) -> None:

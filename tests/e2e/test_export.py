@@ -2,112 +2,310 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import json
-import ssl
+import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
-from tests.e2e.gate import PROFILE, modelgate
+from tests.e2e import models
+from tests.e2e.client import Client, Reply, connected
+from tests.e2e.crds import install_crds
+from tests.e2e.gate import PROFILE, STAMP, modelgate
+from tests.e2e.kubectl import Kubectl, Object
+from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
-from tests.policies.test_cases import files, read
+from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
 from webhook import catalog, documents
+from webhook.cases import run as run_case
+from webhook.catalog import Catalog, KnownKind
 from webhook.policy.export import left_out
-from webhook.request import GroupVersionKind
+from webhook.schema import Structural, load_crd
+from webhook.stamp import UNSTAMPED
 
-MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
-MODELS = f"/apis/{MODEL.group}/{MODEL.version}/namespaces/default/models"
-
-
-class Creator:
-    """Asks what creating an object would lead to: the stored spec, or the refusal."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        config = json.loads(kubeconfig.read_text())
-        cluster = config["clusters"][0]["cluster"]
-        context = ssl.create_default_context(cafile=cluster["certificate-authority"])
-        self.connection = http.client.HTTPSConnection(urlsplit(cluster["server"]).netloc, context=context)
-        self.headers = {
-            "Authorization": f"Bearer {config['users'][0]['user']['token']}",
-            "Content-Type": "application/json",
-        }
-
-    def create(self, spec: Any) -> tuple[int, Any]:
-        api_version = f"{MODEL.group}/{MODEL.version}"
-        obj = {"apiVersion": api_version, "kind": "Model", "metadata": {"name": "case"}, "spec": spec}
-        self.connection.request("POST", f"{MODELS}?dryRun=All", json.dumps(obj), self.headers)
-        response = self.connection.getresponse()
-        answer = json.loads(response.read())
-        return response.status, answer["spec"] if response.status == 201 else answer["message"]
+CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
+SENTINEL = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sentinel"}}
 
 
-def specs() -> Iterator[tuple[str, Any]]:
-    """Every specification that a case or a sample creates."""
-    for file in files():
-        for document in read(file):
-            if document.target.kind == "Model":
-                yield from ((case.name, case.spec) for case in document.cases if case.object is None)
-    for file in sorted(SHARED.joinpath("samples", "llmkube").rglob("*.yaml")):
-        yield from ((f"{file.name}:{each.line}", each.value.get("spec")) for each in documents.read(file))
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An object that is sent: a new one, or in place of ``old``."""
+
+    name: str
+    known: KnownKind
+    obj: Object
+    old: Object | None = None
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Catalog:
+    return catalog.load()
 
 
 @pytest.fixture
-def creator(plane) -> Iterator[Creator]:
-    found = Creator(plane.kubeconfig)
-    with contextlib.closing(found.connection):
-        yield found
+def client(plane) -> Iterator[Client]:
+    with connected(plane.kubeconfig) as client:
+        yield client
 
 
-def test_native_policies_decide_and_store_as_the_gate_does(plane, gate, creator):
-    known = catalog.load().kinds[MODEL]
-    ours = {name: creator.create(spec) for name, spec in specs()}
+def questions(loaded: Catalog) -> Iterator[Question]:
+    """Every object of a case, and every sample of LLMKube; stored ones under names that no other has."""
+    for file in files():
+        for document in read(file):
+            known = target(document, loaded)
+            for case in document.cases:
+                request = run_case(case, known, loaded).request
+                if request.old_object is None:
+                    yield Question(case.name, known, placed(request.object, known))
+                else:
+                    name = re.sub(r"[^a-z0-9]+", "-", case.name.lower())[:50].strip("-")
+                    obj, old = (placed(each, known, name) for each in (request.object, request.old_object))
+                    yield Question(case.name, known, obj, old)
+    model = next(known for known in loaded.kinds.values() if known.gvk.kind == "Model")
+    head = {"apiVersion": f"{model.gvk.group}/{model.gvk.version}", "kind": "Model", "metadata": {"name": "sample"}}
+    for file in sorted(SHARED.joinpath("samples", "llmkube").rglob("*.yaml")):
+        for each in documents.read(file):
+            yield Question(f"{file.name}:{each.line}", model, placed({**head, "spec": each.value.get("spec")}, model))
 
-    exported = run_export("policies", "model", f"--profile={PROFILE}")
+
+def placed(obj: Object, known: KnownKind, name: str = "") -> Object:
+    """The object in a namespace that there is, without what only the gate writes."""
+    metadata = dict(obj.get("metadata") or {"name": "case"})
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and STAMP in annotations:
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key != STAMP}
+    metadata |= {"namespace": "default"} if known.namespaced else {}
+    metadata |= {"name": name} if name else {}
+    return {**obj, "metadata": metadata}
+
+
+def test_native_policies_decide_and_store_as_the_gate_does(plane, gate, client, loaded):
+    """Every case of every kind, new and updated: the same verdict, the same object stored, the same warnings."""
+    asked = list(questions(loaded))
+    exported = run_export("policies", f"--profile={PROFILE}")
     with gate.absent():
-        plane.kubectl.send_all("create", exported)
-        try:
-            wait_until(lambda: creator.create({"source": "pvc://x"})[0] == 422, "the policies to be in effect")
-            native = {name: creator.create(spec) for name, spec in specs()}
-        finally:
-            for each in exported:
-                plane.kubectl("delete", each["kind"], each["metadata"]["name"])
-    gates_own = left_out(known.policy)
-    different = {
-        name: (ours[name], native[name])
-        for name in ours
-        if verdict(ours[name]) != verdict(native[name]) and not any(code in str(ours[name][1]) for code in gates_own)
-    }
+        versions = store(client, asked)
+    ours = answers(client, asked, versions)
+    with gate.absent(), installed(plane.kubectl, exported):
+        native = answers(client, asked, versions)
+        assert type_warnings(plane.kubectl, exported) == {}
+    for each in asked:
+        if each.old:
+            client.delete(each.known, each.old)
+    different = {}
+    compared = dict.fromkeys(("stored", "refused", "updated"), 0)
+    for each, our, their in zip(asked, ours, native, strict=True):
+        if our is None or their is None:
+            continue
+        outcome = compare(each, our, their)
+        if isinstance(outcome, str):
+            compared[outcome] += 1
+            compared["updated"] += each.old is not None
+        elif outcome is not None:
+            different[f"{each.known.gvk.kind}: {each.name}"] = outcome
     assert different == {}
-    assert len(ours) > 250
-    assert sum(status == 201 for status, _ in native.values()) > 150
+    assert compared["stored"] > 450
+    assert compared["refused"] > 300
+    assert compared["updated"] > 30
 
 
-def verdict(answer: tuple[int, Any]) -> Any:
-    """The stored spec, or that there is none."""
-    status, content = answer
-    return content if status == 201 else "refused"
+def store(client: Client, asked: list[Question]) -> dict[str, str]:
+    """Store the old objects, but those that the API server itself refuses: name → resourceVersion."""
+    stored = {}
+    for each in asked:
+        if each.old and (reply := client.create(each.known, each.old, dry=False)).accepted:
+            stored[each.old["metadata"]["name"]] = reply.body["metadata"]["resourceVersion"]
+    return stored
 
 
-def run_export(*arguments: str) -> list[dict[str, Any]]:
+def answers(client: Client, asked: list[Question], versions: dict[str, str]) -> list[Reply | None]:
+    """The answers to dry runs; None where there is nothing stored to be updated."""
+    found: list[Reply | None] = []
+    for each in asked:
+        if each.old is None:
+            found.append(client.create(each.known, each.obj))
+        elif version := versions.get(each.obj["metadata"]["name"]):
+            metadata = {**each.obj["metadata"], "resourceVersion": version}
+            found.append(client.update(each.known, {**each.obj, "metadata": metadata}))
+        else:
+            found.append(None)
+    return found
 
-    done = subprocess.run(modelgate("export", *arguments), capture_output=True, text=True, check=True)
+
+def compare(asked: Question, ours: Reply, native: Reply) -> Any:
+    """What is the same in both answers; or both of them; or nothing, where the gate's own rules had a say."""
+    if asked.old and ours.accepted and not native.accepted and is_tolerated(ours.body):
+        return None  # only the stamp tells what was filled in just now from what the user changed
+    gates = set(left_out(asked.known.policy))
+    refused_for = codes(ours.body.get("message", ""))
+    if refused_for and refused_for <= gates:
+        return None
+    if not ours.accepted or not native.accepted:
+        same = ours.accepted == native.accepted and codes(native.body["message"]) <= refused_for
+        return "refused" if same else (ours.body, native.body)
+    paths = {str(rule.path) for rule in asked.known.policy.defaults if rule.code in gates}
+    if paths & json.loads(ours.body["metadata"]["annotations"][STAMP])["defaulted"].keys():
+        return None
+    # Native policies say nothing of what they tolerate.
+    warnings = [text for text in ours.warnings if "not refused, because this update" not in text]
+    ours_warned = codes(" ".join(text for text in warnings if not text.startswith(UNSTAMPED)))
+    native_warned = codes(" ".join(native.warnings))
+    same = content(ours.body) == content(native.body) and ours_warned - gates == native_warned
+    return "stored" if same else (content(ours.body), ours.warnings, content(native.body), native.warnings)
+
+
+def is_tolerated(obj: Object) -> bool:
+    """Whether the gate filled something in, and let be what was wrong before."""
+    stamp = json.loads(obj["metadata"]["annotations"][STAMP])
+    return bool(stamp["defaulted"]) and not stamp["spec"]
+
+
+def codes(text: str) -> set[str]:
+    return set(CODE.findall(text))
+
+
+def content(obj: Object) -> Any:
+    """What is stored of an object, but for the stamp, and a time that is the request's own."""
+    metadata = obj["metadata"]
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != STAMP}
+    spec = dict(obj.get("spec", {}))
+    if spec.get("createdAt") in {each["time"] for each in metadata.get("managedFields", ())}:
+        spec["createdAt"] = "now"
+    return spec, metadata.get("labels", {}), annotations
+
+
+@contextmanager
+def installed(kubectl: Kubectl, exported: list[Object]) -> Iterator[None]:
+    """The policies in effect, which those are that were made last: so all are."""
+    everything = [*exported, *sentinels()]
+    policies = [each for each in everything if not each["kind"].endswith("Binding")]
+    bindings = [each for each in everything if each["kind"].endswith("Binding")]
+    kubectl.send_all("create", policies)
+    try:
+        kubectl.send_all("create", bindings)
+        wait_until(lambda: in_effect(kubectl), "the policies to be in effect")
+        yield
+    finally:
+        for each in (*bindings, *policies):
+            kubectl("delete", each["kind"], each["metadata"]["name"], "--ignore-not-found", "--wait=false")
+
+
+def sentinels() -> Iterator[Object]:
+    """Policies that show themselves on one ConfigMap."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+    constraints = {"resourceRules": [{**rule, "resourceNames": ["sentinel"]}]}
+    never = [{"expression": "false", "message": "validated"}]
+    labelled = 'Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}'
+    mutation = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": labelled}}]
+    validating: Object = {"validations": never}
+    mutating: Object = {"mutations": mutation, "reinvocationPolicy": "Never"}
+    for sort, spec, more in (("Validating", validating, {"validationActions": ["Warn"]}), ("Mutating", mutating, {})):
+        head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "sentinel"}}
+        yield {**head, "kind": f"{sort}AdmissionPolicy", "spec": {"matchConstraints": constraints, **spec}}
+        yield {**head, "kind": f"{sort}AdmissionPolicyBinding", "spec": {"policyName": "sentinel", **more}}
+
+
+def in_effect(kubectl: Kubectl) -> bool:
+    done = kubectl.run("create", "-f", "-", "--dry-run=server", "-o=json", stdin=json.dumps(SENTINEL))
+    return "validated" in done.err and '"mutated"' in done.out
+
+
+def type_warnings(kubectl: Kubectl, exported: list[Object]) -> dict[str, Any]:
+    """What the controller of the policies' status says of each, once it has looked at all."""
+    names = {each["metadata"]["name"] for each in exported if each["kind"] == "ValidatingAdmissionPolicy"}
+
+    def statuses() -> dict[str, Any]:
+        items = kubectl.json("get", "validatingadmissionpolicies")["items"]
+        found = {each["metadata"]["name"]: each.get("status", {}) for each in items}
+        return found if all(found[name].get("observedGeneration") for name in names) else {}
+
+    checked = wait_until(statuses, "the policies to be type-checked")
+    return {name: found for name in names if (found := checked[name].get("typeChecking"))}
+
+
+def run_export(*arguments: str) -> list[Object]:
+    done = subprocess.run(modelgate("export", *arguments), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
 
 
-def test_the_exported_crd_is_accepted_and_enforced(plane, gate, creator):
-    (crd,) = run_export("crd", "model", "--profile=strict")
-    (plain,) = run_export("crd", "model")
+def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded):
+    """All kinds at once; then, of each that has rules a CRD can hold, an object of a case that breaks one."""
+    plain = definitions("--profile=audit")  # under which nothing denies
+    strict = definitions("--profile=strict")
+    broken = {each.known.gvk.kind: (each, code) for each in questions(loaded) if (code := broken_rule(each, strict))}
+    with_rules = {kind for kind, crd in strict.items() if crd != plain[kind]}
+    for known in loaded.kinds.values():
+        kind, twin = known.gvk.kind, known.gvk.kind.removeprefix("Cluster")
+        if kind in with_rules - broken.keys():
+            asked, code = broken[twin]
+            broken[kind] = replace(asked, known=known, obj={**asked.obj, "kind": kind}), code
+    assert len(plain) == len(loaded.kinds)
+    assert broken.keys() == with_rules
+
+    def refusals() -> list[str]:
+        """The texts of those that are refused for the rule."""
+        found = ((code, client.create(each.known, each.obj).body.get("message", "")) for each, code in broken.values())
+        return [text for code, text in found if code in text]
+
     with gate.absent():
-        plane.kubectl.send("replace", crd)
+        plane.kubectl.send_all("replace", list(strict.values()))
         try:
-            wait_until(lambda: "(LK205)" in str(creator.create({"source": "pvc://x"})[1]), "the rules to be in effect")
+            wait_until(lambda: len(refusals()) == len(broken), "all rules to be in effect")
         finally:
-            plane.kubectl.send("replace", plain)
+            plane.kubectl.send_all("replace", list(plain.values()))
+        wait_until(lambda: not refusals(), "the rules to be gone")
+
+
+def definitions(*flags: str) -> dict[str, Object]:
+    return {crd["spec"]["names"]["kind"]: crd for crd in run_export("crd", *flags)}
+
+
+def broken_rule(asked: Question, crds: dict[str, Object]) -> str:
+    """The code of a rule, in the CRD of a kind, that a new object breaks, and nothing else."""
+    known = asked.known
+    if asked.old is not None or known.schema.check(known.schema.decode(asked.obj)[0])[0]:
+        return ""
+    ruled = compiled(json.dumps(crds[known.gvk.kind]), known.gvk.version)
+    errors, _ = ruled.check(ruled.decode(asked.obj)[0])
+    return next(iter(CODE.findall(errors[0].detail)), "") if errors else ""
+
+
+@cache
+def compiled(crd: str, version: str) -> Structural:
+    return load_crd(json.loads(crd), trusted=True).versions[version].schema
+
+
+def test_static_manifests_are_read_by_the_api_server_at_its_start(plane_assets, tmp_path, loaded):
+    """Manifest-based admission: in effect before anybody could delete it, with a folder for each sort of policy."""
+    plugins = []
+    for sort in ("Validating", "Mutating"):
+        folder = tmp_path / sort
+        folder.mkdir()
+        exported = run_export("static", f"--only={sort.lower()}", f"--profile={PROFILE}")
+        (folder / "modelgate.yaml").write_text(yaml.safe_dump_all(exported))
+        head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": f"{sort}AdmissionPolicyConfiguration"}
+        configuration = {**head, "staticManifestsDir": str(folder)}
+        plugins.append({"name": f"{sort}AdmissionPolicy", "configuration": configuration})
+    head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"}
+    (tmp_path / "admission.yaml").write_text(yaml.safe_dump({**head, "plugins": plugins}))
+    flags = [
+        "--feature-gates=ManifestBasedAdmissionControlConfig=true",
+        f"--admission-control-config-file={tmp_path / 'admission.yaml'}",
+    ]
+    with Plane(plane_assets, flags=flags) as plane, connected(plane.kubeconfig) as client:
+        install_crds(plane.kubectl)
+        model = next(known for known in loaded.kinds.values() if known.gvk.kind == "Model")
+        good, bad = placed(models.model("good"), model), placed(models.bad_model("bad"), model)
+        accepted, refused = client.create(model, good), client.create(model, bad)
+        policies = plane.kubectl.json("get", "validatingadmissionpolicies,mutatingadmissionpolicies")["items"]
+    assert accepted.body["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+    assert codes(refused.body["message"])
+    assert policies == []

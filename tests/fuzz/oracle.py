@@ -56,5 +56,7 @@ class Oracle:
 
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(timeout=10)
+        self._process.stdout.close()

@@ -2,7 +2,8 @@
 
 What cannot be told to the API server (rules that read facts, derived values that follow their
 inputs, the stamp) stays out, and :func:`left_out` says so. As with the gate, an update is not
-refused for what it leaves alone, and an object that is being deleted not at all.
+refused for what it leaves alone, and an object that is being deleted not at all; but what a default
+fills in during that update is no longer told from a change of the user's.
 """
 
 from __future__ import annotations
@@ -100,23 +101,36 @@ def with_rules(
 ) -> tuple[dict[str, Any], list[str]]:
     """The CRD with the rules that a CRD can hold, and the codes of those denials that it cannot.
 
-    It can hold what denies and looks at nothing but its own node, as long as the API server's
+    It can hold what denies and looks at nothing but its own node, new and stored, as long as the API server's
     estimate of the cost, which depends on the bounds of the schema, stays within its limits.
     """
     patched: dict[str, Any] = copy.deepcopy(dict(crd))
+    (schema,) = (
+        version["schema"]["openAPIV3Schema"]
+        for version in patched["spec"]["versions"]
+        if version["name"] == gvk.version
+    )
     refused: list[str] = []
     for rule in policy.validations:
         if rule.action_under(profile) is not Action.DENY:
             continue
-        candidate = copy.deepcopy(patched)
-        version = next(entry for entry in candidate["spec"]["versions"] if entry["name"] == gvk.version)
-        node = _node(version["schema"]["openAPIV3Schema"], rule.at)
-        node.setdefault("x-kubernetes-validations", []).append(_crd_rule(rule))
-        if rule.local and is_portable(rule) and _accepted(candidate):
-            patched = candidate
-        else:
+        node = _node(schema, rule.at) if rule.local else None
+        if node is None or not _taken(patched, node, rule):
             refused.append(rule.code)
     return patched, refused
+
+
+def _taken(crd: dict[str, Any], node: dict[str, Any], rule: ValidationRule) -> bool:
+    """Add the rule to the node; take it off again where the API server would not have it."""
+    before = node.get("x-kubernetes-validations")
+    node["x-kubernetes-validations"] = [*(before or ()), _crd_rule(rule)]
+    if _accepted(crd):
+        return True
+    if before is None:
+        del node["x-kubernetes-validations"]
+    else:
+        node["x-kubernetes-validations"] = before
+    return False
 
 
 def _accepted(crd: dict[str, Any]) -> bool:
@@ -127,15 +141,15 @@ def _accepted(crd: dict[str, Any]) -> bool:
     return True
 
 
-def _node(schema: dict[str, Any], at: Path) -> dict[str, Any]:
+def _node(schema: dict[str, Any], at: Path) -> dict[str, Any] | None:
+    """The schema at a path; None where it says nothing, as of metadata."""
+    node: dict[str, Any] | None = schema
     for key in at.keys:
-        if key == "*":
-            schema = schema["items"] if "items" in schema else schema["additionalProperties"]
-        else:
-            schema = (
-                schema["properties"][key] if key in schema.get("properties", {}) else schema["additionalProperties"]
-            )
-    return schema
+        if node is None:
+            return None
+        inner = node.get("items") if key == "*" else node.get("properties", {}).get(key)
+        node = node.get("additionalProperties") if inner is None else inner
+    return node
 
 
 def _crd_rule(rule: ValidationRule) -> dict[str, Any]:

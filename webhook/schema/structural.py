@@ -15,6 +15,7 @@ from webhook.schema.errors import DecodeError
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.gotext import go_numbers
 from webhook.schema.listtype import validate_lists
+from webhook.schema.nearest import nearest
 from webhook.schema.node import MISSING, build
 from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
@@ -90,6 +91,10 @@ class Structural:
     def unknown(self, obj: dict[str, Any]) -> list[str]:
         """The paths of the fields the schema does not know."""
         return prune(self.root, obj, is_root=True)[1]
+
+    def nearest(self, obj: dict[str, Any], path: str) -> str:
+        """The name of the known field that an unknown one of the object may have been meant for, or ""."""
+        return nearest(self.root, obj, path)
 
     def drop_nulls(self, obj: dict[str, Any]) -> dict[str, Any]:
         """The object without nulls of fields that are neither nullable nor defaulted."""

@@ -15,7 +15,7 @@ __all__ = ["FACTS", "moment_error"]
 def _created_at(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     spec = model.get("spec")
     text = spec.get("createdAt") if isinstance(spec, dict) else None
-    return {"error": moment_error(text) if isinstance(text, str) else ""}
+    return {"error": moment_error(text) if isinstance(text, str | list) else ""}
 
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["moment_error"]
 
@@ -14,9 +14,12 @@ _RFC3339: Final = re.compile(
 _EXAMPLE: Final = "write it in RFC 3339, such as 2024-05-21T10:00:00Z"
 
 
-def moment_error(text: str) -> str:
-    """What is wrong with a time, "" where nothing is (``metav1.Time.UnmarshalJSON``, ``time.RFC3339``)."""
-    match = _RFC3339.fullmatch(text)
+def moment_error(text: str | list[Any]) -> str:
+    """What is wrong with a time, "" where nothing is (``metav1.Time.UnmarshalJSON``, ``time.RFC3339``).
+
+    It may be a list: the API server takes one, whatever is in it, for a text with a format.
+    """
+    match = _RFC3339.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         return f"is no time: {_EXAMPLE}"
     year, month, day, hour, minute, second = map(int, match.groups()[:6])

@@ -146,7 +146,7 @@ def _versions(entry: dict[str, Any]) -> Iterator[Any]:
     for part in _STRUCTURES:
         version = at(entry, part, "version")
         known = parse_version(version) if isinstance(version, str) else None
-        yield known.key if known else version
+        yield known.key if known else str(version)
 
 
 def _ranges_meet(one: Any, other: Any) -> bool:
