@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
@@ -22,6 +23,8 @@ from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 __all__ = ["KYVERNO_TEST", "Catalog", "KnownKind", "load"]
 
+_LIKENESS: Final = 0.8
+"""Of difflib's ratio, from which on a name may have been meant for another."""
 NO_POLICY: Final = Policy("", {}, (), ())
 KYVERNO_TEST: Final = "kyverno-test.yaml"
 """A folder that has one is a test of native policies (`modelgate test`), and no API."""
@@ -49,6 +52,18 @@ class Catalog:
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
+
+    def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
+        """The kind that may have been meant by one that is not here: it has another version, or a slip of the pen."""
+        likeness = {
+            min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds
+        }
+        most = max(likeness, default=0.0)
+        return likeness[most] if most >= _LIKENESS else None
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
 def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:

@@ -47,6 +47,25 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     assert out.endswith("2 checked, 1 refused, 1 with warnings, 1 of other kinds\n")
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "meant"),
+    [
+        ("ome.io/v1alpha1", "InferenceService", "; did you mean InferenceService of ome.io/v1beta1?"),
+        ("llmaz.io/v1alpha1", "Openmodel", "; did you mean OpenModel of llmaz.io/v1alpha1?"),
+        ("inference.llmkube.io/v1alpha1", "Model", "; did you mean Model of inference.llmkube.dev/v1alpha1?"),
+        ("serving.kserve.io/v1beta1", "InferenceService", ""),
+        ("aim.silogen.ai/v1alpha1", "AIMArtifact", ""),
+    ],
+)
+def test_a_kind_of_others_that_is_much_like_one_of_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], api_version: str, kind: str, meant: str
+) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: other}}\n")
+    assert main(["check", str(file)]) == 0
+    assert capsys.readouterr().out.startswith(f"{file}:1: {kind} other: not a kind of ours, let through{meant}\n")
+
+
 def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "good.yaml").write_text(GOOD)

@@ -41,7 +41,9 @@ def _report(outcome: Outcome) -> None:
     document, decision = outcome.document, outcome.validation
     where = f"{document.source}:{document.line}"
     if not outcome.known:
-        print(f"{where}: {outcome.title}: not a kind of ours, let through")
+        meant = outcome.meant
+        near = f"; did you mean {meant.kind} of {meant.group}/{meant.version}?" if meant else ""
+        print(f"{where}: {outcome.title}: not a kind of ours, let through{near}")
         return
     print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:

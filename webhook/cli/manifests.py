@@ -29,12 +29,16 @@ __all__ = ["Outcome", "add_arguments", "outcomes", "review"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One document and what was decided of it; ``known`` is False for a kind the gate has no say in."""
+    """One document and what was decided of it.
+
+    ``known`` is False for a kind the gate has no say in; ``meant`` is then the one of ours that it is much like.
+    """
 
     document: Document
     known: bool
     mutation: Decision
     validation: Decision
+    meant: GroupVersionKind | None = None
 
     @property
     def title(self) -> str:
@@ -115,7 +119,7 @@ def review(document: Document, known: Catalog, view: ClusterView, options: Optio
     if not mutation.allowed:
         return Outcome(document, judged, mutation, mutation)
     validation = engine.validate(replace(request, object=mutation.object), known, view, options)
-    return Outcome(document, judged, mutation, validation)
+    return Outcome(document, judged, mutation, validation, None if judged else known.nearest(gvk))
 
 
 def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Request:
