@@ -55,9 +55,7 @@ class Catalog:
 
     def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
         """The kind that may have been meant by one that is not here: it has another version, or a slip of the pen."""
-        likeness = {
-            min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds
-        }
+        likeness = {min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds}
         most = max(likeness, default=0.0)
         return likeness[most] if most >= _LIKENESS else None
 
