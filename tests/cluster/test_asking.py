@@ -19,18 +19,6 @@ REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "Subjec
 LIMIT, CEILING = Kind("limits.example", "Limit"), Kind("limits.example", "Ceiling")
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def view(server, clock):
     server.serve(LIMITS, OLD_LIMITS, CEILINGS, REVIEWS)

@@ -24,18 +24,6 @@ MODEL, CLUSTER_MODEL, CONFIG = Kind("ome.io", "BaseModel"), Kind("ome.io", "Clus
 PATH = MODELS.path()
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """What failed is tried again at once, and what is not installed is looked for often."""

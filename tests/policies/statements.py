@@ -1,5 +1,6 @@
 """What a definition states, so that two of them can be compared: keywords in any order, descriptions left out."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,10 +32,20 @@ def fields_of(schema: Schema, path: str = "") -> dict[str, Schema]:
     return found
 
 
+def node_at(schema: Schema, path: str) -> Schema | None:
+    """The node at such a path, None where there is none."""
+    node: Schema | None = schema
+    for step in re.findall(r"\.[^.[]+|\[\*]", path):
+        node = dict(children_of(node)).get(step) if node else None
+    return node
+
+
 def statements_of(schema: Schema, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every statement as (path and keyword, value)."""
+    """Every statement as (path and keyword, value); of several enums that all hold, what they have in common."""
     for keyword, value in schema.items():
-        if keyword in {"required", "enum"}:
+        if keyword == "allOf" and all(set(part) == {"enum"} for part in value):
+            yield f"{path} enum", frozenset.intersection(*(frozenset(part["enum"]) for part in value))
+        elif keyword in {"required", "enum"}:
             yield f"{path} {keyword}", frozenset(value)
         elif keyword not in {"description", "properties", "items", "additionalProperties"}:
             yield f"{path} {keyword}", value

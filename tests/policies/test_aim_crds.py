@@ -1,14 +1,13 @@
 """AIM's definitions say what its API document says, field by field, with upstream's real constraints."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.definitions import POLICIES, definition
-from tests.policies.statements import descriptions_of, schema_of
+from tests.policies.statements import descriptions_of, node_at, schema_of, statements_of
 from tests.shared import shared
 from tools.coverage.seeds import seed_fields
 
@@ -36,15 +35,6 @@ def upstream(kind: str) -> dict[str, Any]:
     return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
 
 
-def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
-    for key in path.removeprefix(".").replace("[*]", ".*").split("."):
-        child = schema.get("items") if key == "*" else schema.get("properties", {}).get(key)
-        if not child:
-            return None
-        schema = child
-    return schema
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_document_is_there_with_its_type_and_default(kind):
     schema, fields = schema_of(ours(kind)), seed_fields(shared("seeds"), "aim", kind)
@@ -64,27 +54,6 @@ def test_every_field_of_the_document_is_there_with_its_type_and_default(kind):
         assert str(node.get("default")).lower() == (default[1].lower() if default else "none"), path
 
 
-def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every statement of a schema as (path, value), descriptions left out; two equal enums are one."""
-    for keyword, value in schema.items():
-        match keyword:
-            case "properties":
-                for name, child in value.items():
-                    yield from facts_of(child, f"{path}.{name}")
-            case "items" | "additionalProperties":
-                yield from facts_of(value, f"{path}[*]")
-            case "description":
-                pass
-            case "required":
-                yield f"{path} {keyword}", frozenset(value)
-            case "allOf" if all(set(part) == {"enum"} for part in value):
-                yield f"{path} enum", frozenset.intersection(*(frozenset(part["enum"]) for part in value))
-            case "enum":
-                yield f"{path} enum", frozenset(value)
-            case _:
-                yield f"{path} {keyword}", value
-
-
 PRECISION = {
     "AIMService": {".spec.overrides.precision enum"},
     "AIMServiceTemplate": {".spec.precision enum"},
@@ -95,7 +64,7 @@ PRECISION = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_upstream_s_schema_differs_only_in_precision(kind):
-    mine, theirs = dict(facts_of(schema_of(ours(kind)))), dict(facts_of(schema_of(upstream(kind))))
+    mine, theirs = dict(statements_of(schema_of(ours(kind)))), dict(statements_of(schema_of(upstream(kind))))
     assert mine.keys() == theirs.keys()
     assert {path for path in mine if mine[path] != theirs[path]} == PRECISION.get(kind, set())
     for path in PRECISION.get(kind, ()):
@@ -106,7 +75,7 @@ def test_upstream_s_rules_are_ours_to_the_letter():
     rules = [
         (path, rule["rule"], rule["message"])
         for kind in KINDS
-        for path, value in facts_of(schema_of(ours(kind)))
+        for path, value in statements_of(schema_of(ours(kind)))
         if path.endswith("x-kubernetes-validations")
         for rule in value
     ]

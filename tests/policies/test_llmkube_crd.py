@@ -1,12 +1,11 @@
 """The Model CRD says what the API document says, field by field, and nothing else."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
-from tests.policies.statements import descriptions_of, schema_of
+from tests.policies.statements import descriptions_of, schema_of, statements_of
 from tests.shared import ROOT, shared
 
 CRD = ROOT / "policies" / "llmkube" / "crds" / "models.yaml"
@@ -34,33 +33,14 @@ def without_export_artefacts(schema: Any) -> Any:
     return plain
 
 
-def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every statement of a schema as (path, value): keywords in any order, descriptions left out."""
-    for keyword, value in schema.items():
-        match keyword:
-            case "properties":
-                for name, child in value.items():
-                    yield from facts_of(child, f"{path}.{name}")
-            case "items":
-                yield from facts_of(value, f"{path}[*]")
-            case "description":
-                pass
-            case "required" | "enum":
-                yield f"{path} {keyword}", frozenset(value)
-            case "x-kubernetes-validations":
-                yield f"{path} rules", [(rule["rule"], rule["message"], set(rule)) for rule in value]
-            case _:
-                yield f"{path} {keyword}", value
-
-
 def test_the_schema_is_the_document_s() -> None:
     (document,) = shared("seeds").glob("002_*.txt")
     seed = without_export_artefacts(json.loads(document.read_text()))
-    assert dict(facts_of(schema_of(ours()))) == dict(facts_of(seed))
+    assert dict(statements_of(schema_of(ours()))) == dict(statements_of(seed))
 
 
 def test_upstream_s_schema_differs_only_where_it_is_newer() -> None:
-    mine, theirs = dict(facts_of(schema_of(ours()))), dict(facts_of(schema_of(upstream())))
+    mine, theirs = dict(statements_of(schema_of(ours()))), dict(statements_of(schema_of(upstream())))
     added = {path.split()[0] for path in theirs.keys() - mine.keys()}
     changed = {path for path in mine.keys() & theirs.keys() if mine[path] != theirs[path]}
     assert mine.keys() <= theirs.keys()
@@ -86,7 +66,7 @@ def test_upstream_s_names_columns_and_subresources_are_ours() -> None:
 
 
 def test_every_node_is_structural() -> None:
-    """Each node has one type, and a keyword of ``facts_of`` never hides below an unknown one."""
+    """Each node has one type, and a keyword of ``statements_of`` never hides below an unknown one."""
 
     def check(schema: dict[str, Any], path: str) -> None:
         assert isinstance(schema.get("type"), str), path

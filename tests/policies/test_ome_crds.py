@@ -1,14 +1,13 @@
 """OME's definitions say what its API document says, field by field, with upstream's real constraints."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.definitions import POLICIES, definition
-from tests.policies.statements import schema_of
+from tests.policies.statements import node_at, schema_of, statements_of
 from tests.shared import shared
 from tools.coverage.seeds import seed_fields
 
@@ -36,16 +35,6 @@ def upstream(kind: str) -> dict[str, Any]:
     return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
 
 
-def node_at(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
-    for key in path.removeprefix(".").replace("[*]", ".*").split("."):
-        children = schema.get("properties", {})
-        child = schema.get("items") or schema.get("additionalProperties") if key == "*" else children.get(key)
-        if not child:
-            return None
-        schema = child
-    return schema
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_document_is_there_with_its_type(kind):
     schema, fields = schema_of(ours(kind)), seed_fields(shared("seeds"), "ome", kind)
@@ -56,23 +45,6 @@ def test_every_field_of_the_document_is_there_with_its_type(kind):
             node = node_at(schema, path)
             assert node["type"] == JSON_TYPES[field.type], path
             assert node.get("format") == (field.type if field.type in FORMATS else None), path
-
-
-def facts_of(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every statement of a schema as (path, value), descriptions left out."""
-    for keyword, value in schema.items():
-        match keyword:
-            case "properties":
-                for name, child in value.items():
-                    yield from facts_of(child, f"{path}.{name}")
-            case "items" | "additionalProperties":
-                yield from facts_of(value, f"{path}[*]")
-            case "description":
-                pass
-            case "required" | "enum":
-                yield f"{path} {keyword}", frozenset(value)
-            case _:
-                yield f"{path} {keyword}", value
 
 
 NEWER = (
@@ -109,7 +81,7 @@ def matches(statement: str, patterns: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_upstream_s_schema_differs_only_in_the_version_of_kubernetes(kind):
-    mine, theirs = dict(facts_of(schema_of(ours(kind)))), dict(facts_of(schema_of(upstream(kind))))
+    mine, theirs = dict(statements_of(schema_of(ours(kind)))), dict(statements_of(schema_of(upstream(kind))))
     changed = {statement for statement in mine.keys() & theirs.keys() if mine[statement] != theirs[statement]}
     known = (*NEWER, *DELETED, *RELAXED)
     added = {statement for statement in mine.keys() - theirs.keys() if not matches(statement, known)}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
@@ -21,6 +24,8 @@ from certs.authority import Authority
 from certs.issue import issue
 from certs.names import LOCAL
 from certs.store import DirectoryStore, authority
+
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,37 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 20) -> None
     while not condition():
         assert time.monotonic() < deadline, f"gave up waiting until {what}"
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def asked_all_the_time(served: Served, payload: bytes | str, said: Callable[[Any], Seen]) -> Iterator[list[Seen]]:
+    """Four callers that validate without a pause; what each answer said. All of them must be answers."""
+    stop = threading.Event()
+    seen: list[Seen] = []
+    failures: list[Any] = []
+
+    def caller() -> None:
+        with contextlib.closing(served.connection()) as connection:
+            while not stop.is_set():
+                connection.request("POST", "/validate?timeout=5s", payload, {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                text = response.read()
+                if response.status == 200:
+                    seen.append(said(json.loads(text)["response"]))
+                else:
+                    failures.append((response.status, text))
+
+    threads = [threading.Thread(target=caller) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        until(lambda: len(seen) > 50, "requests are answered")
+        yield seen
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """Kubernetes' own policies in the serving gate: what they ask of a cluster, and a folder of them that changes."""
 
-import contextlib
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from tests.policies.native.documents import binding, policy
-from tests.serve.conftest import Served, until
+from tests.serve.conftest import Served, asked_all_the_time, until
 from webhook import catalog
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.reading import Access, Answer, Question, Reference, Selection
@@ -383,28 +381,12 @@ def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callabl
 
     put("old-a", "old-b")
     served = serve("--admission-policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.05")
-    payload, stop = json.dumps(review()), threading.Event()
-    seen: list[frozenset[str]] = []
-    failures: list[Any] = []
-
-    def caller() -> None:
-        with contextlib.closing(served.connection()) as connection:
-            while not stop.is_set():
-                connection.request("POST", "/validate?timeout=5s", payload, {"Content-Type": "application/json"})
-                response = connection.getresponse()
-                text = response.read()
-                if response.status != 200:
-                    failures.append((response.status, text))
-                message = json.loads(text)["response"]["status"]["message"]
-                names = ("old-a", "old-b", "new-a", "new-b")
-                seen.append(frozenset(name for name in names if f"'{name}' with" in message))
-
-    threads = [threading.Thread(target=caller) for _ in range(4)]
-    for thread in threads:
-        thread.start()
     old, new = frozenset({"old-a", "old-b"}), frozenset({"new-a", "new-b"})
-    try:
-        until(lambda: len(seen) > 50, "requests are answered")
+
+    def said(response: Any) -> frozenset[str]:
+        return frozenset(name for name in old | new if f"'{name}' with" in response["status"]["message"])
+
+    with asked_all_the_time(served, json.dumps(review()), said) as seen:
         put("new-a", "new-b")
         until(lambda: new in seen[-4:], "the new set is used")
         write(folder, *validating("new-a", "1"))
@@ -412,10 +394,5 @@ def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callabl
         count = len(seen)
         until(lambda: len(seen) > count + 50, "requests are answered with the last good set")
         assert "\nadmission policies " in served.get("/readyz")[1]
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert failures == []
     assert set(seen) == {old, new}
     assert set(seen[count:]) == {new}

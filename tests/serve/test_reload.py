@@ -1,9 +1,6 @@
 """New rules into a running gate: nothing is lost, nothing half-loaded is used, what is broken changes nothing."""
 
-import contextlib
-import json
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.bench.serve import body, model
-from tests.serve.conftest import Served, until
+from tests.serve.conftest import Served, asked_all_the_time, until
 from webhook.catalog import Catalog
 from webhook.engine import Options
 from webhook.errors import CatalogError
@@ -101,37 +98,18 @@ def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:
 def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callable[..., Served], folder: Path) -> None:
     """The two rules of the new set are seen together or not at all."""
     served = serve("--policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.05")
-    payload, stop = body(model(2048)), threading.Event()
-    seen: list[frozenset[str]] = []
-    failures: list[Any] = []
-
-    def caller() -> None:
-        with contextlib.closing(served.connection()) as connection:
-            while not stop.is_set():
-                connection.request("POST", "/validate?timeout=5s", payload, {"Content-Type": "application/json"})
-                response = connection.getresponse()
-                text = response.read()
-                if response.status != 200:
-                    failures.append((response.status, text))
-                warnings = json.loads(text)["response"].get("warnings", [])
-                seen.append(frozenset(code for code in ("LK901", "LK902") if any(code in line for line in warnings)))
-
-    threads = [threading.Thread(target=caller) for _ in range(4)]
-    for thread in threads:
-        thread.start()
     both = frozenset({"LK901", "LK902"})
-    try:
-        until(lambda: len(seen) > 50, "requests are answered")
+
+    def said(response: Any) -> frozenset[str]:
+        warnings = response.get("warnings", [])
+        return frozenset(code for code in both if any(code in line for line in warnings))
+
+    with asked_all_the_time(served, body(model(2048)), said) as seen:
         with_rule(folder, "LK901", "LK902")
         until(lambda: both in seen[-4:], "the new set is used")
         with_rule(folder, "LK901", "LK901")
         until(lambda: "ok, but the new rules" in served.get("/readyz")[1], "the broken set is refused")
         count = len(seen)
         until(lambda: len(seen) > count + 50, "requests are answered with the last good set")
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert failures == []
     assert set(seen) == {frozenset(), both}
     assert set(seen[count:]) == {both}
