@@ -65,5 +65,5 @@ lock: $(READY)  ## bring the lock files up to date with pyproject.toml
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml --group build --group dev --group bench -o requirements/dev.txt
 
-clean:
+clean:  ## remove the virtual environment and whatever else was made here
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -100,7 +100,6 @@ def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
 
 _NOTHING: Final = object()
 _MISSING: Final = "missing value"
-_NO_DESTINATION: Final = "operation does not apply: doc is missing destination path:"
 
 
 def _add(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
@@ -127,7 +126,7 @@ def _replace(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
         return value
     try:
         _find(document, path)
-        return _change(document, path, lambda container, key: _with(container, key, value))
+        return _change(document, keys(path), lambda container, key: _with(container, key, value))
     except _NoParentError:
         raise PatchError(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}") from None
     except _NoPlaceError:
@@ -232,16 +231,12 @@ def _inner(node: Any, key: str) -> Any:
     return found
 
 
-def _change(document: Any, path: str, change: Callable[[Any, str], Any]) -> Any:
-    """The document with the container at the end of a path changed, the containers on the way copied."""
-    return _changed(document, keys(path), change)
-
-
-def _changed(node: Any, path: tuple[str, ...], change: Callable[[Any, str], Any]) -> Any:
+def _change(node: Any, path: tuple[str, ...], change: Callable[[Any, str], Any]) -> Any:
+    """The value with the container at the end of a path changed, the containers on the way copied."""
     if not path or not isinstance(node, (dict, list)):
         raise _NoParentError
     key, rest = path[0], path[1:]
-    return change(node, key) if not rest else _with(node, key, _changed(_inner(node, key), rest, change))
+    return change(node, key) if not rest else _with(node, key, _change(_inner(node, key), rest, change))
 
 
 def _with(container: Any, key: str, value: Any) -> Any:
@@ -259,7 +254,7 @@ def _put(document: Any, path: str, value: Any) -> Any:
         index = len(container) if key == "-" else _index(key, len(container) + 1, "value was not a proper array index")
         return [*container[:index], value, *container[index:]]
 
-    return _change(document, path, put)
+    return _change(document, keys(path), put)
 
 
 def _cut(document: Any, path: str) -> Any:
@@ -271,7 +266,7 @@ def _cut(document: Any, path: str) -> Any:
             raise _NoPlaceError(f"Unable to remove nonexistent key: {key}: {_MISSING}")
         return {name: item for name, item in container.items() if name != key}
 
-    return _change(document, path, cut)
+    return _change(document, keys(path), cut)
 
 
 def _index(key: str, size: int, complaint: str = "") -> int:

@@ -11,11 +11,14 @@ from webhook.policy.native.attributes import Resource
 from webhook.policy.native.matching import Criteria, MatchError, rule_matches
 from webhook.policy.native.models import LabelSelector, ParamKind, ParamRef, Rule
 from webhook.policy.native.params import ParamError, collect
-from webhook.policy.native.selector import NOTHING, Selector
+from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import Equivalent, MemorySurroundings
 from webhook.request import GroupVersionKind
 
 Case = dict[str, Any]
+
+NOTHING = Selector((lambda _labels: False,))
+"""What Go's matcher makes of a selector that is absent where no default has been filled in."""
 
 
 class _Deployments(MemorySurroundings):

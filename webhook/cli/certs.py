@@ -39,10 +39,8 @@ written into --account-dir, as Kubernetes mounts those of pods: for a server tha
 _LOOK_SECONDS = 60.0
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
-_Subparsers = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for what add_subparsers returns)
 
-
-def add_parser(subparsers: _Subparsers[argparse.ArgumentParser]) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare ``certs issue`` and its flags."""
     certs = subparsers.add_parser("certs", help="server certificates, without cert-manager")
     commands = certs.add_subparsers(dest="certs_command", required=True, metavar="COMMAND")

@@ -42,7 +42,7 @@ class ClusterView(Protocol):
 
 
 class MemoryView:
-    """A view of a fixed set of objects: for tests, for the cases tables, and for nothing at all (``MemoryView()``)."""
+    """A view of a fixed set of objects: of files, of tables of cases, or of nothing at all (``MemoryView()``)."""
 
     def __init__(self, objects: Iterable[dict[str, Any]] = ()) -> None:
         self._objects: dict[Kind, dict[tuple[str, str], dict[str, Any]]] = {}

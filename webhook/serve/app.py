@@ -18,7 +18,7 @@ from starlette.routing import Route
 from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, Unavailable, UnsupportedMedia
 from webhook.serve.gate import Call, Gate
 
-__all__ = ["BODY_LIMIT", "application"]
+__all__ = ["BODY_LIMIT", "Background", "application"]
 
 log = logging.getLogger("modelgate")
 
@@ -27,11 +27,12 @@ BODY_LIMIT: Final = 7 * 1024 * 1024
 
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\Z")
 
-Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+Background = Callable[[], AbstractAsyncContextManager[None]]
+"""Something that goes on for as long as the application serves."""
 
 
-def application(gate: Gate, background: Sequence[Callable[[], AbstractAsyncContextManager[None]]] = ()) -> Starlette:
-    """The ASGI application of a gate; ``background`` are context managers that live as long as it serves."""
+def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
+    """The ASGI application of a gate."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

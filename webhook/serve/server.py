@@ -9,8 +9,7 @@ import logging
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook import catalog
 from webhook.engine import Options
 from webhook.errors import Problem, SettingsError
-from webhook.serve.app import application
+from webhook.serve.app import Background, application
 from webhook.serve.follower import follower
 from webhook.serve.gate import Gate
 from webhook.serve.periodic import repeated
@@ -33,8 +32,6 @@ from webhook.serve.tls import Certificate
 __all__ = ["run"]
 
 log = logging.getLogger("modelgate")
-
-Background = Callable[[], AbstractAsyncContextManager[None]]
 
 KEEP_ALIVE: Final = 120
 """Seconds an idle connection is kept: longer than the 90 of the API server's pool, so that we never close first; it

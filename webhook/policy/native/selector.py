@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.policy.native.models import LabelSelector
 from webhook.schema.names import label_key, label_value
 
-__all__ = ["NOTHING", "Selector", "SelectorError", "labels_of"]
+__all__ = ["Selector", "SelectorError", "labels_of"]
 
 Labels = Mapping[str, str]
 _Test = Callable[[Labels], bool]
@@ -48,10 +48,6 @@ class Selector:
 
     def matches(self, labels: Labels) -> bool:
         return all(test(labels) for test in self.tests)
-
-
-NOTHING: Final = Selector((lambda _labels: False,))
-"""The selector that is absent where there is no default for it."""
 
 
 def labels_of(obj: Any) -> Labels | None:

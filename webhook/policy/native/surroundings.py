@@ -62,7 +62,7 @@ class Surroundings(Protocol):
         ...
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
-        """Whether the user may do something; raises ``NeedsDecision`` where that has to be asked first."""
+        """Whether the user may do something."""
         ...
 
 
