@@ -161,6 +161,25 @@ def test_a_member_is_read_as_its_schema_says(source, self, wanted):
     assert same(got, wanted), got
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[self.set] == [['b', 'a']]",
+        "self.?set == optional.of(['b', 'a'])",
+        "{'s': self.set} == {'s': ['b', 'a']}",
+        "self.set in [['b', 'a']]",
+        "[self.set].indexOf(['b', 'a']) == 0",
+        "[] + self.set == ['b', 'a']",
+        "self.list.filter(each, false) + self.set + ['a'] == ['b', 'a']",
+        "size([] + self.keyed + self.keyed) == 1",
+        "[dyn(self.set)] == [dyn('no list')]",  # an error inside a list is "not unequal" in cel-go
+    ],
+)
+def test_a_list_stays_what_its_schema_says_inside_of_others_and_added_to_nothing(source):
+    self = {"set": ["a", "b"], "list": ["c"], "keyed": [{"k": "a"}]}
+    assert evaluate(source, self) is True
+
+
 def same(a, b):
     if isinstance(a, Opt) and isinstance(b, Opt):
         return a.present == b.present and a.value == b.value

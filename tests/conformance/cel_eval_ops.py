@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import first
-from webhook.cel import carriers
+from webhook.cel import carriers, values
 from webhook.cel.access import node_of
 from webhook.cel.carriers import carry
 from webhook.cel.checker import check
@@ -169,7 +169,7 @@ def equality(case: Case) -> str | None:
         carry(node_of(side["schema"]).value(side["value"]), node_of(side["schema"])) for side in _sides(case)
     )
     try:
-        got: Any = carriers.equal(left, right)
+        got: Any = values.equal(left, right)
     except CelError as failure:
         got = failure.message
     return _equal("equal", case["expect"]["equal"], got)

@@ -13,7 +13,7 @@ from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.overload import Cost, Overload, dispatcher
 from webhook.cel.regex import compiled
 from webhook.cel.steps import COPIED, COPY_LIMIT, Frame, Run, Step, constant, over_limit
-from webhook.cel.values import Opt
+from webhook.cel.values import Opt, equal
 
 if TYPE_CHECKING:
     from webhook.cel.closures import Compiler
@@ -217,7 +217,7 @@ def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
             if failure is not None:
                 raise failure
             try:
-                return carriers.equal(a, b) is expected
+                return equal(a, b) is expected
             except CelError:
                 if expected:
                     raise
@@ -263,7 +263,7 @@ def _set_membership(run: Run, elements: list[Any]) -> Run:
         value = run(frame)
         if value.__class__ is str:
             return value in strings
-        return any(carriers.equal(element, value) for element in others)
+        return any(equal(element, value) for element in others)
 
     return member
 

@@ -11,24 +11,18 @@ dicts works on carriers; only equality, ``+`` and ``in`` ask them first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from webhook.cel import leaves, values
+from webhook.cel import leaves
 from webhook.cel.access import COMPOSITE, Node, escape, unescape
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
-from webhook.cel.values import Duration, Opt, Timestamp
+from webhook.cel.values import Duration, Opt, Timestamp, equal
 
-__all__ = ["Carrier", "Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "equal", "reveal"]
+__all__ = ["Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "reveal"]
 
 
 _ABSENT: Final = object()
-
-
-class Carrier(Protocol):
-    """What equality asks its left operand."""
-
-    def cel_equal(self, other: Any) -> bool: ...
 
 
 class Invalid:
@@ -65,19 +59,6 @@ def _member(raw: Any, node: Node) -> Any:
 def _elements(raw: Iterable[Any], node: Node) -> list[Any]:
     items = node.items
     return [_member(element, items) for element in raw]
-
-
-def equal(a: Any, b: Any) -> bool:
-    """CEL's ``==`` with carriers: the left operand's schema decides."""
-    compare = getattr(a, "cel_equal", None)
-    if compare is None or b is None:
-        if a.__class__ is leaves.Unknown:
-            return bool(a == b)
-        return values.equal(a, b)
-    outcome = compare(b)
-    if outcome is None:  # a value of a library meets something else
-        raise CelError("no such overload")
-    return bool(outcome)
 
 
 def _same(a: Any, b: Any) -> bool:

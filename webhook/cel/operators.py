@@ -102,9 +102,12 @@ def _joined(a: Any, b: Any) -> Any:
 
 
 def concatenate(a: list[Any], b: list[Any]) -> list[Any]:
-    """``a + b``; a list that knows better (a set, a map list) says so in its ``__add__``."""
+    """``a + b``; a list that knows better (a set, a map list) says so in its ``__add__``.
+
+    An empty list that comes from no schema adds nothing: the other one stays what it is.
+    """
     within(len(a) + len(b), LIST_LIMIT)
-    return a + b
+    return a + b if a or a.__class__ is not list else b
 
 
 def subtract(a: Any, b: Any) -> Any:

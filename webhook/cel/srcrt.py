@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.cel import carriers, containers, members
+from webhook.cel import carriers, containers, members, values
 from webhook.cel.access import Node
 from webhook.cel.carriers import carry
 from webhook.cel.members import ABSENT
@@ -40,7 +40,7 @@ def _strings(items: list[Any]) -> bool:
 def _equal(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _SCALARS:
         return bool(a == b)
-    return carriers.equal(a, b)
+    return values.equal(a, b)
 
 
 _SCALARS: Final = frozenset({str, int, bool, bytes})

@@ -184,17 +184,12 @@ def type_name(of: Type) -> str:
 def equal(a: Any, b: Any) -> bool:
     """CEL's ``==``: numbers by value across types, lists and maps deeply, everything else within its type.
 
+    A value with a ``cel_equal`` on the left decides by itself, at any depth: a value of a library, or one of
+    :mod:`webhook.cel.carriers`.
+
     Raises:
-        CelError: "no such overload" where a library's value meets something else.
+        CelError: "no such overload" where such a value meets something else.
     """
-    outcome = _equal(a, b)
-    if outcome is None:
-        raise CelError("no such overload")
-    return outcome
-
-
-def _equal(a: Any, b: Any) -> bool | None:
-    """As :func:`equal`, with None for the error: inside lists and maps cel-go takes it for "not unequal"."""
     ca, cb = a.__class__, b.__class__
     if ca is str or ca is bool or ca is bytes:
         return ca is cb and bool(a == b)
@@ -202,14 +197,18 @@ def _equal(a: Any, b: Any) -> bool | None:
         return a is b
     if ca is int or ca is float or ca is UInt:
         return (cb is int or cb is float or cb is UInt) and _equal_numbers(a, b)
-    if isinstance(a, list):
+    if ca is list:
         return isinstance(b, list) and _equal_lists(a, b)
+    if ca is Opt:
+        return cb is Opt and (equal(a.value, b.value) if a.present and b.present else a.present == b.present)
+    compare = getattr(a, "cel_equal", None)
+    if compare is not None:
+        outcome = compare(b)
+        if outcome is None:
+            raise CelError("no such overload")
+        return bool(outcome)
     if isinstance(a, dict):
         return isinstance(b, dict) and _equal_maps(a, b)
-    if isinstance(a, Opaque):
-        return a.cel_equal(b)
-    if ca is Opt:
-        return cb is Opt and (_equal(a.value, b.value) if a.present and b.present else a.present == b.present)
     if ca is Type:
         return cb is Type and type_name(a) == type_name(b)
     return ca is cb and bool(a == b)
@@ -223,8 +222,16 @@ def _equal_numbers(a: float, b: float) -> bool:
 
 
 def _equal_lists(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(_equal(x, y) is not False for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and not any(map(_differ, a, b))
 
 
 def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    return len(a) == len(b) and all(key in b and _equal(value, b[key]) is not False for key, value in a.items())
+    return len(a) == len(b) and not any(key not in b or _differ(value, b[key]) for key, value in a.items())
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether members of lists or maps are unequal; cel-go takes an error there for "not unequal"."""
+    try:
+        return not equal(a, b)
+    except CelError:
+        return False

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cel.carriers import Made, reveal
-from webhook.cel.carriers import equal as carried_equal
 from webhook.cel.errors import CelError
 from webhook.cel.times import format_duration, format_timestamp
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
-from webhook.cel.values import Duration, Opt, Timestamp, from_map_key
+from webhook.cel.values import Duration, Opt, Timestamp, equal, from_map_key
 
 __all__ = [
     "APPLY_CONFIGURATION",
@@ -84,7 +83,7 @@ class PatchValue(Made):
     def cel_equal(self, other: Any) -> bool:
         if other.__class__ is not self.__class__ or self.keys() != other.keys():
             return False
-        return all(carried_equal(value, other[key]) for key, value in self.items())
+        return all(equal(value, other[key]) for key, value in self.items())
 
 
 def make(of: Type, fields: dict[str, Any]) -> Made:
