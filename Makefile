@@ -33,7 +33,7 @@ crds: $(READY)  ## definitions that embed types of Kubernetes, made from policie
 grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
 	$(PY) -m webhook.cel.grammar
 
-docs: $(READY)  ## the tables of docs/rules, docs/coverage.md and docs/samples.md, made from the data
+docs: $(READY)  ## the tables of docs/rules, and docs/coverage.md, samples.md and crds.md, made from the data
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.shared import ROOT, shared
-from tools.coverage import page, samples
+from tools.coverage import definitions, page, samples
 from tools.coverage.seeds import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
 from webhook import catalog, documents
@@ -42,6 +42,11 @@ def test_the_page_of_samples_is_up_to_date() -> None:
     assert (ROOT / "docs" / "samples.md").read_text() == samples.made_page(shared("samples"), loaded()), (
         "run `make docs`"
     )
+
+
+def test_the_page_of_differences_from_upstreams_definitions_is_up_to_date() -> None:
+    made = definitions.made_page(shared("upstream-crds"), shared("samples"))
+    assert (ROOT / "docs" / "crds.md").read_text() == made, "run `make docs`"
 
 
 def test_fields_of_a_document_that_embeds_and_repeats_types() -> None:

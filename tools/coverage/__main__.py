@@ -1,6 +1,6 @@
-"""``python -m tools.coverage``: bring docs/coverage.md up to date.
+"""``python -m tools.coverage``: bring docs/coverage.md, docs/samples.md and docs/crds.md up to date.
 
-docs/samples.md and the counts of the API documents need the material beside the checkout (``../shared``, or where
+The latter two and the counts of the API documents need the material beside the checkout (``../shared``, or where
 MODELGATE_SHARED says); without it they stay as they are.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tools.coverage import page, samples
+from tools.coverage import definitions, page, samples
 from webhook import catalog
 
 ROOT = Path(__file__).parents[2]
@@ -22,4 +22,6 @@ if (SHARED / "seeds").is_dir():
     page.SEEDS.write_text(yaml.safe_dump(page.counted_seeds(SHARED / "seeds", loaded), default_flow_style=None))
 if (SHARED / "samples").is_dir():
     (ROOT / "docs" / "samples.md").write_text(samples.made_page(SHARED / "samples", loaded))
+if (SHARED / "upstream-crds").is_dir():
+    (ROOT / "docs" / "crds.md").write_text(definitions.made_page(SHARED / "upstream-crds", SHARED / "samples"))
 (ROOT / "docs" / "coverage.md").write_text(page.made_page(loaded))

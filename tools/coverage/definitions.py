@@ -1,32 +1,31 @@
-"""``python -m tests.crdpage`` writes docs/crds.md: how our definitions differ from upstream's.
-
-Both sets of definitions are compared statement by statement, and by their verdicts on the samples.
-"""
+"""docs/crds.md: how our definitions differ from upstream's, statement by statement and by their verdicts on samples."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-from tests.shared import ROOT, SHARED
 from webhook import documents
 from webhook.schema import CRD, load_crd
 from webhook.schema.errors import CoerceError
 
-PAGE = ROOT / "docs" / "crds.md"
+__all__ = ["made_page"]
 
-HEAD = """\
+POLICIES: Final = Path(__file__).parents[2] / "policies"
+
+HEAD: Final = """\
 # Our definitions and upstream's
 
 The definitions in `policies/*/crds` are written from the API documents, and take upstream's constraints where the
-document is silent. This page is made by `python -m tests.crdpage` from both sets of definitions and from the sample
-manifests; a test compares it with what would be made now. Descriptions and the columns that kubectl prints are left
-out. A verdict is what the API server would say: the errors, and the unknown fields that strict validation refuses.
+document is silent. This page is made by `make docs` from both sets of definitions and from the sample manifests; a
+test compares it with what would be made now. Descriptions and the columns that kubectl prints are left out. A verdict
+is what the API server would say: the errors, and the unknown fields that strict validation refuses.
 
 Why they differ:
 
@@ -44,26 +43,26 @@ Why they differ:
 Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
 """
 
-_NESTED = ("properties", "items", "additionalProperties")
-_NO_STATEMENT = (*_NESTED, "description")
-_SHOWN = 100
+_NO_STATEMENT: Final = ("properties", "items", "additionalProperties", "description")
+_SHOWN: Final = 100
 """Characters of a value that are shown."""
 
 Statements = dict[str, dict[str, Any]]
 """Path → keyword → value."""
 
 
-def made_page() -> str:
-    """The page as the definitions and samples beside the checkout make it."""
-    theirs = {kind: document for _, kind, document in _definitions(SHARED / "upstream-crds", "*/*.yaml")}
+def made_page(upstream: Path, samples: Path) -> str:
+    """The page, from upstream's definitions and the sample manifests beside the checkout."""
+    theirs = {kind: document for _, kind, document in _definitions(upstream, "*/*.yaml")}
     parts = [HEAD]
-    for api, kind, document in _definitions(ROOT / "policies", "*/crds/*.*"):
+    for api, kind, document in _definitions(POLICIES, "*/crds/*.*"):
         parts.append(f"\n## {kind}\n")
         if kind not in theirs:
             parts.append("\nNot compared: upstream has no definition of this shape.\n")
             continue
         parts += _section(_lines(document, theirs[kind]), "As upstream's.", "")
-        parts += _section(_verdicts(api, load_crd(document), load_crd(theirs[kind])), "", "Verdicts that differ:\n\n")
+        crds = (load_crd(each, trusted=True) for each in (document, theirs[kind]))
+        parts += _section(_verdicts(samples / api, *crds), "", "Verdicts that differ:\n\n")
     return "".join(parts)
 
 
@@ -79,7 +78,8 @@ def _section(lines: Iterator[str], empty: str, title: str) -> Iterator[str]:
 def _definitions(folder: Path, pattern: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """API, kind and document of each definition."""
     for path in sorted(folder.glob(pattern)):
-        document = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+        text = path.read_text()
+        document = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=yaml.CSafeLoader)
         yield path.relative_to(folder).parts[0], document["spec"]["names"]["kind"], document
 
 
@@ -88,7 +88,7 @@ def _lines(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
     for key in ("scope", "names"):
         if ours["spec"][key] != theirs["spec"][key]:
             yield f"`{key}`: {_shown(ours['spec'][key])}; upstream {_shown(theirs['spec'][key])}"
-    a, b = statements_of(_schema(ours)), statements_of(_schema(theirs))
+    a, b = dict(_statements(_schema(ours))), dict(_statements(_schema(theirs)))
     for title, paths in (("only here", _tops(a, b)), ("only upstream", _tops(b, a))):
         for name, count in sorted(Counter(map(_short, paths)).items()):
             yield f"`{name}`: {title}{_places(count)}"
@@ -108,19 +108,18 @@ def _schema(crd: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def statements_of(schema: Mapping[str, Any], path: str = "") -> Statements:
+def _statements(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """What a schema says of each path; lists whose order has no meaning are sorted."""
     own = {key: _plain(key, value) for key, value in schema.items() if key not in _NO_STATEMENT}
-    found = {path: own}
+    yield path, own
     for name, child in (schema.get("properties") or {}).items():
-        found |= statements_of(child, f"{path}.{name}".removeprefix("."))
+        yield from _statements(child, f"{path}.{name}".removeprefix("."))
     for keyword, mark in (("items", "[*]"), ("additionalProperties", "{*}")):
         child = schema.get(keyword)
         if isinstance(child, dict):
-            found |= statements_of(child, path + mark)
+            yield from _statements(child, path + mark)
         elif child is not None:
             own[keyword] = child
-    return found
 
 
 def _plain(keyword: str, value: Any) -> Any:
@@ -154,12 +153,11 @@ def _shown(value: Any) -> str:
     return f"`{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}`"
 
 
-def _verdicts(api: str, ours: CRD, theirs: CRD) -> Iterator[str]:
+def _verdicts(folder: Path, ours: CRD, theirs: CRD) -> Iterator[str]:
     """The samples of the kind on which the definitions do not agree."""
-    folder = SHARED / "samples" / api
     for path in sorted(folder.glob(f"*/{ours.kind}.yaml")):
         for document in documents.read(path):
-            here, there = verdict(ours, document.value), verdict(theirs, document.value)
+            here, there = _verdict(ours, document.value), _verdict(theirs, document.value)
             if here != there:
                 yield (
                     f"`{path.relative_to(folder)}`, line {document.line}: {_said(here - there) or 'accepted'}; "
@@ -167,7 +165,7 @@ def _verdicts(api: str, ours: CRD, theirs: CRD) -> Iterator[str]:
                 )
 
 
-def verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
+def _verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
     """What the API server would say to a new object, with strict validation of fields."""
     version = crd.versions.get(value["apiVersion"].partition("/")[2])
     if version is None:
@@ -182,7 +180,3 @@ def verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
 
 def _said(verdict: frozenset[str]) -> str:
     return "; ".join(sorted(" ".join(item.split()) for item in verdict))
-
-
-if __name__ == "__main__":
-    PAGE.write_text(made_page())
