@@ -110,6 +110,49 @@ def test_check_knows_what_is_in_the_cluster_already(tmp_path: Path, capsys: pyte
     assert "1 checked, 0 refused" in capsys.readouterr().out
 
 
+TOGETHER = """\
+apiVersion: aim.silogen.ai/v1alpha1
+kind: AIMService
+metadata: {name: service}
+spec: {aimImageName: img, templateRef: t}
+---
+apiVersion: aim.silogen.ai/v1alpha1
+kind: AIMServiceTemplate
+metadata: {name: t, namespace: default}
+spec: {aimImageName: img}
+---
+apiVersion: aim.silogen.ai/v1alpha1
+kind: AIMClusterImage
+metadata: {name: img, namespace: default}
+spec: {image: "r/x:1", resources: {requests: {cpu: 1, memory: 1Gi}, limits: {memory: 1Gi}}}
+"""
+
+
+def test_objects_without_a_namespace_find_each_other_where_kubectl_puts_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "together.yaml"
+    for text in (TOGETHER, TOGETHER.replace(", namespace: default", "")):
+        file.write_text(text)
+        assert main(["check", "--profile=strict", str(file)]) == 0
+        assert "3 checked, 0 refused, 0 with warnings" in capsys.readouterr().out
+    main(["normalise", str(file)])
+    assert not any("namespace" in each["metadata"] for each in yaml.safe_load_all(capsys.readouterr().out))
+
+
+def test_what_is_compared_with_other_files_has_their_defaults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = TOGETHER.replace("aimImageName: img}", "aimImageName: img, runtimeConfigName: other}")
+    alike = "{aimImageName: img, templateRef: t, overrides: {metric: latency}}"
+    (tmp_path / "a.yaml").write_text(both.replace("{aimImageName: img, templateRef: t}", alike))
+    (tmp_path / "b.yaml").write_text(
+        f"apiVersion: aim.silogen.ai/v1alpha1\nkind: AIMService\nmetadata: {{name: second}}\nspec: {alike}\n"
+    )
+    assert main(["check", str(tmp_path)]) == 0
+    assert "AI409" not in capsys.readouterr().out
+
+
 def test_an_object_whose_name_the_api_server_makes_is_checked_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook import catalog, engine, policyset
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli import choices
 from webhook.cluster import ClusterView, MemoryView
 from webhook.decision import Cause, Decision
@@ -86,7 +86,7 @@ def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]
     settings = choices.chosen(options)
     known = catalog.load(settings=settings)
     found = read_all(options.files)
-    objects = list(_named([*read_all(options.view), *found]))
+    objects = list(_stored([*read_all(options.view), *found], known))
     how = Options(profile=Profile(options.profile), strict_fields=True, settings=settings)
     remarks: list[Problem] = []
     if options.admission_policies is not None:
@@ -98,18 +98,20 @@ def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]
     return [review(item, known, view, how) for item in found], remarks
 
 
-def _named(found: Iterable[Document]) -> Iterator[dict[str, Any]]:
-    """The objects that others can refer to; of two with the same name the later one is the newer."""
+def _stored(found: Iterable[Document], known: Catalog) -> Iterator[dict[str, Any]]:
+    """The objects that others can refer to, as a cluster has them; of two with the same name the later one is newer."""
     for item in found:
         metadata = item.value.get("metadata") or {}
         if not any(_nameless(metadata)) and metadata.get("name"):
-            yield item.value
+            kind = known.find(_kind_of(item.value))
+            placed = _placed(item.value, kind)
+            yield placed if kind is None else kind.schema.default(placed)
 
 
 def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> Outcome:
     """One document through the engine, as an object that is being created."""
     value = document.value
-    gvk = GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
+    gvk = _kind_of(value)
     judged = options.native is not None or known.find(gvk) is not None
     nameless = tuple(_nameless(value.get("metadata")))
     if nameless:
@@ -119,19 +121,42 @@ def review(document: Document, known: Catalog, view: ClusterView, options: Optio
     if not mutation.allowed:
         return Outcome(document, judged, mutation, mutation)
     validation = engine.validate(replace(request, object=mutation.object), known, view, options)
-    return Outcome(document, judged, mutation, validation, None if judged else known.nearest(gvk))
+    return Outcome(document, judged, _as_written(mutation, value), validation, None if judged else known.nearest(gvk))
+
+
+def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:
+    """The outcome without a namespace that its file leaves to kubectl."""
+    obj = mutation.object
+    if obj is None or value["metadata"].get("namespace"):
+        return mutation
+    metadata = {key: item for key, item in obj["metadata"].items() if key != "namespace"}
+    return replace(mutation, object={**obj, "metadata": metadata})
+
+
+def _kind_of(value: dict[str, Any]) -> GroupVersionKind:
+    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
+
+
+def _placed(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
+    """The object where kubectl puts it: in its default namespace if it names none, in no one if its kind has none."""
+    group, name = _kind_of(value).group, value["kind"]
+    namespaced = (group, name) not in CLUSTER_KINDS if kind is None else kind.namespaced
+    metadata = value["metadata"]
+    if namespaced:
+        metadata = {**metadata, "namespace": metadata.get("namespace") or NAMESPACE}
+    else:
+        metadata = {key: item for key, item in metadata.items() if key != "namespace"}
+    return {**value, "metadata": metadata}
 
 
 def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Request:
-    """As the API server makes it of a POST: an object of a namespace that names none is in kubectl's."""
+    """As the API server makes it of a POST."""
     kind = known.find(gvk)
-    metadata = value["metadata"]
-    namespaced = (gvk.group, gvk.kind) not in CLUSTER_KINDS if kind is None else kind.namespaced
-    namespace = metadata.get("namespace") or (NAMESPACE if namespaced else "")
-    if (gvk.group, gvk.kind) == ("", "Namespace"):
-        namespace = metadata.get("name", "")
+    placed = _placed(value, kind)
+    name = placed["metadata"].get("name", "")
+    namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else placed["metadata"].get("namespace", "")
     resource = resource_of_kind(gvk).name if kind is None else kind.plural
-    return Request(gvk, resource, "CREATE", value, name=metadata.get("name", ""), namespace=namespace)
+    return Request(gvk, resource, "CREATE", placed, name=name, namespace=namespace)
 
 
 def _nameless(metadata: Any) -> Iterator[Cause]:
