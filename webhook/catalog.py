@@ -17,6 +17,7 @@ from webhook.errors import CatalogError, LoadError, Problem
 from webhook.facts import FACTS
 from webhook.facts.fact import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.folders import entries
 from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
 from webhook.request import GroupVersionKind
 from webhook.schema import CRD, SchemaError, Structural, load_crd
@@ -73,7 +74,7 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
         CatalogError: with every problem of every file.
     """
     loader = _Loader(trusted=root is None)
-    for folder in _sorted(files("policies") if root is None else root):
+    for folder in entries(files("policies") if root is None else root):
         if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
             loader.api(folder)
     if loader.problems:
@@ -107,7 +108,7 @@ class _Loader:
     def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
         if not folder.is_dir():
             return
-        for file in _sorted(folder):
+        for file in entries(folder):
             if not file.name.endswith((".yaml", ".json")):
                 continue
             content = file.read_bytes()
@@ -146,7 +147,3 @@ class _Loader:
             owner = self._codes.setdefault(code, policy.name)
             if owner != policy.name:
                 self.problems.append(Problem(origin.source, "", f"code {code} belongs to policy {owner} already"))
-
-
-def _sorted(folder: Traversable) -> list[Traversable]:
-    return sorted(folder.iterdir(), key=lambda item: item.name)

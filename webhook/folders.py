@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -11,9 +12,14 @@ from webhook import documents
 from webhook.documents import Document
 from webhook.errors import DocumentError, Problem
 
-__all__ = ["files", "read_all", "scan"]
+__all__ = ["entries", "files", "read_all", "scan"]
 
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}
+
+
+def entries(folder: Traversable) -> list[Traversable]:
+    """What is in a folder, in order."""
+    return sorted(folder.iterdir(), key=lambda item: item.name)
 
 
 def files(folder: Path) -> list[Path]:

@@ -109,9 +109,9 @@ def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -
         assert part in out
 
 
-def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    codes = [code for known in catalog.load().kinds.values() for code in known.policy.codes]
-    for code in codes[::25]:
+def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    policies = [known.policy for known in catalog.load().kinds.values()]
+    for code in {code for policy in policies for code in (policy.codes[0], policy.codes[-1])}:
         assert main(["rule", code]) == 0
     assert "says" in capsys.readouterr().out
 

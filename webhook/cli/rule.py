@@ -68,13 +68,12 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
 def _examples(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
     """A case in which the rule fires, and the nearest one that is as it should be."""
     titles = ("applies", "does not apply") if isinstance(rule, DefaultRule) else ("bad", "good")
-    cases = list(_cases(known, loaded))
-    firing = [case for case in cases if rule.code in _codes(case, known, loaded)]
+    heard = [(case, rule.code in _codes(case, known, loaded)) for case in _cases(known, loaded)]
+    firing = [case for case, fires in heard if fires]
     if not firing:
         return
     bad = min(firing, key=lambda case: len(_text(case)))
-    clean = [case for case in cases if not case.expect.deny and not case.expect.warn]
-    quiet = [case for case in clean if rule.code not in _codes(case, known, loaded)]
+    quiet = [case for case, fires in heard if not fires and not case.expect.deny and not case.expect.warn]
     good = max(quiet, key=lambda case: _likeness(_text(bad), _text(case)), default=None)
     for title, case in zip(titles, (bad, good), strict=True):
         if case is not None:
@@ -82,7 +81,7 @@ def _examples(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Cata
 
 
 def _cases(known: KnownKind, loaded: Catalog) -> Iterator[Case]:
-    for document in read_cases(files("policies"), loaded):
+    for document in read_cases([files("policies").joinpath(known.api)], loaded):
         target = document.target
         if GroupVersionKind(target.group, target.version, target.kind) == known.gvk:
             yield from (case for case in document.cases if case.object is None and case.profile == "standard")

@@ -15,6 +15,7 @@ from webhook.cases import run as run_case
 from webhook.catalog import KYVERNO_TEST, Catalog
 from webhook.cli import kyverno
 from webhook.errors import DocumentError, LoadError, Problem
+from webhook.folders import entries
 from webhook.request import GroupVersionKind
 
 __all__ = ["add_parser", "read_cases", "run"]
@@ -56,7 +57,7 @@ def _of_apis(folder: Path | None, tests: Sequence[Path]) -> Iterator[Outcome]:
     if folder is not None and tests and not any(folder.glob("*/crds")):
         return
     loaded = catalog.load(folder)
-    for document in read_cases(folder or files("policies"), loaded):
+    for document in read_cases(entries(folder or files("policies")), loaded):
         target = document.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert known is not None  # read_cases has seen to it
@@ -79,15 +80,15 @@ def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) ->
             yield title, () if outcome.passed else (failure,)
 
 
-def read_cases(root: Traversable, loaded: Catalog) -> Iterator[CasesDocument]:
-    """Every document of cases below a folder of APIs.
+def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
+    """Every document of cases in the folders of some APIs.
 
     Raises:
         DocumentError: one that does not fit the model, or speaks of a kind that no CRD serves.
     """
-    for folder in sorted(root.iterdir(), key=lambda item: item.name):
+    for folder in apis:
         cases = folder.joinpath("cases")
-        for file in sorted(cases.iterdir(), key=lambda item: item.name) if cases.is_dir() else ():
+        for file in entries(cases) if cases.is_dir() else ():
             name = f"{folder.name}/cases/{file.name}"
             for document in documents.parse(file.read_text(encoding="utf-8"), name):
                 found = parse_cases(document)
