@@ -119,7 +119,7 @@ def review(document: Document, known: Catalog, view: ClusterView, options: Optio
     request = _request(value, gvk, known)
     mutation = engine.mutate(request, known, view, options)
     if not mutation.allowed:
-        return Outcome(document, judged, mutation, mutation)
+        return Outcome(document, judged, _as_written(mutation, value), mutation)
     validation = engine.validate(replace(request, object=mutation.object), known, view, options)
     return Outcome(document, judged, _as_written(mutation, value), validation, None if judged else known.nearest(gvk))
 
