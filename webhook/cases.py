@@ -30,10 +30,11 @@ from webhook.cluster import MemoryView
 from webhook.decision import Cause, Decision, Warn
 from webhook.documents import Document
 from webhook.engine import Options
-from webhook.errors import DocumentError, Problem
+from webhook.errors import DocumentError
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
+from webhook.policy.problems import problems
 from webhook.request import Request
 
 __all__ = ["Case", "Result", "parse_cases", "run"]
@@ -100,11 +101,7 @@ def parse_cases(document: Document) -> CasesDocument:
     try:
         return CasesDocument.model_validate(document.value)
     except ValidationError as error:
-        raise DocumentError([_problem(document, item["loc"], item["msg"]) for item in error.errors()]) from None
-
-
-def _problem(document: Document, path: tuple[str | int, ...], message: str) -> Problem:
-    return Problem(f"{document.source}:{document.line_of(*path)}", ".".join(map(str, path)), message)
+        raise DocumentError(problems(document, error)) from None
 
 
 def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:

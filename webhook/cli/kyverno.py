@@ -22,6 +22,7 @@ from webhook.policy.native import MemorySurroundings, NativePolicies, Verdict, i
 from webhook.policy.native.models import ParamKind
 from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import CLUSTER_KINDS
+from webhook.policy.problems import problems
 from webhook.request import GroupVersionKind, Request, group_version
 
 __all__ = ["Outcome", "run"]
@@ -140,11 +141,7 @@ def _read(file: Path) -> _Test:
     try:
         return _Test.model_validate(document.value)
     except ValidationError as error:
-        problems = [
-            Problem(f"{file}:{document.line_of(*item['loc'])}", ".".join(map(str, item["loc"])), item["msg"])
-            for item in error.errors()
-        ]
-        raise DocumentError(problems) from None
+        raise DocumentError(problems(document, error)) from None
 
 
 def _all(folder: Path, names: Iterable[str]) -> list[Document]:

@@ -18,6 +18,7 @@ from webhook.policy.document import Action, Default, PolicyDocument
 from webhook.policy.order import Reads, in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.problems import problem
 
 __all__ = ["compile_policy"]
 
@@ -232,8 +233,7 @@ class _Compiler:
                 seen.add(code)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
-        text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in at).lstrip(".")
-        self.problems.append(Problem(f"{self.origin.source}:{self.origin.line_of(*at)}", text, message))
+        self.problems.append(problem(self.origin, at, message))
 
 
 def _as_json(leaf: Schema) -> Schema:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from webhook.documents import Document
-from webhook.errors import CatalogError, Problem
+from webhook.errors import CatalogError
 from webhook.policy.path import Path
+from webhook.policy.problems import problems
 
 __all__ = ["Action", "PolicyDocument", "Profile", "parse_policy"]
 
@@ -155,13 +156,4 @@ def parse_policy(document: Document) -> PolicyDocument:
     try:
         return PolicyDocument.model_validate(document.value)
     except ValidationError as error:
-        raise CatalogError([_problem(document, dict(item)) for item in error.errors()]) from None
-
-
-def _problem(document: Document, error: dict[str, Any]) -> Problem:
-    path = tuple(error["loc"])
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        message = "unknown field"
-    return Problem(f"{document.source}:{document.line_of(*path)}", text, message)
+        raise CatalogError(problems(document, error)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from webhook.policy.native.matching import Criteria
 from webhook.policy.native.models import MutatingPolicy, ParamKind, ValidatingPolicy
 from webhook.policy.native.surroundings import Equivalent, Surroundings
 
-__all__ = ["At", "Compilation", "Head", "Interrupt", "Invocation", "joined", "selector_problems"]
+__all__ = ["At", "Compilation", "Head", "Interrupt", "Invocation", "selector_problems"]
 
 At = tuple[str | int, ...]
 Interrupt = Callable[[], bool]
@@ -138,8 +138,3 @@ class Head:
                 return False
             raise ConditionError(error.message) from None
         return conditions_hold(evaluations, ignore=self.ignore)
-
-
-def joined(at: Iterable[str | int]) -> str:
-    """A path as messages print it: ``spec.validations[0].expression``."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in at).lstrip(".")

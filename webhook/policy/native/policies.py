@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from webhook.documents import Document
 from webhook.errors import CatalogError, Problem
 from webhook.policy.native.attributes import Attributes
-from webhook.policy.native.head import At, Compilation, Interrupt, joined, selector_problems
+from webhook.policy.native.head import At, Compilation, Interrupt, selector_problems
 from webhook.policy.native.hooks import Binding, Hook
 from webhook.policy.native.matching import Criteria, is_exempt
 from webhook.policy.native.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
@@ -23,6 +23,7 @@ from webhook.policy.native.typecheck import KindsFor, SchemaOf, TypeWarning, typ
 from webhook.policy.native.validating import validate
 from webhook.policy.native.validator import Validator, compile_validator
 from webhook.policy.native.verdict import Verdict
+from webhook.policy.problems import problem, problems
 from webhook.request import Request
 
 __all__ = ["NativePolicies", "is_native"]
@@ -151,9 +152,7 @@ class _Loader:
         try:
             document = model.model_validate(origin.value)
         except ValidationError as error:
-            for item in error.errors():
-                message = str(item["msg"]).removeprefix("Value error, ")
-                self._problem(origin, item["loc"], "unknown field" if item["type"] == "extra_forbidden" else message)
+            self.problems += problems(origin, error)
             return
         identity = (document.kind, document.metadata.name)
         if identity in self._seen:
@@ -193,4 +192,4 @@ class _Loader:
             bindings.setdefault(name, []).append(Binding.of(document))
 
     def _problem(self, origin: Document, at: At, message: str) -> None:
-        self.problems.append(Problem(f"{origin.source}:{origin.line_of(*at)}", joined(at), message))
+        self.problems.append(problem(origin, at, message))

@@ -1,0 +1,30 @@
+"""What is wrong with a document, with its line and place: said in one way, whoever finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from webhook.documents import Document
+from webhook.errors import Problem
+from webhook.policy.path import field_path
+
+__all__ = ["problem", "problems"]
+
+
+def problem(origin: Document, at: Sequence[str | int], message: str) -> Problem:
+    """What is wrong at a path in a document: ``("spec", "validations", 0)`` is ``spec.validations[0]``."""
+    return Problem(f"{origin.source}:{origin.line_of(*at)}", field_path(at), message)
+
+
+def problems(origin: Document, error: ValidationError) -> list[Problem]:
+    """All that a model refuses of a document."""
+    return [
+        problem(
+            origin,
+            item["loc"],
+            "unknown field" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, "),
+        )
+        for item in error.errors()
+    ]
