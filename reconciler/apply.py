@@ -16,12 +16,18 @@ __all__ = ["apply_child", "apply_status", "covers"]
 # What we applied last, on every child: a field that we no longer want shows in this alone.
 APPLIED = "modelgate.dev/applied"
 
+IDENTITY = ("name", "namespace", "uid", "resourceVersion")
+
 
 def apply_status(api: Api, resource: Resource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
-    """Writes the whole status unless it is already so; returns the object as it is then stored."""
+    """Writes the whole status unless it is already so; returns the object as it is then stored.
+
+    It is refused (409) where the object has changed since it was read: of what is stored after a
+    write we believe that we have seen it.
+    """
     if obj.get("status", {}) == status:
         return obj
-    metadata = {key: obj["metadata"][key] for key in ("name", "namespace", "uid") if key in obj["metadata"]}
+    metadata = {key: obj["metadata"][key] for key in IDENTITY if key in obj["metadata"]}
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "status": status}
     return api.apply(resource, body, "status")
 

@@ -273,6 +273,10 @@ class _Handler(BaseHTTPRequestHandler):
         if current is not None and uid not in {None, current["metadata"]["uid"]}:
             self._status(409, "uid mismatch")
             return
+        version = self.body["metadata"].pop("resourceVersion", None)
+        if current is not None and version not in {None, current["metadata"]["resourceVersion"]}:
+            self._status(409, "the object has been modified")
+            return
         applied = {"status": self.body["status"]} if subresource else self.body
         last = state._applied.get((place, subresource), {})
         merged = apply(current or {}, applied, last)

@@ -389,6 +389,23 @@ def test_a_model_made_anew_under_the_same_name_is_not_mistaken_for_the_old_one(w
     assert world.condition("Available")["reason"] == "WorkloadResolved"
 
 
+@pytest.mark.parametrize("spec", [{"source": "hf://new/repo@v2"}, {"source": "word"}])
+def test_a_change_between_our_read_and_our_write_is_not_taken_for_seen(world, spec):
+    """What the write returns holds the change, too: were it remembered, nobody would look at it again."""
+    world.server.put("models", stamp(model(source="hf://old/repo", files=["a.gguf"])))
+
+    def project(obj, facts, observed):
+        if obj["metadata"]["generation"] == 1:
+            world.server.put("models", stamp({**obj, "spec": spec}))
+        return controller().project(obj, facts, observed)
+
+    world.loop._controller = replace(controller(), project=project)
+    world.reconcile()
+    world.wait_of(1)
+    assert {item["observedGeneration"] for item in world.status()["conditions"]} == {2}
+    assert "stagedFiles" not in world.status()
+
+
 def test_an_event_that_cannot_be_written_is_a_line_in_the_log(world, caplog):
     world.server.put("models", stamp(model(source="word")))
     world.server.fail("POST", "/events", 403, "events is forbidden")
