@@ -30,6 +30,14 @@ def only(text: str) -> dict[str, Any]:
         ("0o14", 12),
         ("-0x1F", -31),
         ("1_000", 1000),
+        ("1_000.5", 1000.5),
+        ("+_7", 7),
+        ("0X1f", 31),
+        ("0o", "0o"),
+        ("0x_", "0x_"),
+        ("-0b_", "-0b_"),
+        ("=", "="),
+        ("<<", "<<"),
         ("0", 0),
         ("~", None),
         ("08", 8),
@@ -43,7 +51,8 @@ def test_scalars_are_those_of_gos_yaml(text: str, value: Any) -> None:
 
 
 def test_keys_become_text() -> None:
-    assert only("1: a\ntrue: b\n2020-01-01: c") == {"1": "a", "true": "b", "2020-01-01": "c"}
+    found = only("1: a\ntrue: b\n2020-01-01: c\n1e3: d\n.5: e")
+    assert found == {"1": "a", "true": "b", "2020-01-01": "c", "1000": "d", "0.5": "e"}
 
 
 def test_lists_are_taken_apart_and_empty_documents_left_out() -> None:
@@ -62,6 +71,12 @@ def test_every_value_knows_its_line() -> None:
     assert document.line_of("a", "missing", "deeper") == 2
 
 
+def test_the_field_of_an_error_has_a_line() -> None:
+    (document,) = documents.parse("metadata:\n  labels:\n    a.b/c: x\n    5: y\nspec:\n- x\n- y:\n    z: 1\n", "x")
+    fields = ("spec[1].y.z", "metadata.labels[a.b/c]", "metadata.labels[5]", "metadata.labels.other", "")
+    assert [document.line_at(field) for field in fields] == [8, 3, 4, 3, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -71,6 +86,13 @@ def test_every_value_knows_its_line() -> None:
         ("- 1", "f:1: expected an object, got list"),
         ("a: [", "f:2: while parsing a flow node: did not find expected node content"),
         ("a: !!python/object:os.system {}", "f:1: could not determine a constructor for the tag"),
+        ("a: !!set {b}", "f:1: could not determine a constructor for the tag"),
+        ("a:\n  !!int b", "f:2: invalid literal for int() with base 10: 'b'"),
+        ("a: !!float b", "f:1: could not convert string to float: 'b'"),
+        ("a: !!bool maybe", "f:1: maybe is no boolean"),
+        ("a: !!map [1]", "f:1: expected a mapping node, but found sequence"),
+        ("{[1]: 2}", "f:1: a key must be text"),
+        ("~: 2", "f:1: a key must be text"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_its_line(text: str, message: str) -> None:

@@ -7,9 +7,8 @@ strict validation, are refused here. A ``List`` is its items.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
+from webhook import goyaml
 from webhook.errors import DocumentError, Problem
 from webhook.numbers import has_unsettled, settle
 
@@ -25,6 +25,9 @@ __all__ = ["Document", "parse", "read"]
 NODES: Final = 2_000_000
 """Values a document may hold with its aliases expanded: four times what fits into the 3 MiB the API server takes, so
 that only an alias bomb is refused here."""
+
+
+_KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,87 +49,19 @@ class Document:
             line = node.start_mark.line + 1
         return line
 
+    def line_at(self, field: str) -> int:
+        """As :meth:`line_of`, by a path as errors have it: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
+        found = (bracketed or name for bracketed, name in _KEY.findall(field))
+        return self.line_of(*(int(key) if key.isdecimal() else key for key in found))
+
 
 def _child(node: yaml.Node | None, key: str | int) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
-        return next((value for name, value in node.value if name.value == key), None)
+        return next((value for name, value in node.value if name.value == str(key)), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
         item: yaml.Node = node.value[key]
         return item
     return None
-
-
-class _Loader(yaml.CSafeLoader):
-    """PyYAML's safe loader with the scalars of Go's YAML and no duplicate keys."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith((":timestamp", ":float", ":int", ":bool"))]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool",
-    re.compile(r"^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$"),
-    list("yYnNtTfFoO"),
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int",
-    re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]*|[1-9][0-9_]*)$"),
-    list("-+0123456789"),
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(
-        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-    ),
-    list("-+0123456789."),
-)
-
-
-def _construct_bool(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> bool:
-    return str(loader.construct_scalar(node)).lower() in {"y", "yes", "true", "on"}
-
-
-def _construct_int(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int:
-    text = str(loader.construct_scalar(node)).replace("_", "")
-    digits = text.lstrip("+-")
-    base = {"0x": 16, "0b": 2, "0o": 8}.get(digits[:2].lower(), 8 if digits.startswith("0") and len(digits) > 1 else 10)
-    return (
-        int(text, base) if base != 8 or digits[:2].lower() == "0o" else int(digits, 8) * (-1 if text[0] == "-" else 1)
-    )
-
-
-def _construct_float(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> float:
-    text = str(loader.construct_scalar(node)).lower().replace(".inf", "inf").replace(".nan", "nan")
-    value = float(text)
-    if not math.isfinite(value):
-        raise yaml.constructor.ConstructorError(None, None, f"{text} is not a JSON number", node.start_mark)
-    return value
-
-
-def _construct_mapping(loader: yaml.CSafeLoader, node: yaml.MappingNode) -> dict[str, Any]:
-    loader.flatten_mapping(node)
-    result: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        key = _key(loader.construct_object(key_node, deep=True))
-        if key in result:
-            raise yaml.constructor.ConstructorError(None, None, f'duplicate key "{key}"', key_node.start_mark)
-        result[key] = loader.construct_object(value_node, deep=True)
-    return result
-
-
-def _key(key: Hashable) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return str(key)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
-_Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
-_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
-_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 
 
 def read(path: Path) -> list[Document]:
@@ -152,7 +87,7 @@ def parse(text: str, source: str) -> list[Document]:
         except orjson.JSONDecodeError:
             pass  # a YAML flow mapping, several documents, or an error that the YAML reader can place
     documents: list[Document] = []
-    loader = _Loader(text)
+    loader = goyaml.Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()

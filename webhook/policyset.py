@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,7 @@ class PolicySet:
             found.append(Problem(where, "", f"{kind} {name} has no binding: it never applies"))
         for name, warning in self.policies.warnings(_kinds_in(catalog), _schemas_of(catalog)):
             origin = origins["ValidatingAdmissionPolicy", name]
-            where = f"{origin.source}:{origin.line_of(*_keys(warning.field))}"
+            where = f"{origin.source}:{origin.line_at(warning.field)}"
             found.append(Problem(where, f"ValidatingAdmissionPolicy {name}: {warning.field}", warning.text.rstrip()))
         return found
 
@@ -97,7 +96,3 @@ def _schemas_of(catalog: Catalog) -> Any:
         return None if known is None else published(known.schema.raw)
 
     return schema_of
-
-
-def _keys(path: str) -> list[str | int]:
-    return [int(key) if key.isdigit() else key for key in re.findall(r"[^.\[\]]+", path)]

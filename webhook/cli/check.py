@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import replace
 
 from webhook.cli import manifests
@@ -47,12 +46,6 @@ def _report(outcome: Outcome) -> None:
         return
     print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:
-        print(f"  {document.source}:{_line(outcome, cause.field)}: error: {cause}")
+        print(f"  {document.source}:{document.line_at(cause.field)}: error: {cause}")
     for warning in decision.warnings:
-        print(f"  {document.source}:{_line(outcome, warning.field)}: warning: {warning}")
-
-
-def _line(outcome: Outcome, field: str) -> int:
-    """The line of a field, which may be one that the gate filled in: then of its nearest parent in the text."""
-    keys = [int(key) if key.isdigit() else key for key in re.findall(r"[^.\[\]]+", field)]
-    return outcome.document.line_of(*keys)
+        print(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")
