@@ -31,7 +31,7 @@ class Native:
         webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
     ) -> Verdict:
         """What the mutating policies make of the request's object; ``webhooks`` is what mutates it after them."""
-        return self.policies.mutate(request, request.object, self.surroundings, _interrupt(checkpoint), webhooks)
+        return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
 
     def validate(self, request: Request, checkpoint: Checkpoint) -> Verdict:
         """What the validating policies say about the request."""

@@ -130,7 +130,7 @@ def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[s
         if request.operation != "CREATE" or codes & set(left_out(known.policy)) or known.schema.validate(ours):
             continue
         request = as_decoded(request, known)
-        theirs = policies.mutate(request, request.object, surroundings).object
+        theirs = policies.mutate(request, surroundings).object
         assert theirs is not None
         assert unstamped(theirs) == unstamped(decoded(ours, known) or {}), result.case.name
         filled += bool(codes)

@@ -211,7 +211,7 @@ def _outcome(
 ) -> Outcome:
     only = policies.only(result.policy)
     if result.isMutatingAdmissionPolicy:
-        verdict = only.mutate(request, request.object, surroundings)
+        verdict = only.mutate(request, surroundings)
         wrong = _differs(verdict, request.name, patched)
     else:
         verdict = only.validate(request, surroundings)

@@ -59,7 +59,7 @@ def patch(name: str, expression: str, **spec: Any) -> list[dict[str, Any]]:
 
 
 def mutate(policies: NativePolicies, obj: dict[str, Any]) -> Verdict:
-    return policies.mutate(request(obj), obj, MemorySurroundings((), {WIDGET: _Widgets()}))
+    return policies.mutate(request(obj), MemorySurroundings((), {WIDGET: _Widgets()}))
 
 
 def spec_after(documents: list[dict[str, Any]], **spec: Any) -> Any:
@@ -208,8 +208,7 @@ def test_a_failing_policy_is_passed_over_if_its_failures_are_to_be_ignored() -> 
 
 def test_a_kind_without_a_schema_is_merged_by_what_it_looks_like() -> None:
     loaded = load(*apply("p", "Object{metadata: Object.metadata{labels: {'a': 'b'}}, spec: Object.spec{x: 1}}"))
-    obj = widget(y=2)
-    merged = loaded.mutate(request(obj), obj, MemorySurroundings()).object
+    merged = loaded.mutate(request(widget(y=2)), MemorySurroundings()).object
     assert merged is not None
     assert (merged["metadata"]["labels"], merged["spec"]) == ({"tier": "gold", "a": "b"}, {"y": 2, "x": 1})
 
@@ -219,6 +218,5 @@ def test_params_reach_a_mutation() -> None:
     documents = apply("p", "Object{spec: Object.spec{size: int(params.data.size)}}", paramKind=kind)
     documents[1]["spec"]["paramRef"] = {"name": "c", "namespace": "ns"}
     config = kind | {"metadata": {"name": "c", "namespace": "ns"}, "data": {"size": "7"}}
-    obj = widget(size=1)
-    merged = load(*documents).mutate(request(obj), obj, MemorySurroundings([config])).object
+    merged = load(*documents).mutate(request(widget(size=1)), MemorySurroundings([config])).object
     assert merged == widget(size=7)

@@ -1,7 +1,7 @@
 """Kubernetes' own policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with the API server's verdicts.
 
     policies = NativePolicies.load(documents)
-    verdict = policies.mutate(request, request.object, surroundings)
+    verdict = policies.mutate(request, surroundings)
     verdict = policies.validate(request, surroundings)
 
 What the policies may know of the cluster comes in as :class:`Surroundings`.

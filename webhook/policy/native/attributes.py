@@ -49,14 +49,14 @@ class Attributes:
     options: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, request: Request, obj: dict[str, Any] | None) -> Attributes:
-        """The attributes of a request that the gate was sent; ``obj`` is its object, or what became of it."""
+    def of(cls, request: Request) -> Attributes:
+        """The attributes of a request that the gate was sent."""
         kind = request.kind
         return cls(
             kind,
             Resource(*(request.resource_api or (kind.group, kind.version)), request.resource),
             request.operation,
-            obj,
+            request.object,
             request.old_object,
             request.name,
             request.namespace,

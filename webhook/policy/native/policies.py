@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -97,25 +97,24 @@ class NativePolicies:
     def mutate(
         self,
         request: Request,
-        obj: dict[str, Any] | None,
         surroundings: Surroundings,
         interrupt: Interrupt | None = None,
         webhooks: Webhooks = unchanged,
     ) -> Verdict:
-        """What the mutating policies make of ``obj``, which is the request's object or what became of it.
+        """What the mutating policies make of the request's object.
 
         ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
         raise what is to be raised then (a deadline). ``webhooks`` is what mutates the object after
         the policies, and again where they are invoked once more because of it.
         """
-        attributes = Attributes.of(request, obj)
-        if not self.mutators or is_exempt(attributes) or obj is None:
-            return Verdict(webhooks(obj))
+        attributes = Attributes.of(request)
+        if not self.mutators or is_exempt(attributes) or request.object is None:
+            return Verdict(webhooks(request.object))
         return mutate(self.mutators, attributes, surroundings, interrupt, webhooks)
 
     def validate(self, request: Request, surroundings: Surroundings, interrupt: Interrupt | None = None) -> Verdict:
         """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
-        attributes = Attributes.of(request, request.object)
+        attributes = Attributes.of(request)
         if not self.validators or is_exempt(attributes):
             return Verdict(request.object)
         return validate(self.validators, attributes, surroundings, interrupt)
