@@ -4,7 +4,8 @@
     ├── RequestError            what was sent cannot be reviewed (HTTP 4xx)
     │   ├── Malformed             not an AdmissionReview, or one that contradicts itself (400)
     │   ├── UnsupportedMedia      not application/json (415)
-    │   └── TooLarge              over the body limit (413)
+    │   ├── TooLarge              over the body limit (413)
+    │   └── TooSlow               not there in time (408)
     ├── Unavailable             cannot answer now; the caller may retry (503)
     │   ├── NotReady              no catalog loaded yet
     │   └── DeadlineExceeded      the caller's time would be over before we finish; names what was slow
@@ -35,6 +36,7 @@ __all__ = [
     "RequestError",
     "SettingsError",
     "TooLarge",
+    "TooSlow",
     "Unavailable",
     "UnsupportedMedia",
 ]
@@ -64,6 +66,12 @@ class TooLarge(RequestError):
     """The body is over the limit."""
 
     status = 413
+
+
+class TooSlow(RequestError):
+    """The body did not come in time."""
+
+    status = 408
 
 
 class Unavailable(ModelgateError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import re
@@ -15,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, Unavailable, UnsupportedMedia
+from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, TooSlow, Unavailable, UnsupportedMedia
 from webhook.serve.gate import Call, Gate
 
 __all__ = ["BODY_LIMIT", "Background", "application"]
@@ -24,6 +25,12 @@ log = logging.getLogger("modelgate")
 
 BODY_LIMIT: Final = 7 * 1024 * 1024
 """An object may have 3 MiB and a review holds two, plus a megabyte for the rest (as controller-runtime reckons)."""
+
+BODIES_LIMIT: Final = 64 * 1024 * 1024
+"""Of all bodies that are coming in together: nine of the largest, and an eighth of the memory that the chart allows."""
+
+LONGEST: Final = 30.0
+"""Seconds: no API server waits longer for a webhook."""
 
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\Z")
 
@@ -41,10 +48,11 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
                 await stack.enter_async_context(task())
             yield
 
-    return Starlette(
+    bodies = _Bodies()
+    app = Starlette(
         routes=[
-            Route("/mutate", _reviewer(gate, "mutate"), methods=["POST"]),
-            Route("/validate", _reviewer(gate, "validate"), methods=["POST"]),
+            Route("/mutate", _reviewer(gate, "mutate", bodies), methods=["POST"]),
+            Route("/validate", _reviewer(gate, "validate", bodies), methods=["POST"]),
             Route("/healthz", _healthz),
             Route("/readyz", _readiness(gate)),
             Route("/metrics", _metrics(gate)),
@@ -52,16 +60,51 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
         exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # no API server follows a redirection
+    return app
 
 
-def _reviewer(gate: Gate, call: Call) -> Callable[[Request], object]:
+class _Bodies:
+    """The bodies that are coming in, none larger than its limit, nor all together than theirs."""
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    async def read(self, request: Request, seconds: float) -> bytes:
+        """One body, within so many seconds.
+
+        Raises:
+            TooLarge, TooSlow: it is, or has not come.
+            Unavailable: there are too many others.
+            ClientDisconnect: it never will.
+        """
+        if int(request.headers.get("content-length", "0")) > BODY_LIMIT:
+            raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
+        body = bytearray()
+        try:
+            async with asyncio.timeout(seconds):
+                async for chunk in request.stream():
+                    self._held += len(chunk)
+                    body += chunk
+                    if len(body) > BODY_LIMIT:
+                        raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
+                    if self._held > BODIES_LIMIT:
+                        raise Unavailable("too many bodies are coming in at once")
+        except TimeoutError:
+            raise TooSlow(f"the body did not come within {seconds:g}s") from None
+        finally:
+            self._held -= len(body)
+        return bytes(body)
+
+
+def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
         timeout = _seconds(request.query_params.get("timeout"))
         try:
-            body = await _body(request)
+            body = await bodies.read(request, LONGEST if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
         return Response(await gate.reply(call, body, timeout), media_type="application/json")
@@ -69,27 +112,15 @@ def _reviewer(gate: Gate, call: Call) -> Callable[[Request], object]:
     return endpoint
 
 
-async def _body(request: Request) -> bytes:
-    """The body, never more of it in memory than the limit."""
-    if int(request.headers.get("content-length", "0")) > BODY_LIMIT:
-        raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
-    return bytes(body)
-
-
 def _seconds(text: str | None) -> float | None:
-    """The caller's patience, a Go duration such as ``5s``; None where it is not given."""
+    """The caller's patience, a Go duration such as ``5s``, at most :data:`LONGEST`; None where it is not given."""
     if not text:
         return None
     match = _DURATION.match(text)
     if not match:
         raise Malformed(f'timeout must be a duration such as 5s, not "{text[:80]}"')
     minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return minutes * 60 + seconds + milliseconds / 1000
+    return min(minutes * 60 + seconds + milliseconds / 1000, LONGEST)
 
 
 async def _healthz(_request: Request) -> Response:
@@ -122,7 +153,7 @@ async def _error(_request: Request, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, RequestError):
         # What is left of a body that was not read to its end must not be taken for the next request.
-        headers = {"Connection": "close"} if isinstance(error, TooLarge) else {}
+        headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else {}
         return PlainTextResponse(f"{error}\n", error.status, headers)
     log.error("fault: %s", error)
     return PlainTextResponse(f"internal fault: {error}\n", 500)

@@ -22,6 +22,7 @@ from webhook import catalog
 from webhook.engine import Options
 from webhook.errors import Problem, SettingsError
 from webhook.serve.app import Background, application
+from webhook.serve.connection import Connection
 from webhook.serve.follower import follower
 from webhook.serve.gate import Gate
 from webhook.serve.periodic import repeated
@@ -113,6 +114,9 @@ def run(settings: Settings) -> int:
         Draining(application(gate, background), gate),
         host=settings.host,
         port=settings.listen_port,
+        http=Connection,
+        ws="none",
+        proxy_headers=False,
         ssl_context_factory=lambda _config, _default: certificate.context,
         access_log=False,  # a third of the throughput; the metrics count
         log_config=None,

@@ -1,0 +1,100 @@
+"""One connection: uvicorn's, with bounds on what a stranger can make it hold, and for how long.
+
+Whoever is in the cluster's network can connect. uvicorn keeps what comes before a body (URL and
+header fields) and after it (trailer fields) whatever its size, waits for it for ever, and keeps as
+many connections as come. An API server sends a few hundred bytes, at once, on a few dozen connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+__all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
+
+HEAD_LIMIT: Final = 64 * 1024
+"""Bytes that may come and be neither body nor the end of anything: many times what an API server sends."""
+
+HEAD_SECONDS: Final = 10.0
+"""From the first byte of a request to the end of its header fields, which Go writes in one piece."""
+
+CONNECTIONS: Final = 1000
+"""Each takes 40 KiB, and 250 while a body comes in: half of the memory that the chart allows. An API server keeps 25
+idle ones, and opens one more for each call beyond."""
+
+
+class Connection(HttpToolsProtocol):
+    """Closes where a bound is passed; where there are too many, the one that has been of no use longest is closed."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._used = 0.0  # when its last request was complete
+        self._unheard = 0  # bytes since something was
+        self._in_body = False
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._used = self.loop.time()
+        # An idle connection that was never used may be one that the API server dialled, and did not need after all.
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        if len(self.connections) > CONNECTIONS:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_head()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unheard += len(data)
+        if not self._in_body and self._head_timer is None:
+            self._head_timer = self.loop.call_later(
+                HEAD_SECONDS, self._close, 408, "the request does not come to an end"
+            )
+        super().data_received(data)
+        if self._unheard > HEAD_LIMIT:
+            self._close(431, f"what is no body is over the limit of {HEAD_LIMIT} bytes")
+
+    def on_headers_complete(self) -> None:
+        self._end_head()
+        self._unheard, self._in_body = 0, True
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unheard = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._end_head()
+        self._unheard, self._in_body = 0, False
+        self._used = self.loop.time()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_body:  # it was answered by its header fields: nobody is to wait for the rest
+            self.transport.close()
+
+    def _end_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _close(self, status: int, text: str) -> None:
+        """Say why, and close."""
+        if self.transport.is_closing():
+            return
+        head = b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + head % (len(text) + 1) + text.encode() + b"\n")
+        self.transport.close()
+
+    def _make_room(self) -> None:
+        """Drop one that waits for its peer; one that is being answered is never dropped."""
+        waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - our own
+        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - our own
+
+    def _waits(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
