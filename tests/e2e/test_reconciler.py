@@ -8,6 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from reconciler.api import Api, ApiError
+from reconciler.apply import apply_status
+from reconciler.connect import connect
+from reconciler.resource import MODELS
 from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import Process, wait_until
@@ -96,6 +100,15 @@ def test_the_status_is_ours_by_server_side_apply(kubectl):
     writers = kubectl.json("get", "model", "owned", "--show-managed-fields")["metadata"]["managedFields"]
     of_status = [each for each in writers if each.get("subresource") == "status"]
     assert [(each["manager"], each["operation"]) for each in of_status] == [("modelgate", "Apply")]
+
+
+def test_a_status_made_of_what_is_no_longer_stored_is_refused(kubectl, plane):
+    kubectl.send("apply", model("raced"))
+    before = wait_for(kubectl, "raced", "Available", "True", "WorkloadResolved")
+    kubectl.patch("model", "raced", {"metadata": {"labels": {"team": "blue"}}})
+    with pytest.raises(ApiError) as refused:
+        apply_status(Api(connect(plane.kubeconfig)), MODELS, before, {"phase": "Failed"})
+    assert refused.value.status == 409
 
 
 def test_a_status_that_has_been_written_is_left_alone(kubectl):
