@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp"]
+__all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp", "utc_now"]
 
 # metav1.Condition's own limit.
 MESSAGE_LIMIT = 32768
@@ -21,6 +21,10 @@ class Condition:
     status: bool
     reason: str
     message: str
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 def timestamp(moment: datetime) -> str:

@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from reconciler.api import Api, ApiError
+from reconciler.conditions import utc_now
 from reconciler.resource import LEASES
 
 __all__ = ["CALL_TIMEOUT", "Lease"]
@@ -23,10 +24,6 @@ __all__ = ["CALL_TIMEOUT", "Lease"]
 CALL_TIMEOUT = 2.5
 
 log = logging.getLogger(__name__)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(slots=True)
@@ -47,7 +44,7 @@ class Lease:
     deadline: float = 10.0
     period: float = 2.0
     clock: Callable[[], float] = time.monotonic
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = utc_now
     _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
 
     def acquire(self, stop: threading.Event) -> bool:

@@ -6,13 +6,13 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from reconciler import gate
 from reconciler.api import Api, ApiError
 from reconciler.apply import apply_child, apply_status
-from reconciler.conditions import Condition, find, merged
+from reconciler.conditions import Condition, find, merged, utc_now
 from reconciler.events import record
 from reconciler.observer import Observer
 from reconciler.projection import Controller, Happening, Projection
@@ -33,10 +33,6 @@ FIRST_REFUSED, LONGEST_REFUSED = 60.0, 3600.0
 FIRST_ABSENT, LONGEST_ABSENT = 5.0, 300.0
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The resource version an object had when it was done, and when to look again nevertheless (clock; None: never)."""
@@ -52,7 +48,7 @@ class Loop:
         self,
         api: Api,
         controller: Controller,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api

@@ -6,10 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from reconciler.api import Api, ApiError
+from reconciler.conditions import utc_now
 from reconciler.projection import Lookup, Observed
 from reconciler.resource import NODES, READABLE, Resource
 from webhook.cluster.view import MemoryView
@@ -22,15 +23,11 @@ log = logging.getLogger(__name__)
 KEEP_SECONDS = 30.0
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Observer:
     """Looks things up at the API server; what cannot be read is reported as unknown, not as absent."""
 
     def __init__(
-        self, api: Api, now: Callable[[], datetime] = _now, clock: Callable[[], float] = time.monotonic
+        self, api: Api, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._api = api
         self._now = now

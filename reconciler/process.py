@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from reconciler.api import Api
@@ -14,10 +12,9 @@ from reconciler.loop import Loop
 from reconciler.projection import Controller
 from webhook.cluster.resource import Key
 from webhook.cluster.source import Source
+from webhook.cluster.waiting import join
 
 __all__ = ["Process"]
-
-log = logging.getLogger(__name__)
 
 # A worker may be in the middle of a call that takes as long as the API server allows (api.TIMEOUT); kubelet kills
 # after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader.
@@ -82,7 +79,7 @@ class Process:
             source.stop()
         for loop in self._loops:
             loop.queue.close()
-        _join(self._threads, GRACE)
+        join(self._threads, GRACE)
         self._threads = []
 
 
@@ -91,11 +88,3 @@ def _noting(loop: Loop) -> Callable[[Key, dict[str, Any]], None]:
         loop.changed(key, partial["metadata"]["resourceVersion"])
 
     return changed
-
-
-def _join(threads: Iterable[threading.Thread], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - time.monotonic()))
-        if thread.is_alive():
-            log.warning("%s did not end within %.0f s", thread.name, seconds)

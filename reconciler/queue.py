@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from webhook.cluster.waiting import backoff
+
 __all__ = ["Queue"]
 
 K = TypeVar("K")
@@ -54,7 +56,7 @@ class Queue(Generic[K]):
         with self._changed:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
-        return min(first * float(1 << min(failures, 32)), most)  # 2^32 times anything is over every limit
+        return backoff(failures, first, most)
 
     def forget(self, key: K) -> None:
         """The key went well: its next backoff starts from the beginning."""

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from webhook.cluster import source as sources
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.discovery import find
 from webhook.cluster.resource import Key, Resource
-from webhook.cluster.source import Source
+from webhook.cluster.source import FIRST_WAIT, LONGEST_WAIT, Source
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
+from webhook.cluster.waiting import backoff
 
 __all__ = ["Informer"]
 
@@ -49,7 +49,7 @@ class Informer:
                 self.resource = find(self._api, self.kind)
             except ApiError as error:
                 self._trouble = str(error)
-                wait = min(sources.FIRST_WAIT * float(1 << min(failures, 32)), sources.LONGEST_WAIT)
+                wait = backoff(failures, FIRST_WAIT, LONGEST_WAIT)
                 failures += 1
                 log.warning("%s: %s; again in %.0f s", self, error, wait)
                 self._pause(wait)
@@ -127,7 +127,7 @@ class Informer:
             log.warning("%s is no longer served as %s", self, resource.api_version)
             self._source, self._absent_at = None, None
             self._store.clear()
-            self._pause(sources.FIRST_WAIT)
+            self._pause(FIRST_WAIT)
 
     def _pause(self, seconds: float) -> None:
         self._wake.wait(seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -22,11 +21,10 @@ from webhook.cluster.reading import Answer, Question, Reference
 from webhook.cluster.resource import Key, Resource
 from webhook.cluster.store import light
 from webhook.cluster.view import Kind, News
+from webhook.cluster.waiting import join
 from webhook.errors import Fault, NotReady, Unavailable
 
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
-
-log = logging.getLogger("modelgate")
 
 STALE: Final = 180.0
 """Bookmarks come about once a minute: after three have failed to come, what we know may be old."""
@@ -66,11 +64,7 @@ class LiveView:
     def stop(self) -> None:
         for informer in self._informers.values():
             informer.stop()
-        end = time.monotonic() + GRACE
-        for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
-            if thread.is_alive():
-                log.warning("%s did not end within %.0f s", thread.name, GRACE)
+        join(self._threads, GRACE)
 
     def synced(self) -> bool:
         return all(informer.synced for informer in self._informers.values())

@@ -10,8 +10,9 @@ from typing import Any
 
 from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
 from webhook.cluster.resource import Key, Resource
+from webhook.cluster.waiting import backoff
 
-__all__ = ["Source"]
+__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Source"]
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class Source:
                     return
                 if error.status == GONE:
                     self._version = ""
-                wait = min(FIRST_WAIT * float(1 << min(self._failures, 32)), LONGEST_WAIT)
+                wait = backoff(self._failures, FIRST_WAIT, LONGEST_WAIT)
                 self._failures += 1
                 log.warning("%s: %s; again in %.0f s", self._resource.plural, error, wait)
                 self._stop.wait(wait)
