@@ -53,6 +53,26 @@ def test_scopes_are_those_of_the_catalog_of_kubernetes_of_definitions_and_of_obj
     assert Offline(LOADED, objects).is_namespaced(param_kind) is namespaced
 
 
+def test_definitions_beside_the_policies_say_what_their_kinds_are_like() -> None:
+    limits = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
+    schema = {"type": "object", "properties": {"limits": limits, "most": {"type": "integer", "default": 3}}}
+    crd = definition("Namespaced")
+    crd["metadata"]["name"] = "limits.limits.example"
+    crd["spec"]["names"] |= {"plural": "limits", "singular": "limit"}
+    crd["spec"]["versions"] = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    mutation = {"expression": "Object{limits: ['b']}"}
+    policies = load(
+        policy("p", mutating=True, mutations=[{"patchType": "ApplyConfiguration", "applyConfiguration": mutation}]),
+        binding("p", mutating=True),
+    )
+    obj = {**LIMIT, "limits": ["a"]}
+    request = Request(GroupVersionKind("limits.example", "v1", "Limit"), "limits", "CREATE", obj, namespace="ns")
+    found = policies.mutate(request, Offline(LOADED, [crd]))
+    assert (found.denials, found.object) == ((), {**LIMIT, "limits": ["a", "b"], "most": 3})
+    crd["spec"]["versions"][0]["storage"] = False  # no definition any more
+    assert not policies.mutate(request, Offline(LOADED, [crd])).allowed
+
+
 @pytest.mark.parametrize(
     ("obj", "where"),
     [

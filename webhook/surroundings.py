@@ -20,6 +20,7 @@ from webhook.policy.native.models import ParamKind
 from webhook.policy.native.selector import Selector
 from webhook.policy.native.surroundings import CLUSTER_KINDS
 from webhook.request import GroupVersionKind, group_version
+from webhook.schema import SchemaError, load_crd
 
 __all__ = ["NAMESPACE", "Live", "Offline"]
 
@@ -38,7 +39,10 @@ class Offline(MemorySurroundings):
         given = list(objects)
         self._assume = assume
         self._scopes = {(gvk.group, gvk.kind): known.namespaced for gvk, known in catalog.kinds.items()}
-        self._scopes |= dict.fromkeys(CLUSTER_KINDS, False) | dict(_defined(given))
+        self._defined = dict(_defined(given))
+        self._schemas_of_definitions: dict[GroupVersionKind, KindSchema | None] = {}
+        self._scopes |= dict.fromkeys(CLUSTER_KINDS, False)
+        self._scopes |= {kind: crd["spec"].get("scope") == "Namespaced" for kind, crd in self._defined.items()}
         self._names: dict[tuple[str, str], list[Equivalent]] = {}
         for gvk, known in catalog.kinds.items():
             same = self._names.setdefault((gvk.group, known.plural), [])
@@ -72,18 +76,36 @@ class Offline(MemorySurroundings):
         known = self.scope(group_version(kind.apiVersion)[0], kind.kind)
         return super().is_namespaced(kind) if known is None else known
 
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        """The schema of a kind: of the catalog, or of a definition among the objects."""
+        known = super().schema(kind)
+        definition = self._defined.get((kind.group, kind.kind))
+        if known is None and definition is not None:
+            if kind not in self._schemas_of_definitions:
+                self._schemas_of_definitions[kind] = _schema_in(definition, kind.version)
+            known = self._schemas_of_definitions[kind]
+        return known
+
     def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
         return self._names.get((resource.group, resource.name), ()) if subresource in {"", "status"} else ()
 
 
-def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], bool]]:
-    """The scopes of the kinds that CustomResourceDefinitions among the objects define."""
+def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """The CustomResourceDefinitions among the objects, by the kind that they define."""
     for obj in objects:
         spec = obj.get("spec")
         if obj.get("kind") == "CustomResourceDefinition" and isinstance(spec, dict):
             names = spec.get("names")
             if isinstance(names, dict):
-                yield (str(spec.get("group")), str(names.get("kind"))), spec.get("scope") == "Namespaced"
+                yield (str(spec.get("group")), str(names.get("kind"))), obj
+
+
+def _schema_in(definition: dict[str, Any], version: str) -> KindSchema | None:
+    try:
+        found = load_crd(definition).versions.get(version)
+    except SchemaError:  # what the API server refuses to create defines nothing
+        return None
+    return None if found is None else found.schema
 
 
 class Live:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.definitions import definition_files
+from tools.crds.builtin import builtin
 from tools.crds.expand import UnknownType, embedded_names, expand
 from tools.crds.files import made_files
 from tools.crds.openapi import EMBED, types_of
@@ -91,6 +92,39 @@ def test_types_of_the_document_become_structural():
                 "part": {EMBED: "a.Part", "x-kubernetes-map-type": "atomic"},
                 "parts": {"type": "array", "items": {EMBED: "a.Part"}},
                 "byName": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+        },
+    }
+
+
+def test_kinds_of_the_document_keep_what_decides_how_they_merge():
+    def kind(name, group="apps"):
+        return {"x-kubernetes-group-version-kind": [{"group": group, "version": "v1", "kind": name}]}
+
+    keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["protocol"]}
+    port = {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP", "enum": ["TCP"]}}}
+    reference = {"allOf": [{"$ref": "#/components/schemas/io.k8s.Port"}], "default": {}}
+    ports = {"type": "array", "items": {**reference, "x-kubernetes-map-type": "granular"}, **keyed}
+    whole = {"type": "object", "required": ["ports"], "properties": {"metadata": {"type": "object"}, "ports": ports}}
+    document = {
+        "io.k8s.Whole": {"description": "text", **whole, **kind("Whole")},
+        "io.k8s.Core": {"type": "object", "properties": {"metadata": {}}, **kind("Core", "")},
+        "io.k8s.Port": port,
+        "io.k8s.WholeList": {**whole, **kind("WholeList")},
+        "io.k8s.Options": {"type": "object", **kind("Options")},
+        "com.example.Whole": {**whole, **kind("Whole", "example.com")},
+    }
+    assert builtin(document) == {
+        "kinds": {"apps/v1/Whole": "Whole", "v1/Core": "Core"},
+        "types": {
+            "Core": {"type": "object", "properties": {"metadata": {}}},
+            "Port": {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP"}}},
+            "Whole": {
+                "type": "object",
+                "properties": {
+                    "metadata": {"type": "object"},
+                    "ports": {"type": "array", "items": {"$ref": "Port", "x-kubernetes-map-type": "granular"}, **keyed},
+                },
             },
         },
     }

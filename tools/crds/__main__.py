@@ -1,7 +1,8 @@
 """``python -m tools.crds``: read the types of a real API server, then write every definition that embeds some.
 
-``--offline`` leaves ``kubernetes.json`` as it is and starts no API server: enough where no source names a type of
-Kubernetes that was not named before.
+What apply configurations need to know of the API server's own kinds is written besides.
+``--offline`` leaves that and ``kubernetes.json`` as they are and starts no API server: enough where no source names a
+type of Kubernetes that was not named before.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from pathlib import Path
 
 from tests.e2e.assets import assets
 from tests.e2e.plane import Plane
-from tools.crds.files import TYPES, kubernetes_names, made_files
+from tools.crds.builtin import builtin
+from tools.crds.files import BUILTIN, TYPES, kubernetes_names, made_files
 from tools.crds.openapi import Schema, types_of
 from tools.crds.text import text_of
-
-GROUPS = ("api/v1", "apis/apps/v1")
-"""Where the embedded types are published."""
 
 
 def published() -> dict[str, Schema]:
     """The schemas that the API server of ``make assets`` publishes."""
     with Plane(assets("plane")) as plane:
-        documents = [json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{group}")) for group in GROUPS]
-    return {name: schema for document in documents for name, schema in document["components"]["schemas"].items()}
+        paths = json.loads(plane.kubectl("get", "--raw", "/openapi/v3"))["paths"]
+        groups = [path for path in paths if path.startswith(("api/", "apis/"))]
+        documents = [json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{group}")) for group in groups]
+    schemas = (document.get("components", {}).get("schemas", {}) for document in documents)
+    return {name: schema for part in schemas for name, schema in part.items()}
 
 
 def write(path: Path, text: str) -> None:
@@ -38,7 +40,9 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--offline", action="store_true", help="use the types that were read before")
     if not parser.parse_args().offline:
-        write(TYPES, text_of(types_of(published(), kubernetes_names())))
+        schemas = published()
+        write(TYPES, text_of(types_of(schemas, kubernetes_names())))
+        write(BUILTIN, text_of(builtin(schemas)))
     for path, text in made_files():
         write(path, text)
 

@@ -13,11 +13,13 @@ from tools.crds.expand import embedded_names, expand
 from tools.crds.openapi import Schema
 from tools.crds.text import text_of
 
-__all__ = ["POLICIES", "TYPES", "kubernetes_names", "made_files"]
+__all__ = ["BUILTIN", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
 
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 TYPES: Final = Path(__file__).with_name("kubernetes.json")
 """The types of Kubernetes that some source names, as ``types_of`` gives them."""
+BUILTIN: Final = POLICIES.parent / "webhook" / "policy" / "native" / "builtin.json"
+"""The API server's own kinds, as ``builtin`` gives them."""
 
 
 def kubernetes_names() -> list[str]:

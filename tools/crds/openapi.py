@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["EMBED", "types_of"]
+__all__ = ["EMBED", "reference", "types_of"]
 
 EMBED: Final = "x-modelgate-embed"
 
@@ -60,8 +60,8 @@ def types_of(document: Mapping[str, Schema], names: Iterable[str]) -> dict[str, 
 
 
 def _structural(node: Schema) -> Schema:
-    if reference := _reference(node):
-        return {EMBED: reference, **_map_type(node)}
+    if name := reference(node):
+        return {EMBED: name, **_map_type(node)}
     schema = {key: node[key] for key in _KEPT if key in node} | _map_type(node)
     if "properties" in node:
         required = frozenset(node.get("required", ()))
@@ -86,7 +86,7 @@ def _map_type(node: Schema) -> Schema:
     return {key: node[key] for key in ("x-kubernetes-map-type",) if key in node}
 
 
-def _reference(node: Schema) -> str:
+def reference(node: Schema) -> str:
     """The type a node refers to; where it says something besides, the document wraps the reference in ``allOf``."""
     (only,) = node.get("allOf") or [node]
     return str(only.get("$ref", "")).removeprefix(_REF)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.policies.native.documents import WIDGET, binding, load, policy, request, widget
 from webhook.policy.native import MemorySurroundings, NativePolicies, Verdict
+from webhook.request import GroupVersionKind, Request
 
 SCHEMA = {
     "type": "object",
@@ -211,6 +212,58 @@ def test_a_kind_without_a_schema_is_merged_by_what_it_looks_like() -> None:
     merged = loaded.mutate(request(widget(y=2)), MemorySurroundings()).object
     assert merged is not None
     assert (merged["metadata"]["labels"], merged["spec"]) == ({"tier": "gold", "a": "b"}, {"y": 2, "x": 1})
+
+
+def test_lists_of_a_kind_without_a_schema_are_not_guessed_at() -> None:
+    obj = widget(ports=[{"name": "a"}])
+    verdict = load(*apply("p", "Object{spec: Object.spec{ports: [Object.spec.ports{name: 'b'}]}}")).mutate(
+        request(obj), MemorySurroundings()
+    )
+    (denial,) = verdict.denials
+    assert denial.message.startswith("error applying patch: .spec.ports: it is not known how the lists of Widget")
+    assert verdict.object is obj
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+SPEC = "Object{spec: Object.spec{%s}}"
+VARIABLE = "Object.spec.containers.env{name: 'X', value: '2'}"
+
+
+@pytest.mark.parametrize(
+    ("made", "live", "outcome"),
+    [
+        (
+            "containers: [Object.spec.containers{name: 'b', image: 'b'}]",
+            {"containers": [{"name": "a", "image": "a"}]},
+            {"containers": [{"name": "a", "image": "a"}, {"name": "b", "image": "b"}]},
+        ),
+        (
+            f"containers: [Object.spec.containers{{name: 'a', env: [{VARIABLE}]}}]",
+            {"containers": [{"name": "a", "image": "a", "env": [{"name": "W"}, {"name": "X", "value": "1"}]}]},
+            {"containers": [{"name": "a", "image": "a", "env": [{"name": "W"}, {"name": "X", "value": "2"}]}]},
+        ),
+        (
+            "containers: [Object.spec.containers{name: 'a', ports: [Object.spec.containers.ports{containerPort: 1}]}]",
+            {"containers": [{"name": "a", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "x"}]}]},
+            {"containers": [{"name": "a", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "x"}]}]},
+        ),
+        ("hostNetwork: true", {"fieldOfALaterVersion": [1]}, {"fieldOfALaterVersion": [1], "hostNetwork": True}),
+        ("tolerations: [Object.spec.tolerations{key: 'a'}]", {}, "may not mutate atomic arrays, maps or structs"),
+        ("nodeSelector: {'a': 'b'}", {}, "maps or structs: .spec.nodeSelector"),
+        ("hostNetwerk: true", {}, ".spec.hostNetwerk: field not declared in schema"),
+        ("hostNetwork: 'yes'", {}, ".spec.hostNetwork: expected boolean"),
+    ],
+)
+def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, Any], outcome: Any) -> None:
+    obj = {**POD, "spec": live}
+    asked = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", obj, name="p", namespace="team")
+    verdict = load(*apply("p", SPEC % made)).mutate(asked, MemorySurroundings())
+    if isinstance(outcome, str):
+        (denial,) = verdict.denials
+        assert outcome in denial.message
+    else:
+        assert verdict.denials == ()
+        assert verdict.object == {**POD, "spec": outcome}
 
 
 def test_params_reach_a_mutation() -> None:

@@ -26,11 +26,11 @@ def merge(live: dict[str, Any], configuration: dict[str, Any], kind: MergeType) 
     Raises:
         MergeError: an undeclared field, a value of another type, an atomic part, a key given twice.
     """
-    _raise("failed to convert patch object to typed object", check(configuration, kind, "", twice=False))
+    _raise("failed to convert patch object to typed object", check(configuration, kind, "", stored=False))
     if atomic := _atomics(configuration, kind, ""):
         listed = ", ".join(atomic)
         raise MergeError(f"invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}")
-    _raise("failed to convert original object to typed object", check(live, kind, "", twice=True))
+    _raise("failed to convert original object to typed object", check(live, kind, "", stored=True))
     merged: dict[str, Any] = _merge(live, configuration, kind)
     return merged
 

@@ -21,16 +21,20 @@ _NAMES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", li
 _NAMES[NilList] = _NAMES[list]
 
 
-def check(value: Any, of: MergeType, path: str, *, twice: bool) -> list[str]:
-    """What does not fit the type; ``twice`` allows several elements of one key, which stored lists may have."""
+def check(value: Any, of: MergeType, path: str, *, stored: bool) -> list[str]:
+    """What does not fit the type.
+
+    What is ``stored`` may have several elements of one key, and fields that are not declared: those of a newer version
+    of the kind than is known here.
+    """
     if value is None:
         return []
     if isinstance(value, list) and of.list is not None:
-        return _check_list(value, of.list, path, twice=twice)
+        return _check_list(value, of.list, path, stored=stored)
     if of.scalar and (of.map is None or value.__class__ in _SCALARS):
         return [f"{_at(path)}{problem}" for problem in _check_scalar(value, of.scalar)]
     if of.map is not None:
-        return _check_map(value, of.map, path, twice=twice)
+        return _check_map(value, of.map, path, stored=stored)
     return [f"{_at(path)}expected list, got &{{{_shown(value)}}}"]
 
 
@@ -38,19 +42,20 @@ def _at(path: str) -> str:
     return f"{path}: " if path else ""
 
 
-def _check_map(value: Any, of: MapType, path: str, *, twice: bool) -> list[str]:
+def _check_map(value: Any, of: MapType, path: str, *, stored: bool) -> list[str]:
     if not isinstance(value, dict):
         return [f"{_at(path)}expected map, got &{{{_shown(value)}}}"]
     errors: list[str] = []
     for key, item in value.items():
         child = of.of(key)
-        if child is None:
+        if child is not None:
+            errors += check(item, child, f"{path}.{key}", stored=stored)
+        elif not stored:
             return [*errors, f"{path}.{key}: field not declared in schema"]
-        errors += check(item, child, f"{path}.{key}", twice=twice)
     return errors
 
 
-def _check_list(value: list[Any], of: ListType, path: str, *, twice: bool) -> list[str]:
+def _check_list(value: list[Any], of: ListType, path: str, *, stored: bool) -> list[str]:
     errors: list[str] = []
     seen: set[Hashable] = set()
     for index, item in enumerate(value):
@@ -60,10 +65,10 @@ def _check_list(value: list[Any], of: ListType, path: str, *, twice: bool) -> li
                 key, place = element(item, of)
             except MergeError as error:
                 return [*errors, f"{_at(path)}element {index}: {error}"]
-            if key in seen and not twice:
+            if key in seen and not stored:
                 errors.append(f"{_at(path)}duplicate entries for key {place}")
             seen.add(key)
-        errors += check(item, of.items, path + place, twice=twice)
+        errors += check(item, of.items, path + place, stored=stored)
     return errors
 
 

@@ -1,18 +1,24 @@
 """How the parts of a kind merge: what is atomic, what is a set, what is keyed (structured merge diff's schema).
 
 Made of an OpenAPI schema as the API server makes it (``kube-openapi/pkg/schemaconv``). Where
-nothing is declared the type is deduced from the value: scalars, atomic lists, open maps.
+nothing is declared the type is deduced from the value: scalars, atomic lists, open maps. What of
+the API server's own kinds matters here is in ``builtin.json`` (``make crds``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
-from webhook.policy.native.published import HEAD, published
+import orjson
 
-__all__ = ["DEDUCED", "ListType", "MapType", "MergeType", "type_of_kind"]
+from webhook.policy.native.published import HEAD, published
+from webhook.request import GroupVersionKind
+
+__all__ = ["DEDUCED", "HEAD_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
 
 Schema = Mapping[str, Any]
 
@@ -73,14 +79,38 @@ DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
 DEDUCED.map = MapType(False, {}, DEDUCED, False)
 
 
-def type_of_kind(schema: Schema | None) -> MergeType:
-    """The type of a whole object; that of a kind without a schema is deduced, but for its metadata."""
-    if schema is None:
-        return MergeType(map=MapType(False, HEAD, DEDUCED, False))
+HEAD_ONLY: Final = MergeType(map=MapType(False, HEAD, DEDUCED, False))
+"""The type of a whole object of which nothing is known but that it has metadata."""
+
+
+def type_of_kind(schema: Schema) -> MergeType:
+    """The type of a whole object, of the schema in its definition."""
     return _type_of(published(schema))
 
 
+@cache
+def builtin_type(kind: GroupVersionKind) -> MergeType | None:
+    """The type of a whole object of one of the API server's own kinds; None for any other."""
+    known = _builtin()["kinds"].get("/".join(filter(None, (kind.group, kind.version, kind.kind))))
+    return None if known is None else _type_of({"$ref": known})
+
+
+@cache
+def _builtin() -> dict[str, dict[str, Any]]:
+    text = files("webhook.policy.native").joinpath("builtin.json").read_bytes()
+    found: dict[str, dict[str, Any]] = orjson.loads(text)
+    return found
+
+
+def _resolved(schema: Schema) -> Schema:
+    """The schema itself, or the one it refers to, which only those of the API server's own kinds do."""
+    if "$ref" not in schema:
+        return schema
+    return {**_builtin()["types"][schema["$ref"]], **schema}
+
+
 def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
+    schema = _resolved(schema)
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type")
     if kind in _SCALARS:
@@ -104,9 +134,9 @@ def _map_of(schema: Schema, *, preserve: bool) -> MapType:
 
 
 def _list_of(schema: Schema, *, preserve: bool) -> ListType:
-    items = schema.get("items")
+    items = _resolved(schema["items"]) if isinstance(schema.get("items"), Mapping) else None
     keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
-    declared = (items.get("properties") or {}) if isinstance(items, Mapping) else {}
+    declared = (items.get("properties") or {}) if items is not None else {}
     defaults = {key: declared[key]["default"] for key in keys if "default" in declared.get(key, {})}
-    item = _type_of(items, preserve=preserve) if isinstance(items, Mapping) else _ATOMIC
+    item = _ATOMIC if items is None else _type_of(items, preserve=preserve)
     return ListType(schema.get("x-kubernetes-list-type") or "atomic", keys, item, defaults)

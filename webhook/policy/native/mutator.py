@@ -14,9 +14,10 @@ from webhook.policy.native.applied import native
 from webhook.policy.native.expressions import Expression, Scope, VariableSet
 from webhook.policy.native.head import Compilation, Head, Invocation
 from webhook.policy.native.merge import MergeError, merge
-from webhook.policy.native.mergetypes import type_of_kind
+from webhook.policy.native.mergetypes import HEAD_ONLY, MergeType, builtin_type, type_of_kind
 from webhook.policy.native.models import MutatingPolicy
 from webhook.policy.native.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches
+from webhook.policy.native.published import HEAD
 
 __all__ = ["Mutate", "MutationError", "Mutator", "apply_configuration", "compile_mutator", "json_patch"]
 
@@ -82,12 +83,36 @@ def apply_configuration(expression: Expression, variables: VariableSet, invocati
     for key in ("apiVersion", "kind"):
         if key in live:
             configuration[key] = live[key]
-    known = invocation.surroundings.schema(invocation.matched.kind)
     try:
-        merged = merge(live, configuration, type_of_kind(None if known is None else known.raw))
+        merged = merge(live, configuration, _type_for(configuration, invocation))
     except MergeError as error:
         raise MutationError(f"error applying patch: {error}") from None
     return _defaulted(merged, invocation)
+
+
+def _type_for(configuration: Mapping[str, Any], invocation: Invocation) -> MergeType:
+    """How the invocation's object merges. Lists of a kind that nobody knows do not: that is not to be guessed.
+
+    Raises:
+        MutationError: the configuration has a list in such a kind.
+    """
+    kind = invocation.matched.kind
+    if known := invocation.surroundings.schema(kind):
+        return type_of_kind(known.raw)
+    if found := builtin_type(kind):
+        return found
+    for key, value in configuration.items():
+        if key not in HEAD and (path := _first_list(value, f".{key}")):
+            unknown = f"it is not known how the lists of {kind} merge"
+            raise MutationError(f"error applying patch: {path}: {unknown}: use a JSONPatch, or give its definition")
+    return HEAD_ONLY
+
+
+def _first_list(value: Any, path: str) -> str:
+    if isinstance(value, list):
+        return path
+    children = value.items() if isinstance(value, dict) else ()
+    return next(filter(None, (_first_list(item, f"{path}.{key}") for key, item in children)), "")
 
 
 def json_patch(expression: Expression, variables: VariableSet, invocation: Invocation) -> dict[str, Any]:

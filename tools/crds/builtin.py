@@ -1,0 +1,59 @@
+"""The kinds that an API server has by itself, and what of them decides how an apply configuration merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tools.crds.openapi import Schema, reference
+
+__all__ = ["builtin"]
+
+_PREFIX: Final = "io.k8s."
+_MAP_TYPE: Final = "x-kubernetes-map-type"
+_KEPT: Final = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", _MAP_TYPE)
+_POLICIES: Final = "admissionregistration.k8s.io"
+"""The group that no policy is ever asked about."""
+
+
+def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Of ``components.schemas``: the ``kinds`` (``apps/v1/Deployment`` → type), and all ``types`` that they need."""
+    kinds = {kind: name.removeprefix(_PREFIX) for name, schema in document.items() for kind in _kinds(name, schema)}
+    types: dict[str, Schema] = {}
+    waiting = list(kinds.values())
+    while waiting:
+        name = waiting.pop()
+        if name not in types:
+            types[name] = _reduced(document[_PREFIX + name])
+            waiting += _named(types[name])
+    return {"kinds": dict(sorted(kinds.items())), "types": dict(sorted(types.items()))}
+
+
+def _kinds(name: str, schema: Schema) -> Iterator[str]:
+    """What a type is the kind of; only what is stored or sent as an object of its own, so no lists and options."""
+    found = schema.get("x-kubernetes-group-version-kind", ())
+    if name.startswith(_PREFIX) and "metadata" in schema.get("properties", {}) and len(found) == 1:
+        group, version, kind = (found[0][key] for key in ("group", "version", "kind"))
+        if not kind.endswith("List") and group != _POLICIES:
+            yield "/".join(filter(None, (group, version, kind)))
+
+
+def _reduced(node: Schema) -> Schema:
+    if name := reference(node):
+        return {"$ref": name.removeprefix(_PREFIX), **{key: node[key] for key in (_MAP_TYPE,) if key in node}}
+    schema: Schema = {key: node[key] for key in _KEPT if key in node}
+    if isinstance(node.get("default"), str | int):  # which an element's key may be left out for
+        schema["default"] = node["default"]
+    if "properties" in node:
+        schema["properties"] = {name: _reduced(child) for name, child in node["properties"].items()}
+    for key in ("additionalProperties", "items"):
+        if isinstance(node.get(key), dict):
+            schema[key] = _reduced(node[key])
+    return schema
+
+
+def _named(node: Any) -> list[str]:
+    if not isinstance(node, dict):
+        return []
+    here = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+    return here + [name for item in node.values() for name in _named(item)]
