@@ -227,6 +227,8 @@ def scope_of(
 
     def fact(name: str) -> Any:
         found = known.facts[name]
+        if found.stored:
+            return found.value(old or {}, view, settings)
         sent = request.object if found.raw else None
         return found.value(obj if sent is None else sent, view, settings)
 

@@ -21,13 +21,15 @@ class Fact:
     at once). It returns JSON that fits ``schema``, an OpenAPI schema (structural, as in a CRD)
     from which the rules that read the fact are type-checked. A fact whose value depends on the
     settings is ``configurable``: its ``compute`` takes them as a third argument. A ``raw`` one is
-    told the object as it was sent, with the fields that its API does not have.
+    told the object as it was sent, with the fields that its API does not have; a ``stored`` one
+    the object that an update is of, an empty one where there is none.
     """
 
     compute: Callable[..., Any]
     schema: Mapping[str, Any]
     configurable: bool = False
     raw: bool = False
+    stored: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

@@ -91,6 +91,12 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
 
 
+def _stored_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """The runtime that a service had before an update."""
+    name, preferred = text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+    return _described(find_runtime(view, namespace_of(service), name, preferred))
+
+
 def _described(found: Found | None) -> dict[str, Any]:
     return {
         "found": found is not None,
@@ -207,6 +213,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
         "model": Fact(_model, fields(**_FOUND), configurable=True),
         "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN), configurable=True),
+        "storedRuntime": Fact(_stored_runtime, fields(**_FOUND), configurable=True, stored=True),
         "selection": Fact(
             _selection,
             fields(name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS),
