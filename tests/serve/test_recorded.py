@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from pathlib import Path
@@ -36,7 +37,8 @@ def gate() -> Gate:
 
 
 def ask(gate: Gate, call: Call, review: dict[str, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = json.loads(gate.answer(call, json.dumps(review).encode(), 5.0))["response"]
+    reply = asyncio.run(gate.reply(call, json.dumps(review).encode(), None))
+    response: dict[str, Any] = json.loads(reply)["response"]
     return response
 
 

@@ -144,6 +144,7 @@ def test_a_chain_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     reading(monkeypatch, *names)
     with served(Cluster(tuple(names))) as client:
         assert client.post("/validate", json=REVIEW).status_code == 503
+        assert 'outcome="unavailable"} 1.0' in client.get("/metrics").text
 
 
 def test_a_list_that_is_not_known_yet_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:

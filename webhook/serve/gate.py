@@ -45,7 +45,7 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 
 class _Unread(Exception):
-    """What was found does not count: memory did not know these objects."""
+    """What was found does not count: memory did not know the answers to these questions."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         super().__init__()
@@ -123,7 +123,16 @@ class Gate:
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
-        """As :meth:`answer`; what memory does not know is read meanwhile, in a thread, within the caller's time."""
+        """The reply to one AdmissionReview; what memory does not know is read meanwhile, in a thread.
+
+        Args:
+            call: which webhook was called.
+            body: the review as it came.
+            patience: seconds that the caller waits, from its ``?timeout=``; None for no limit.
+
+        Raises:
+            RequestError, Unavailable, Fault: as the exception tree says.
+        """
         started = self.clock()
         known: dict[Question, Answer] = {}
         for _ in range(ROUNDS):
@@ -135,29 +144,14 @@ class Gate:
                 except Unavailable:
                     self._count(call, "", "", "unavailable", started)
                     raise
+        self._count(call, "", "", "unavailable", started)
         raise Unavailable(f"each of {ROUNDS} reads of the API server led to another")
-
-    def answer(self, call: Call, body: bytes, timeout: float | None) -> bytes:
-        """The reply to one AdmissionReview, from memory alone.
-
-        Args:
-            call: which webhook was called.
-            body: the review as it came.
-            timeout: seconds that the caller waits, from its ``?timeout=``; None for no limit.
-
-        Raises:
-            RequestError, Unavailable, Fault: as the exception tree says.
-        """
-        try:
-            return self._answer(call, body, timeout, self.clock(), {})
-        except _Unread as missing:
-            raise Unavailable(f"memory does not know {', '.join(map(str, missing.questions))}") from None
 
     def _answer(
         self,
         call: Call,
         body: bytes,
-        timeout: float | None,
+        patience: float | None,
         started: float,
         known: Mapping[Question, Answer],
     ) -> bytes:
@@ -168,8 +162,8 @@ class Gate:
             kind = request.kind.kind if catalog.find(request.kind) else "other"
             operation = request.operation
             options = self.options
-            if timeout is not None:
-                options = replace(options, checkpoint=self._deadline(started + timeout - RESERVE, timeout))
+            if patience is not None:
+                options = replace(options, checkpoint=self._deadline(started, patience))
             decision = self._decide(call, request, catalog, options, known)
         except _Unread:
             raise
@@ -242,10 +236,10 @@ class Gate:
             known = self._native = _Native(catalog, policies, policies.over(catalog))
         return known
 
-    def _deadline(self, until: float, timeout: float) -> Callable[[str], None]:
+    def _deadline(self, started: float, patience: float) -> Callable[[str], None]:
         def checkpoint(step: str) -> None:
-            if self.clock() > until:
-                raise DeadlineExceeded(f"no time left before {step}: the caller waits {timeout:g}s")
+            if self.clock() > started + patience - RESERVE:
+                raise DeadlineExceeded(f"no time left before {step}: the caller waits {patience:g}s")
 
         return checkpoint
 
