@@ -19,7 +19,7 @@ from webhook.facts.aim.lookup import (
     config_of,
     find,
 )
-from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
+from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
 from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
 from webhook.facts.aim.routetemplate import render, template_error
 from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
@@ -85,8 +85,8 @@ def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any
         meant = [found.object] if found else []
     else:
         meant = [each for kind in TEMPLATES for each in view.list(Kind(GROUP, kind)) if name_of(each) == name]
-    others = sorted({text(each, "spec", "aimImageName") for each in meant} - {name_of(image), ""})
-    return {"found": bool(meant), "others": others if len(others) == len(meant) else []}
+    images = {text(each, "spec", "aimImageName") for each in meant}
+    return {"found": bool(meant), "others": sorted(images) if not images & {name_of(image), ""} else []}
 
 
 def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -99,11 +99,22 @@ def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]
 def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
     """What the cluster's runtime config of the name says and this one, which takes its whole place, does not."""
     found = find(view, CONFIGS, "", name_of(config))
-    return sorted(mapping(found.object, "spec").keys() - mapping(config, "spec").keys()) if found else []
+    if found is None:
+        return []
+    theirs, mine = found.spec, mapping(config, "spec")
+    if "routing" not in mine:
+        return _without(theirs, mine)
+    routing = _without(mapping(theirs, "routing"), mapping(mine, "routing"))
+    return [*_without(theirs, mine), *(f"routing.{field}" for field in routing)]
+
+
+def _without(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
+    return sorted(key for key, value in theirs.items() if value not in (None, "", [], {}) and key not in mine)
 
 
 def _route_template(config: dict[str, Any], _: ClusterView) -> str:
-    return shortened(template_error(text(config, "spec", "routing", "routeTemplate")))
+    template = at(config, "spec", "routing", "routeTemplate")
+    return shortened(template_error(template)) if isinstance(template, str) else ""
 
 
 def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
@@ -124,7 +135,6 @@ _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
         "resolved": RESOLVED,
-        "config": Fact(_config, _CONFIG),
         "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),

@@ -20,6 +20,7 @@ __all__ = [
     "default_template",
     "find",
     "image_of",
+    "is_derived",
     "templates_for",
 ]
 
@@ -30,6 +31,9 @@ CONFIGS: Final = ("AIMRuntimeConfig", "AIMClusterRuntimeConfig")
 
 DEFAULT_CONFIG: Final = "default"
 """The one runtime config that need not be there."""
+
+_DERIVED: Final = "aim.silogen.ai/derived-template"
+"""The label of templates that the operator has made of another one and the overrides of a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str
         if found is not None and (name := text(found.spec, "defaultServiceTemplate")):
             return name, found
     return "", None
+
+
+def is_derived(template: Found) -> bool:
+    """Whether the operator made this template, and writes it anew, for services with overrides."""
+    return text(template.object, "metadata", "labels", _DERIVED) == "true"
 
 
 def config_of(view: ClusterView, namespace: str, name: str) -> Found | None:

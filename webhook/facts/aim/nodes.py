@@ -16,7 +16,10 @@ def at(node: Any, *keys: str) -> Any:
 
 
 def text(node: Any, *keys: str) -> str:
-    """The text at a path without the space around it, "" where there is none: AIM trims every name it reads."""
+    """The text at a path without the space around it, "" where there is none.
+
+    AIM trims the names by which a service finds its template. Of others the rules say that there are none with spaces.
+    """
     value = at(node, *keys)
     return value.strip() if isinstance(value, str) else ""
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from webhook.facts.aim.lookup import DEFAULT_CONFIG
 from webhook.facts.aim.nodes import at, mapping, text
+from webhook.facts.aim.quantity import amount
 
-__all__ = ["derived_name", "derived_spec", "same_common", "same_template", "suffix"]
+__all__ = ["derived_name", "derived_spec", "same", "same_common", "same_template", "suffix"]
 
 LONGEST: Final = 63
 """Of a name that becomes a label's value."""
@@ -30,7 +31,7 @@ def suffix(overrides: dict[str, Any]) -> str:
     written = json.dumps(
         {key: value for key, value in chosen.items() if value}, ensure_ascii=False, separators=(",", ":")
     )
-    for character in "<>&":  # which Go escapes for the sake of HTML
+    for character in "<>&\u2028\u2029":  # which Go escapes for the sake of HTML and JavaScript
         written = written.replace(character, f"\\u{ord(character):04x}")
     return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:HASH]
 
@@ -48,20 +49,41 @@ def derived_spec(service: dict[str, Any], base: dict[str, Any]) -> dict[str, Any
     derived = {**base, **{key: overrides[key] for key in _PARAMETERS if overrides.get(key)}}
     derived["aimImageName"] = text(base, "aimImageName") or text(spec, "aimImageName")
     derived["runtimeConfigName"] = text(spec, "runtimeConfigName") or text(base, "runtimeConfigName") or DEFAULT_CONFIG
-    derived.update({key: spec[key] for key in ("env", "imagePullSecrets", "resources") if spec.get(key)})
+    derived.update({key: spec[key] for key in ("env", "imagePullSecrets") if spec.get(key)})
+    if isinstance(at(spec, "resources"), dict):
+        derived["resources"] = spec["resources"]
     if at(spec, "cacheModel") is True:
         derived["caching"] = {"enabled": True, **({"env": spec["env"]} if spec.get("env") else {})}
-    return {key: value for key, value in derived.items() if value not in (None, [], {})}
+    return _said(derived)
+
+
+def same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    """Whether two templates say the same, amounts of resources however they are written."""
+    return one == other or _comparable(one) == _comparable(other)
 
 
 def same_template(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a template of the namespace says what is expected."""
     if any(expected.get(key) != spec.get(key) for key in _PARAMETERS):
         return False  # of hundreds nearly all: cheaper than to compare whole specifications
-    said = {"runtimeConfigName": DEFAULT_CONFIG, **spec}
-    return expected == {key: value for key, value in said.items() if value not in (None, [], {})}
+    return same(expected, _said({"runtimeConfigName": DEFAULT_CONFIG, **spec}))
 
 
 def same_common(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a cluster template does, which can say no more than what all templates have in common."""
     return not expected.keys() - _COMMON and same_template(expected, spec)
+
+
+def _said(spec: dict[str, Any]) -> dict[str, Any]:
+    """Without what Go does not tell from nothing: lists without items, unlike blocks without fields."""
+    return {key: value for key, value in spec.items() if value not in (None, [])}
+
+
+def _comparable(spec: dict[str, Any] | None) -> dict[str, Any]:
+    resources = mapping(spec, "resources")
+    amounts = {part: _amounts(mapping(resources, part)) for part in ("requests", "limits")}
+    return {**(spec or {}), **({"resources": {**resources, **amounts}} if resources else {})}
+
+
+def _amounts(quantities: dict[str, Any]) -> dict[str, Any]:
+    return {name: amount(quantity) for name, quantity in quantities.items()}

@@ -51,7 +51,13 @@ def template_error(template: str) -> str:
             continue
         except Unreadable as error:
             return f'failed to evaluate route template "{expression}": {error}'
-    return ""
+    return _shortest(template).error if template else ""
+
+
+def _shortest(template: str) -> Route:
+    """The path where every expression is empty."""
+    literal = _PLACEHOLDER.sub("", template)
+    return normalised(literal if literal == template else literal.strip() or "/")
 
 
 def normalised(path: str) -> Route:

@@ -28,7 +28,8 @@ def effective_routing(service: dict[str, Any], config: Found | None) -> Routing:
     mine = own if isinstance(own, dict) else {}
     enabled = mine.get("enabled") if isinstance(own, dict) else base.get("enabled")
     gateway = mapping(mine, "gatewayRef") or mapping(base, "gatewayRef")
-    template = text(mine, "routeTemplate") or text(base, "routeTemplate")
+    templates = (at(each, "routeTemplate") for each in (mine, base))
+    template = next((each for each in templates if isinstance(each, str) and each), "")
     return Routing(enabled is True, isinstance(own, dict), gateway or None, template)
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import GROUP, Found, config_of, image_of, templates_for
+from webhook.facts.aim.lookup import GROUP, IMAGES, Found, config_of, find, image_of, is_derived, templates_for
 from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
+from webhook.facts.aim.overrides import same
+from webhook.facts.aim.quantity import same_amount
 from webhook.facts.aim.resources import GPU, effective_resources, profile_gpus
 from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template
@@ -31,8 +33,7 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
     """What a service comes down to, as far as the view knows."""
     spec = mapping(service, "spec")
     resolution = resolve_template(service, view, choose=choose)
-    basis = resolution.template or resolution.base_found
-    image = image_of(view, basis) if basis else None
+    image = _image(service, view, resolution)
     template_spec = (resolution.template.spec if resolution.template else resolution.spec) or {}
     config_name = text(spec, "runtimeConfigName") or text(template_spec, "runtimeConfigName") or "default"
     config = config_of(view, namespace_of(service), config_name)
@@ -41,25 +42,42 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
     return Resolved(resolution, image, config_name, config, effective_routing(service, config), resources)
 
 
+def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Found | None:
+    """That of the template; one that is to be made will be in the namespace of the service, wherever its base is."""
+    if resolution.template:
+        return image_of(view, resolution.template)
+    return find(view, IMAGES, namespace_of(service), text(resolution.spec, "aimImageName"))
+
+
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
     """Names of the templates that run the service's image: what its templateRef could say."""
-    image = text(service, "spec", "aimImageName")
-    found = templates_for(view, namespace_of(service))
-    return list(dict.fromkeys(each.name for each in found if text(each.spec, "aimImageName") == image))
+    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
+    found: dict[str, Found] = {}
+    for template in templates_for(view, namespace):
+        found.setdefault(template.name, template)  # that of the namespace hides that of the cluster
+    return [name for name, template in found.items() if _offers(template, image)]
+
+
+def _offers(template: Found, image: str) -> bool:
+    return text(template.spec, "aimImageName") == image and not is_derived(template)
 
 
 def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
-    """What template or image ask for and the service's own block, which takes their whole place, does not."""
-    own = at(service, "spec", "resources")
-    if not isinstance(own, dict):
+    """What template or image ask for and the service's own block, which takes their whole place, does not.
+
+    GPUs are not lost where discovery fills them in, or has still to find out.
+    """
+    if not isinstance(at(service, "spec", "resources"), dict):
         return []
-    template = resolved.template.template or resolved.template.base_found
+    resolution = resolved.template
+    template = resolution.template or resolution.base_found
     below = effective_resources({}, template.spec if template else {}, resolved.image.spec if resolved.image else {})
+    discovered = resolution.template is not None and at(resolution.template.object, "status", "profile") is not None
     return [
         f"{part}.{name}"
         for part in ("requests", "limits")
         for name in mapping(below, part)
-        if name not in mapping(own, part)
+        if name not in mapping(resolved.resources, part) and (discovered or name != GPU)
     ]
 
 
@@ -67,10 +85,10 @@ def other_gpus(resolved: Resolved) -> list[str]:
     """Where the effective resources ask for another number of GPUs than the template's profile runs on."""
     wanted = profile_gpus(resolved.template.template)
     asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
-    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and str(number) != str(wanted)]
+    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and not same_amount(number, wanted)]
 
 
-def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> list[str]:
+def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution, *, choose: bool) -> list[str]:
     """Services of the namespace that derive a template of the same name and want other things in it."""
     if not resolution.makes:
         return []
@@ -80,8 +98,8 @@ def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution) -
         for other in view.list(Kind(GROUP, "AIMService"), namespace_of(service))
         if at(other, "spec", "overrides") == wishes and name_of(other) != name_of(service)
     ]
-    return [name_of(other) for other in others if _differs(resolve_template(other, view), resolution)]
+    return [name_of(other) for other in others if _differs(resolve_template(other, view, choose=choose), resolution)]
 
 
 def _differs(other: Resolution, mine: Resolution) -> bool:
-    return other.makes and other.name == mine.name and other.spec != mine.spec
+    return other.makes and other.name == mine.name and not same(other.spec, mine.spec)

@@ -23,16 +23,22 @@ __all__ = ["RESOLVED"]
 def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     resolved = resolve_service(service, view, choose=settings.aim_auto_selection)
     return {
-        "template": _template(service, view, resolved),
+        "template": _template(service, view, resolved, choose=settings.aim_auto_selection),
+        "config": {"name": resolved.config_name, "missing": _missing(resolved)},
         "routing": _routing(service, resolved),
         "resources": {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)},
         "caching": _caching(service, view, resolved),
     }
 
 
-def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> dict[str, Any]:
+def _missing(resolved: Resolved) -> bool:
+    return resolved.config is None and resolved.config_name != DEFAULT_CONFIG
+
+
+def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *, choose: bool) -> dict[str, Any]:
     found = resolved.template
     basis = found.template or found.base_found
+    cluster = found.template is not None and found.template.cluster_scoped
     health = health_of(found.template)
     return {
         "origin": found.origin.value,
@@ -43,10 +49,10 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved) ->
         "error": found.error,
         "image": text(basis.spec, "aimImageName") if basis else "",
         "imageFound": resolved.image is not None,
-        "imageKind": "AIMClusterImage" if basis and basis.cluster_scoped else "AIMImage or AIMClusterImage",
+        "imageKind": "AIMClusterImage" if cluster else "AIMImage or AIMClusterImage",
         "config": (text(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
         "candidates": candidates(service, view),
-        "rivals": rivals(service, view, found),
+        "rivals": rivals(service, view, found, choose=choose),
         "status": health.status,
         "because": shortened(health.because, 100),
         "sources": health.sources,
@@ -61,7 +67,7 @@ def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
         "enabled": routing.enabled,
         "inherited": inherited.get("enabled") is True,
         "gateway": routing.gateway is not None,
-        "ownTemplate": bool(text(service, "spec", "routing", "routeTemplate")),
+        "ownTemplate": bool(at(service, "spec", "routing", "routeTemplate")),
         "template": routing.template,
         "path": route.path,
         "error": shortened(route.error),
@@ -96,11 +102,18 @@ _ROUTING: Final = fields(
     **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
     **dict.fromkeys(("template", "path", "error"), STRING),
 )
+_CONFIG: Final = fields(name=STRING, missing=BOOLEAN)
 _CACHING: Final = fields(cache=STRING, failed=STRINGS, storage=STORAGE)
 
 RESOLVED: Final = Fact(
     _resolved,
-    fields(template=_TEMPLATE, routing=_ROUTING, resources=fields(lost=STRINGS, gpus=STRINGS), caching=_CACHING),
+    fields(
+        template=_TEMPLATE,
+        config=_CONFIG,
+        routing=_ROUTING,
+        resources=fields(lost=STRINGS, gpus=STRINGS),
+        caching=_CACHING,
+    ),
     configurable=True,
 )
 """One fact, so that the way from the service to its template and image is gone once."""

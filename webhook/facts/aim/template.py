@@ -8,7 +8,7 @@ from typing import Any
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.gpus import models_on_nodes
-from webhook.facts.aim.lookup import IMAGES, TEMPLATES, Found, default_template, find, templates_for
+from webhook.facts.aim.lookup import IMAGES, TEMPLATES, Found, default_template, find, is_derived, templates_for
 from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.overrides import derived_name, derived_spec, same_common, same_template, suffix
 from webhook.facts.aim.selection import Choice, select
@@ -31,9 +31,9 @@ class Resolution:
 
     ``base`` is the name before overrides, ``name`` the final one; ``derived`` says that the
     service has overrides. ``template`` is the template as it is, None where it must be made or is
-    not there; ``base_found`` is that of the base. ``spec`` is what the operator writes into the
-    template of a service with overrides that uses no other one. ``error`` is the reason why there can
-    be none, in the operator's words.
+    not there; ``base_found`` is that of the base, and what a choice has found. ``spec`` is what the operator
+    writes into the template of a service with overrides that uses no other one. ``error`` is the reason why
+    there can be none, in the operator's words.
     """
 
     origin: Origin
@@ -62,7 +62,7 @@ def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool
         return found
     if isinstance(at(service, "spec", "overrides"), dict):
         return _derived(service, view, found)
-    template = find(view, TEMPLATES, namespace_of(service), found.base)
+    template = found.base_found or find(view, TEMPLATES, namespace_of(service), found.base)
     error = "" if template else f'Template "{found.base}" not found. Create the template or verify the template name.'
     return replace(found, name=found.base, template=template, base_found=template, error=error)
 
@@ -77,7 +77,7 @@ def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolu
     if choose:
         chosen = _chosen(service, view, namespace, image)
         if chosen.template:
-            return Resolution(Origin.SELECTED, chosen.template.name)
+            return Resolution(Origin.SELECTED, chosen.template.name, base_found=chosen.template)
         return Resolution(Origin.NONE, error=chosen.error)
     if isinstance(at(service, "spec", "overrides"), dict):
         return Resolution(Origin.NONE, derived=True, error="Observation failed: base template name is empty")
@@ -96,7 +96,8 @@ def _chosen(service: dict[str, Any], view: ClusterView, namespace: str, image: s
     if status != "Ready":
         return Choice(error=f'Waiting for image "{image}" to become Ready, it is {status}')
     overrides = mapping(service, "spec", "overrides")
-    return select(templates_for(view, namespace), image, overrides, models_on_nodes(view))
+    offered = (template for template in templates_for(view, namespace) if not is_derived(template))
+    return select(offered, image, overrides, models_on_nodes(view))
 
 
 def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> Resolution:
@@ -104,11 +105,11 @@ def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> R
     namespace = namespace_of(service)
     name = derived_name(found.base, suffix(mapping(service, "spec", "overrides")))
     result = replace(found, name=name, derived=True)
-    base = find(view, TEMPLATES, namespace, found.base)
+    base = found.base_found or find(view, TEMPLATES, namespace, found.base)
     named = find(view, TEMPLATES, namespace, name)
     expected = derived_spec(service, base.spec) if base else None
     if named and not named.cluster_scoped:
-        return replace(result, template=named, base_found=base, spec=expected)
+        return replace(result, template=named, base_found=base, spec=expected if is_derived(named) else None)
     if base is None or expected is None:
         return replace(result, error=f'Observation failed: base template "{found.base}" not found')
     for template in templates_for(view, namespace):
