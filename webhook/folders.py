@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources.abc import Traversable
@@ -23,14 +24,28 @@ def entries(folder: Traversable) -> list[Traversable]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, in order; a file is itself.
+    """The files of a folder and of those in it, in order; a file is itself, and links are followed.
 
-    A mounted ConfigMap has each file twice: as a link, and in a hidden folder beside it (``..data``).
+    A mounted ConfigMap has each file twice: by a link (of the file, or of a folder that it is in), and in a hidden
+    folder beside it (``..data``).
+
+    Raises:
+        OSError: a folder cannot be read.
     """
-    if folder.is_file():
-        return [folder]
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not any(part[:2] == ".." for part in path.relative_to(folder).parts))
+    return [folder] if folder.is_file() else sorted(path for path in _below(folder) if path.is_file())
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    seen: set[str] = set()
+    for here, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
+        real = os.path.realpath(here)
+        folders[:] = [] if real in seen else sorted(name for name in folders if name[:2] != "..")
+        yield from (Path(here, name) for name in names if real not in seen and name[:2] != "..")
+        seen.add(real)
+
+
+def _unreadable(error: OSError) -> None:
+    raise error
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:

@@ -86,7 +86,39 @@ def test_a_folder_that_vanishes_leaves_the_rules_in_use(folder: Path) -> None:
     reloader.refresh()
     reloader.refresh()
     assert gate.catalog is first
+    assert gate.refused.endswith(f"{folder}: cannot be read: No such file or directory")
+    assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()  # and said once
+
+
+def test_a_folder_that_comes_back_as_it_was_is_in_use_again(folder: Path) -> None:
+    gate, reloader = loaded(folder)
+    away = folder.rename(folder.with_name("away"))
+    reloader.refresh()
     assert gate.refused
+    away.rename(folder)
+    reloader.refresh()
+    reloader.refresh()
+    assert not gate.refused
+
+
+def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Path, folder: Path) -> None:
+    """As the kubelet mounts a ConfigMap with paths that have folders in them."""
+    with_rule(shutil.copytree(folder, tmp_path / "mount" / "..2"), "LK901")
+    mount = Path(shutil.copytree(folder, tmp_path / "mount" / "..1")).parent
+    (mount / "..data").symlink_to("..1")
+    (mount / "llmkube").symlink_to("..data/llmkube")
+    gate, reloader = loaded(mount)
+    first = gate.catalog
+    (mount / "next").symlink_to("..2")
+    (mount / "next").rename(mount / "..data")
+    reloader.refresh()
+    reloader.refresh()
+    assert gate.catalog is not first
+
+
+def test_a_gate_does_not_start_without_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="nowhere: cannot be read: No such file"):
+        loaded(tmp_path / "nowhere")
 
 
 def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:

@@ -1,18 +1,26 @@
 """The life of a real server process: TLS, new certificates, draining, and what it never imports."""
 
+import asyncio
 import contextlib
 import signal
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from certs.authority import Authority
 from certs.files import replace
 from certs.names import LOCAL
 from tests.serve.conftest import Served, until
+from webhook.serve.periodic import repeated
+from webhook.serve.tls import Certificate
+
+NOW = datetime.now(UTC)
 
 Serve = Callable[..., Served]
 
@@ -85,6 +93,44 @@ def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: S
         assert served.get("/healthz") == (200, "ok\n")  # a new connection, as from an API server that lags behind
     assert served.process.wait(timeout=20) in {0, -signal.SIGTERM}
     assert "Traceback" not in served.log()
+
+
+def test_what_nobody_foresaw_does_not_end_the_looking(caplog: pytest.LogCaptureFixture) -> None:
+    looks: list[None] = []
+    again = threading.Event()
+
+    def look() -> None:
+        looks.append(None)
+        if len(looks) == 1:
+            raise ZeroDivisionError
+        again.set()
+
+    async def watched() -> bool:
+        async with repeated(look, 0.001):
+            return await asyncio.to_thread(again.wait, 20)
+
+    assert asyncio.run(watched())
+    assert "has failed" in caplog.text
+
+
+def test_a_certificate_whose_end_cannot_be_told_leaves_the_old_one_in_use_and_is_looked_at_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    issuer = Authority.create(NOW)
+    replace(tmp_path, issuer.issue(LOCAL, NOW).files())
+    unreadable = False
+
+    def loaded(_context: object) -> None:
+        if unreadable:
+            raise ValueError("error parsing asn1 value")
+
+    served = Certificate(tmp_path, loaded)
+    replace(tmp_path, issuer.issue(LOCAL, NOW).files())
+    unreadable = True
+    assert not served.refresh()
+    assert "is not used: error parsing asn1 value" in caplog.text
+    unreadable = False
+    assert served.refresh()
 
 
 def test_the_server_never_imports_a_kubernetes_client() -> None:

@@ -12,7 +12,7 @@ from prometheus_client import Counter
 
 from webhook import catalog, folders
 from webhook.catalog import Catalog
-from webhook.errors import LoadError
+from webhook.errors import CatalogError, LoadError, Problem
 from webhook.serve.gate import Gate
 
 if TYPE_CHECKING:
@@ -57,22 +57,28 @@ class Reloader(Generic[T]):
 
     def refresh(self) -> None:
         """Look at the folder, and take what is new and sound."""
+        try:
+            self._look()
+        except (LoadError, OSError, UnicodeDecodeError) as error:
+            self._refuse(f"the new {self._part} in {self._folder} are not used: {error}")
+
+    def _look(self) -> None:
         seen, self._seen = self._seen, self._digest()
         if self._seen == self._tried or self._seen != seen:
             return
         self._tried = self._seen
-        try:
-            new = self._load()
-        except (LoadError, OSError, UnicodeDecodeError) as error:
-            text = f"the new {self._part} in {self._folder} are not used: {error}"
-            self._gate.refuse(self._part, text)
-            self._outcomes.labels("refused").inc()
-            log.error("%s", text)  # noqa: TRY400 - the text names file and line
-            return
+        new = self._load()
         if self._digest() == self._tried:
             self._swap(new)
         else:
             self._tried = ""  # it changed while it was read, so that this is neither the one set nor the other
+
+    def _refuse(self, text: str) -> None:
+        """Say it once: a folder that cannot be read is looked at every few seconds."""
+        if text not in self._gate.refused:
+            self._gate.refuse(self._part, text)
+            self._outcomes.labels("refused").inc()
+            log.error("%s", text)
 
     def _swap(self, new: T) -> None:
         """One assignment: a request sees the old set or the new one."""
@@ -82,9 +88,13 @@ class Reloader(Generic[T]):
 
     def _digest(self) -> str:
         found = hashlib.sha256()
-        root = self._folder.resolve()
-        for file in folders.files(root):
-            found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        try:
+            root = self._folder.resolve(strict=True)
+            for file in folders.files(root):
+                found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        except OSError as error:
+            self._tried = ""  # whatever there is when it can be read again is new
+            raise CatalogError([Problem(error.filename, "", f"cannot be read: {error.strerror}")]) from None
         return found.hexdigest()
 
 

@@ -7,7 +7,6 @@ import contextlib
 import gc
 import logging
 import signal
-import ssl
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -97,7 +96,7 @@ def run(settings: Settings) -> int:
 
     try:
         certificate = Certificate(settings.tls_dir, watch_expiry)
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ValueError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
     background: list[Background] = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
     if settings.view == "live":

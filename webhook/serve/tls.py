@@ -37,7 +37,7 @@ class Certificate:
             if self._read() == self._digest:
                 return False
             self._current = self._build()
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ValueError) as error:
             log.error("the new certificate in %s is not used: %s", self._directory, error)  # noqa: TRY400 - the text says it all
             return False
         log.info("serving a new certificate")
@@ -55,8 +55,8 @@ class Certificate:
         digest = self._read()
         context = self._context()
         self._load_into(context)
-        self._digest = digest
         self._loaded(context)
+        self._digest = digest
         return context
 
     def _load_into(self, context: ssl.SSLContext) -> None:
