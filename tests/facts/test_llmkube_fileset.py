@@ -8,10 +8,10 @@ HF = "hf://unsloth/gemma-4-31B-it-GGUF"
 
 SETS = [
     ([], "", FileSet()),
-    (["model.gguf"], "mmproj-F16.gguf", FileSet("model.gguf", ("model.gguf", "mmproj-F16.gguf"))),
-    (["a.gguf", "b.gguf", "a.gguf"], "", FileSet("a.gguf", ("a.gguf", "b.gguf"))),
-    (["a.gguf", "p.gguf"], "p.gguf", FileSet("a.gguf", ("a.gguf", "p.gguf"))),
-    (["dir/a-00001-of-00002.gguf"], "", FileSet("dir/a-00001-of-00002.gguf", ("dir/a-00001-of-00002.gguf",))),
+    (["model.gguf"], "mmproj-F16.gguf", FileSet(("model.gguf", "mmproj-F16.gguf"))),
+    (["a.gguf", "b.gguf", "a.gguf"], "", FileSet(("a.gguf", "b.gguf"))),
+    (["a.gguf", "p.gguf"], "p.gguf", FileSet(("a.gguf", "p.gguf"))),
+    (["dir/a-00001-of-00002.gguf"], "", FileSet(("dir/a-00001-of-00002.gguf",))),
 ]
 
 LISTING = "requires repository file listing, which is unavailable in production: use explicit file paths"

@@ -13,7 +13,7 @@ from webhook import catalog, engine
 from webhook.cluster import MemoryView
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import parse_size, range_of
-from webhook.facts.ome.modelversion import parse_version, same_version, version_fits
+from webhook.facts.ome.modelversion import parse_version, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
 from webhook.facts.ome.selection import Selection, incompatible, select
@@ -233,9 +233,9 @@ def test_versions_that_can_be_read(text, readable):
 
 
 def test_versions_are_equal_as_numbers():
-    assert same_version("1", "v1.0.0")
-    assert not same_version("1.0.0", "1.0.0-rc")
-    assert not same_version("2024.08", "2024.08")
+    assert version_fits("1", "v1.0.0")
+    assert not version_fits("1.0.0", "1.0.0-rc")
+    assert not version_fits("2024.08", "2024.08")
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import Fact
 from webhook.facts.llmkube.fileset import FileSet, resolve_fileset
-from webhook.facts.llmkube.gpu import (
-    LayerSplit,
-    accelerator_resource,
-    gpu_count,
-    gpu_resource,
-    parse_layer_split,
-    split_mode,
-    tensor_split,
-)
+from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
 from webhook.facts.llmkube.source import (
     Source,
     SourceKind,
@@ -37,15 +29,11 @@ __all__ = [
     "accelerator_resource",
     "cache_key",
     "classify_source",
-    "gpu_count",
-    "gpu_resource",
     "parse_hf",
     "parse_layer_split",
     "parse_pvc",
     "parse_source",
     "resolve_fileset",
-    "split_mode",
-    "tensor_split",
 ]
 
 _STRING: Final = {"type": "string"}

@@ -16,13 +16,12 @@ _GLOB: Final = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class FileSet:
-    """The files to stage, in order and without repetition; ``primary`` is the one the runtime is given.
+    """The files to stage, in order and without repetition; the runtime is given the first.
 
-    All empty for a model of one file, which its source names. ``error`` is the operator's
+    None for a model of one file, which its source names. ``error`` is the operator's
     reason to refuse (InvalidFileSet), "" where there is none.
     """
 
-    primary: str = ""
     staged: tuple[str, ...] = ()
     error: str = ""
 
@@ -33,8 +32,7 @@ def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> File
         return FileSet()
     if error := next(_errors(source, files, mmproj), ""):
         return FileSet(error=error)
-    staged = tuple(dict.fromkeys((*files, mmproj) if mmproj else files))
-    return FileSet(files[0], staged)
+    return FileSet(tuple(dict.fromkeys((*files, mmproj) if mmproj else files)))
 
 
 def _errors(source: str, files: Sequence[str], mmproj: str) -> Iterator[str]:

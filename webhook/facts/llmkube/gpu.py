@@ -1,42 +1,18 @@
-"""What an LLMKube Model asks of its GPUs: the extended resource, the number, and how the layers are spread.
-
-The resource is that of the operator before 0.9.8, where ``runtime: rocm`` is the same as none.
-"""
+"""What an LLMKube Model asks of GPUs: the resource that makes its accelerator ready, and how its layers are spread."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = [
-    "LayerSplit",
-    "accelerator_resource",
-    "gpu_count",
-    "gpu_resource",
-    "parse_layer_split",
-    "split_mode",
-    "tensor_split",
-]
+__all__ = ["LayerSplit", "accelerator_resource", "parse_layer_split"]
 
-_DRI_RENDER: Final = "devic.es/dri-render"
-_BY_VENDOR: Final = {"amd": "amd.com/gpu", "intel": "gpu.intel.com/i915"}
-_NVIDIA: Final = "nvidia.com/gpu"
+_RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
 _RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
 _INT64: Final = 2**63 - 1
 _DIGITS: Final = 19  # of _INT64; Python's int refuses thousands of digits with an error
-
-
-def gpu_resource(vendor: str = "", runtime: str = "", resource_name: str = "") -> str:
-    """The extended resource that pods request. ``accelerator`` has no part in it."""
-    if resource_name.strip():
-        return resource_name.strip()
-    vendor, runtime = vendor.strip().lower(), runtime.strip().lower()
-    if vendor == "amd" and runtime == "vulkan":
-        return _DRI_RENDER
-    return _BY_VENDOR.get(vendor, _NVIDIA)
 
 
 def accelerator_resource(accelerator: str, vendor: str = "", resource_name: str = "") -> str:
@@ -45,36 +21,19 @@ def accelerator_resource(accelerator: str, vendor: str = "", resource_name: str 
         return ""
     if resource_name.strip():
         return resource_name.strip()
-    match accelerator, vendor:
-        case "cuda", _:
-            return _NVIDIA
-        case "rocm", _:
-            return _BY_VENDOR["amd"]
-        case ("intel", _) | (_, "intel"):
-            return _BY_VENDOR["intel"]
-    return _DRI_RENDER if accelerator == "vulkan" else _NVIDIA
-
-
-def gpu_count(model: int, service: int = 0) -> int:
-    """GPUs per pod: the Model's number before the InferenceService's. ``gpu.enabled`` has no part in it."""
-    return max(model, 0) or max(service, 0)
-
-
-def split_mode(strategy: str) -> str:
-    """llama.cpp's ``--split-mode`` of a sharding strategy; pipeline, which it does not have, is layer."""
-    return {"tensor": "row", "row": "row", "none": "none"}.get(strategy, "layer")
+    if vendor == "intel" and accelerator not in {"cuda", "rocm"}:
+        accelerator = "intel"
+    return _RESOURCES.get(accelerator, "nvidia.com/gpu")
 
 
 @dataclass(frozen=True, slots=True)
 class LayerSplit:
     """Ranges of layers, one per GPU.
 
-    ``ratios`` are what llama.cpp is given, in lowest terms; empty where a range cannot be read,
-    and then ``error`` names it: the operator splits evenly and says nothing. ``overlaps`` are
-    pairs of ranges that share a layer, ``gaps`` ranges of layers that no GPU has.
+    ``error`` names a range that cannot be read: the operator then splits evenly and says nothing.
+    ``overlaps`` are pairs of ranges that share a layer, ``gaps`` ranges of layers that no GPU has.
     """
 
-    ratios: tuple[int, ...] = ()
     error: str = ""
     overlaps: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
@@ -86,20 +45,8 @@ def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
     spans = [span for span in parsed if span]
     if len(spans) < len(parsed):
         return LayerSplit(error=f"not a range of layers: {ranges[parsed.index(None)]!r}")
-    sizes = [last - first + 1 for first, last in spans]
-    divisor = math.gcd(*sizes) if sizes else 1
     ordered = sorted(spans)
-    return LayerSplit(
-        ratios=tuple(size // divisor for size in sizes),
-        overlaps=tuple(_overlaps(ordered)),
-        gaps=tuple(_gaps(ordered)),
-    )
-
-
-def tensor_split(count: int, ranges: Sequence[str]) -> tuple[int, ...]:
-    """llama.cpp's ``--tensor-split`` for ``count`` GPUs: the ranges' ratios if there is one for each, else even."""
-    ratios = parse_layer_split(ranges).ratios
-    return ratios if len(ratios) == count else (1,) * count
+    return LayerSplit(overlaps=tuple(_overlaps(ordered)), gaps=tuple(_gaps(ordered)))
 
 
 def _range(text: str) -> tuple[int, int] | None:

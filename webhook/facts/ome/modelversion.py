@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["ModelVersion", "parse_version", "same_version", "version_fits"]
+__all__ = ["ModelVersion", "parse_version", "version_fits"]
 
 _NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]*)\Z")
 _UINT64: Final = 2**64
@@ -55,12 +55,6 @@ def parse_version(text: str) -> ModelVersion | None:
     numbers = [*map(int, parts), 0, 0]
     pre, build, dev = (identifiers.get(mark, ()) for mark in "-+.")
     return ModelVersion((numbers[0], numbers[1], numbers[2]), pre, build, dev, len(parts), prefix)
-
-
-def same_version(one: str, other: str) -> bool:
-    """Whether two versions are equal; what cannot be read equals nothing, not even itself."""
-    first, second = parse_version(one), parse_version(other)
-    return first is not None and second is not None and first.key == second.key
 
 
 def version_fits(model: str, runtime: str, operator: str = "Equal") -> bool:
