@@ -104,6 +104,8 @@ def test_an_expression_has_the_value_that_cel_go_gives_it(source, wanted):
         ("[0].map(i, 1 / i)", "division by zero"),
         ("1 / 0 == 1 ? true : true", "division by zero"),
         ("dyn(1) && true", "no such overload"),
+        ("dyn(ip('::1')) == '::1'", "no such overload"),
+        ("dyn(ip('::1')) == true", "no such overload"),
         ("[1][1]", "index out of bounds: 1"),
         ("[1][-1]", "index out of bounds: -1"),
         ("{'a': 1}['b']", "no such key: b"),
@@ -172,6 +174,7 @@ def test_a_member_is_read_as_its_schema_says(source, self, wanted):
         "[] + self.set == ['b', 'a']",
         "self.list.filter(each, false) + self.set + ['a'] == ['b', 'a']",
         "size([] + self.keyed + self.keyed) == 1",
+        "dyn(self.set) != 'no list'",
         "[dyn(self.set)] == [dyn('no list')]",  # an error inside a list is "not unequal" in cel-go
     ],
 )

@@ -121,7 +121,16 @@ def test_the_fields_of_a_duration_are_totals():
 
 @pytest.mark.parametrize(
     ("zone", "hour"),
-    [("", 12), ("UTC", 12), ("02:30", 15), ("+02:30", 15), ("-08:00", 4), ("-0:30", 12), ("America/Los_Angeles", 5)],
+    [
+        ("", 12),
+        ("UTC", 12),
+        ("Local", 12),
+        ("02:30", 15),
+        ("+02:30", 15),
+        ("-08:00", 4),
+        ("-0:30", 12),
+        ("America/Los_Angeles", 5),
+    ],
 )
 def test_fields_in_a_zone(zone, hour):
     assert call("getHours", MOMENT, zone) == hour

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["arithmetic", "comparison", "equality", "membership"]
 
 _SCALARS: Final = frozenset({"string", "int", "bool", "bytes"})
+_LITERALS: Final = frozenset({str, int, bool})
 _INT_RANGE: Final = "-9223372036854775808 <= {0} <= 9223372036854775807"
 
 
@@ -44,19 +45,16 @@ def _plain_equality(first: Code, second: Code, negated: bool) -> str | None:
     if second.is_literal is False and first.is_literal:
         first, second = second, first
     kinds = (first.of.kind, second.of.kind)
-    if second.is_literal and (second.literal is None or second.literal.__class__ is bool):
+    if second.is_literal and second.literal is None:
         plain = first.is_name and not first.is_literal
-        return f"{first.text} {'is not' if negated else 'is'} {second.text}" if plain else None
+        return f"{first.text} {'is not' if negated else 'is'} None" if plain else None
     if kinds[0] == kinds[1] and (kinds[0] in _SCALARS or kinds[0] == "double"):
         return f"{first.text} {operator} {second.text}"
-    if not second.is_literal or first.of.kind != "dyn" or not first.is_name:
-        return None
-    if second.literal.__class__ is str:
-        return f"{first.text} {operator} {second.text}"
-    if second.literal.__class__ is int:
-        clash = second.literal in (0, 1)
-        text = f"{first.text} == {second.text}" + (f" and {first.text}.__class__ is not bool" if clash else "")
-        return f"not ({text})" if negated else text
+    if second.is_literal and second.literal.__class__ in _LITERALS and kinds[0] == "dyn" and first.is_name:
+        # a set of the API server's, or a value of a library, is equal to no text, but says so by an error
+        exact = f"{'not ' if negated else ''}equal({first.text}, {second.text})"
+        is_same_class = is_of(first.text, second.literal.__class__.__name__)
+        return f"{first.text} {operator} {second.text} if {is_same_class} else {exact}"
     return None
 
 

@@ -219,7 +219,9 @@ def _upper_hex(value: Any, precision: int) -> str | None:
 
 
 def _float(value: Any) -> float | None:
-    return float(value) if value.__class__ is float else _FLOAT_NAMES.get(value) if value.__class__ is str else None
+    if value.__class__ is float:
+        return value + 0.0  # x/text writes no sign before a zero
+    return _FLOAT_NAMES.get(value) if value.__class__ is str else None
 
 
 def _infinity(number: float) -> str | None:
