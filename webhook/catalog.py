@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -33,7 +33,10 @@ KYVERNO_TEST: Final = "kyverno-test.yaml"
 
 @dataclass(frozen=True, slots=True)
 class KnownKind:
-    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs."""
+    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
+
+    ``status`` tells whether /status is a subresource: what a creation says of the status is then dropped.
+    """
 
     api: str
     gvk: GroupVersionKind
@@ -42,6 +45,7 @@ class KnownKind:
     schema: Structural
     policy: Policy = NO_POLICY
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    status: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ class _Loader:
             content = file.read_bytes()
             self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
             try:
-                yield from documents.parse(content.decode(), f"{name}/{file.name}")
+                yield from documents.parse(content.decode(), f"{name}/{file.name}", trusted=self.trusted)
             except LoadError as error:
                 self.problems += error.problems
 
@@ -123,8 +127,9 @@ class _Loader:
             if version.served:
                 gvk = GroupVersionKind(crd.group, version.name, crd.kind)
                 facts = FACTS.get(api, {}).get(crd.kind, {})
+                namespaced = crd.scope == "Namespaced"
                 self.kinds[gvk] = KnownKind(
-                    api, gvk, crd.plural, crd.scope == "Namespaced", version.schema, facts=facts
+                    api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status
                 )
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
@@ -139,7 +144,7 @@ class _Loader:
             facts = {name: fact.schema for name, fact in known.facts.items()}
             policy = compile_policy(document, origin, known.schema.raw, facts)
             self._claim(policy, origin)
-            self.kinds[gvk] = KnownKind(api, gvk, known.plural, known.namespaced, known.schema, policy, known.facts)
+            self.kinds[gvk] = replace(known, policy=policy)
 
     def _claim(self, policy: Policy, origin: Document) -> None:
         """A code names one rule in the whole catalog."""

@@ -140,6 +140,24 @@ def test_objects_without_a_namespace_find_each_other_where_kubectl_puts_them(
     assert not any("namespace" in each["metadata"] for each in yaml.safe_load_all(capsys.readouterr().out))
 
 
+def test_a_status_in_a_file_is_not_stored_where_it_is_not_the_user_s(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(TOGETHER + "status: {status: Sleeping}\n")
+    assert main(["check", str(file)]) == 0
+    assert "3 checked, 0 refused" in capsys.readouterr().out
+    main(["normalise", str(file)])
+    assert "Sleeping" not in capsys.readouterr().out
+    file.write_text(TOGETHER + "status: {state: Sleeping}\n")
+    assert main(["check", str(file)]) == 1
+    assert "error: status.state: unknown field" in capsys.readouterr().out
+    head = "apiVersion: aim.silogen.ai/v1alpha1\nkind: AIMClusterRuntimeConfig\n"
+    file.write_text(f"{head}metadata: {{name: c}}\nstatus: {{conditions: 1}}\n")
+    assert main(["check", str(file)]) == 1
+    assert "status.conditions" in capsys.readouterr().out
+
+
 def test_what_is_compared_with_other_files_has_their_defaults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

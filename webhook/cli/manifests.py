@@ -150,9 +150,11 @@ def _placed(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
 
 
 def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Request:
-    """As the API server makes it of a POST."""
+    """As the API server makes it of a POST: of a status, which is not its user's to write, only the fields are read."""
     kind = known.find(gvk)
     placed = _placed(value, kind)
+    if kind is not None and kind.status and not kind.schema.unknown({"status": placed.get("status")}):
+        placed.pop("status", None)
     name = placed["metadata"].get("name", "")
     namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else placed["metadata"].get("namespace", "")
     resource = resource_of_kind(gvk).name if kind is None else kind.plural
