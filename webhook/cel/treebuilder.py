@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from lark import Token
 
-__all__ = ["READING", "Dialect", "Reading", "TreeBuilder"]
+__all__ = ["READING", "RESERVED", "Dialect", "Reading", "TreeBuilder"]
 
-_RESERVED = frozenset(
+RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
     | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
 )
@@ -261,7 +261,7 @@ setattr(TreeBuilder, "not", staticmethod(lambda children: _negation(children, "!
 
 def _is_reserved(name: Sequence[Token]) -> bool:
     """Whether a name is reserved, which is noted as a problem."""
-    reserved = str(name[-1]) in _RESERVED
+    reserved = str(name[-1]) in RESERVED
     if reserved:
         _wrong(_pos(name[0]), f"reserved identifier: {name[-1]}")
     return reserved

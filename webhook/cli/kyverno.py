@@ -1,9 +1,10 @@
 """Kyverno CLI tests whose policies are Kubernetes' own: read, run, compared (``kyverno test``).
 
 A ``kyverno-test.yaml`` names policies, resources and what is to come of each pair: ``pass``,
-``fail`` or ``skip`` (the policy is not about the resource). Three things are as Kyverno has
-them and not as the API server: a rule without operations is about all of them, a policy without
-a binding applies everywhere, and the params that a selector selects come as one list.
+``fail`` or ``skip`` (the policy is not about the resource). Some things are as Kyverno has them
+and not as the API server: a rule without operations is about all of them, a policy without a
+binding applies everywhere, the params that a selector selects come as one list, and what is to
+come of params that are not there, or of a policy's reinvocation, need not be said.
 """
 
 from __future__ import annotations
@@ -149,22 +150,26 @@ def _all(folder: Path, names: Iterable[str]) -> list[Document]:
 
 
 def _policies(found: Iterable[Document]) -> Iterator[Document]:
-    """The native documents; their rules are about all operations where none is given."""
+    """The native documents, with what Kyverno does not ask for."""
     for document in map(_named, found):
         if not is_native(document):
             title = f"{document.value.get('kind')} {document.value.get('apiVersion')}"
             raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is no native policy")])
-        yield replace(document, value=_any_operation(document.value))
+        yield replace(document, value=_completed(document.value))
 
 
-def _any_operation(value: Any) -> Any:
+def _completed(value: Any) -> Any:
     if isinstance(value, list):
-        return [_any_operation(item) for item in value]
+        return [_completed(item) for item in value]
     if not isinstance(value, dict):
         return value
-    changed = {key: _any_operation(item) for key, item in value.items()}
+    changed = {key: _completed(item) for key, item in value.items()}
     if "apiVersions" in changed and "resources" in changed:
         changed.setdefault("operations", ["*"])
+    if isinstance(changed.get("paramRef"), dict):
+        changed["paramRef"].setdefault("parameterNotFoundAction", "Deny")
+    if "mutations" in changed:
+        changed.setdefault("reinvocationPolicy", "Never")
     return changed
 
 

@@ -14,6 +14,8 @@ RULES = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resour
 
 def policy(name: str, *, mutating: bool = False, **spec: Any) -> dict[str, Any]:
     spec.setdefault("matchConstraints", {"resourceRules": RULES})
+    if mutating:
+        spec.setdefault("reinvocationPolicy", "Never")
     return _document("MutatingAdmissionPolicy" if mutating else "ValidatingAdmissionPolicy", name, spec)
 
 
@@ -21,6 +23,8 @@ def binding(name: str, *, mutating: bool = False, **spec: Any) -> dict[str, Any]
     spec = {"policyName": name, **spec}
     if not mutating:
         spec.setdefault("validationActions", ["Deny"])
+    if "paramRef" in spec:
+        spec["paramRef"] = {"parameterNotFoundAction": "Deny", **spec["paramRef"]}
     return _document("MutatingAdmissionPolicyBinding" if mutating else "ValidatingAdmissionPolicyBinding", name, spec)
 
 

@@ -269,7 +269,7 @@ def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, A
 def test_params_reach_a_mutation() -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     documents = apply("p", "Object{spec: Object.spec{size: int(params.data.size)}}", paramKind=kind)
-    documents[1]["spec"]["paramRef"] = {"name": "c", "namespace": "ns"}
+    documents[1] = binding("p", mutating=True, paramRef={"name": "c", "namespace": "ns"})
     config = kind | {"metadata": {"name": "c", "namespace": "ns"}, "data": {"size": "7"}}
     merged = load(*documents).mutate(request(widget(size=1)), MemorySurroundings([config])).object
     assert merged == widget(size=7)

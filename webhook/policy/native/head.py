@@ -42,7 +42,14 @@ class Compilation:
         self, at: At, source: str, expect: Sequence[Type], *, authorizer: bool = True, patches: bool = False
     ) -> Expression:
         environment = self.environment(authorizer=authorizer, patches=patches)
-        compiled = compile_expression(with_variables(environment, self.variables.types), source, expect)
+        return self._compiled(at, with_variables(environment, self.variables.types), source, expect)
+
+    def condition(self, at: At, source: str) -> Expression:
+        """A match condition, which is evaluated before there are any variables."""
+        return self._compiled(at, self.environment(), source, (BOOL,))
+
+    def _compiled(self, at: At, environment: Environment, source: str, expect: Sequence[Type]) -> Expression:
+        compiled = compile_expression(environment, source, expect)
         self.note(at, compiled)
         return compiled
 
@@ -56,7 +63,7 @@ class Compilation:
             compiled = self.variables.add(self.environment(), variable.name, variable.expression)
             self.note(("spec", "variables", index, "expression"), compiled)
         conditions = tuple(
-            self.expression(("spec", "matchConditions", index, "expression"), condition.expression, (BOOL,))
+            self.condition(("spec", "matchConditions", index, "expression"), condition.expression)
             for index, condition in enumerate(spec.matchConditions)
         )
         criteria = Criteria.of(spec.matchConstraints)

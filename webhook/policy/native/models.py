@@ -1,7 +1,7 @@
 """The native documents as they are written: policies, bindings, what they match, where their params are.
 
-The fields of ``admissionregistration.k8s.io/v1``; v1beta1 and v1alpha1 have the same. What the
-API server would refuse is refused here, each error with its line.
+The fields of ``admissionregistration.k8s.io/v1``; v1beta1 and v1alpha1 have the same. What of
+their shape the API server would refuse is refused here, each error with its line; the rest is in ``mistakes``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from webhook.cel.treebuilder import RESERVED
 
 __all__ = [
     "KINDS",
@@ -108,6 +110,12 @@ class Named(_Model):
 class Variable(Named):
     name: Identifier
 
+    @model_validator(mode="after")
+    def _is_no_keyword(self) -> Variable:
+        if self.name in RESERVED:
+            raise ValueError(f"name must not be a word of the language: {self.name}")
+        return self
+
 
 class Validation(_Model):
     expression: Text
@@ -119,6 +127,8 @@ class Validation(_Model):
     def _one_line(self) -> Validation:
         if "\n" in self.message.strip():
             raise ValueError("message must not contain line breaks")
+        if self.message and not self.message.strip():
+            raise ValueError("message must not be blank")
         return self
 
 

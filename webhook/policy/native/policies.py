@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from webhook.policy.native.attributes import Attributes
 from webhook.policy.native.head import At, Compilation, Interrupt, selector_problems
 from webhook.policy.native.hooks import Binding, Hook
 from webhook.policy.native.matching import Criteria, is_exempt
+from webhook.policy.native.mistakes import metadata_mistakes, mistakes
 from webhook.policy.native.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
 from webhook.policy.native.mutating import Webhooks, mutate, unchanged
 from webhook.policy.native.mutator import Mutator, compile_mutator
@@ -131,6 +132,16 @@ def _unbound(kind: str, hooks: Iterable[Hook[P]]) -> Iterator[tuple[str, str]]:
     return ((kind, hook.policy.head.name) for hook in hooks if not hook.bindings)
 
 
+def _identity(origin: Document) -> tuple[str, str]:
+    metadata = origin.value.get("metadata")
+    return str(origin.value.get("kind")), str(metadata.get("name")) if isinstance(metadata, dict) else ""
+
+
+def _named(origin: Document, found: Problem) -> Problem:
+    """The problem of a JSON document says whose it is: it has no lines by which to find that out."""
+    return found if origin.node else replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
+
+
 class _Loader:
     def __init__(self, version: tuple[int, int]) -> None:
         self.version = version
@@ -151,8 +162,11 @@ class _Loader:
         try:
             document = model.model_validate(origin.value)
         except ValidationError as error:
-            self.problems += problems(origin, error)
+            self.problems += [_named(origin, found) for found in problems(origin, error)]
+            self._seen.add(_identity(origin))  # what is bound to it is not to be blamed, too
             return
+        for at, message in (*metadata_mistakes(origin.value["metadata"]), *mistakes(document)):
+            self._problem(origin, at, message)
         identity = (document.kind, document.metadata.name)
         if identity in self._seen:
             self._problem(origin, ("metadata", "name"), f"{document.kind} {document.metadata.name} is given twice")
@@ -191,4 +205,4 @@ class _Loader:
             bindings.setdefault(name, []).append(Binding.of(document))
 
     def _problem(self, origin: Document, at: At, message: str) -> None:
-        self.problems.append(problem(origin, at, message))
+        self.problems.append(_named(origin, problem(origin, at, message)))
