@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.resources.abc import Traversable
 
+import pytest
 from hypothesis import settings
 
 from webhook import catalog
@@ -26,3 +27,9 @@ def load_once(root: Traversable | None = None, settings: Settings = DEFAULT_SETT
 
 
 catalog.load = load_once
+
+
+@pytest.fixture(scope="session")
+def loaded() -> catalog.Catalog:
+    """The installed catalog."""
+    return catalog.load()

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.samples import Expected, check
-from webhook import catalog
 from webhook.catalog import Catalog
 
 FILES: dict[str, Expected] = {
@@ -67,11 +66,6 @@ FILES: dict[str, Expected] = {
     ),
     "doc-revision-docs/AIMTemplateCache.yaml": Expected(1),
 }
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)

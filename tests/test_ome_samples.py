@@ -8,7 +8,6 @@ import pytest
 from tests import samples
 from tests.shared import shared
 from tools.coverage.samples import verdicts
-from webhook import catalog
 from webhook.catalog import Catalog
 
 Codes = tuple[str, ...]
@@ -156,11 +155,6 @@ FRAGMENTS = {
         warned={"OM321": 3},
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)

@@ -7,7 +7,6 @@ from tests.shared import shared
 from tests.test_aim_samples import FILES as OF_AIM
 from tests.test_ome_samples import FILES as OF_OME
 from tests.test_ome_samples import FRAGMENTS
-from webhook import catalog
 from webhook.catalog import Catalog
 
 VARIANT = [f"spec.{field}" for field in ("accelerator", "acceleratorCount", "variantID", "variantProfile")]
@@ -74,11 +73,6 @@ FILES = {
         },
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)

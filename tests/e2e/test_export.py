@@ -23,7 +23,7 @@ from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
-from webhook import catalog, documents
+from webhook import documents
 from webhook.cases import run as run_case
 from webhook.catalog import Catalog, KnownKind
 from webhook.policy.export import left_out
@@ -42,11 +42,6 @@ class Question:
     known: KnownKind
     obj: Object
     old: Object | None = None
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 @pytest.fixture

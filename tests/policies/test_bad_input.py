@@ -34,11 +34,6 @@ VALUES: tuple[Any, ...] = ("text", 7, 1.5, True, [], ["x"], {}, {"x": {}}, 2**63
 DEEP = json.loads("[" * 60 + "]" * 60)
 
 
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
-
-
 @cache
 def good_objects() -> dict[str, Object]:
     """A new object of each kind that the gate takes as it is, the largest of those in the cases."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook import catalog, documents, engine
+from webhook import documents, engine
 from webhook.cases import Case, CasesDocument, parse_cases, run
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
@@ -29,11 +29,6 @@ def target(document: CasesDocument, loaded: Catalog) -> KnownKind:
     known = loaded.find(GroupVersionKind(document.target.group, document.target.version, document.target.kind))
     assert known is not None, f"no CRD for {document.target}"
     return known
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 def every_case() -> Iterator[object]:

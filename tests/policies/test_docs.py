@@ -7,7 +7,7 @@ import pytest
 
 from tests.shared import ROOT
 from tools.rules.pages import made_pages
-from webhook import catalog, documents
+from webhook import documents
 from webhook.cases import CasesDocument, parse_cases, run
 from webhook.catalog import Catalog
 from webhook.request import GroupVersionKind
@@ -19,11 +19,6 @@ LONGEST = 256
 
 LISTS = {"OM405"}
 """Refusals that list as much as there is to list."""
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Catalog:
-    return catalog.load()
 
 
 def test_the_page_of_an_api_names_every_rule(loaded: Catalog) -> None:

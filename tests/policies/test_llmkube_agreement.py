@@ -4,7 +4,6 @@ The reconciler acts on the facts: what they refuse the strict profile must refus
 """
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook import catalog, engine
-from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.decision import Decision
 from webhook.engine import Options
@@ -43,11 +41,6 @@ SOURCES = st.one_of(
 NAMES = st.one_of(st.sampled_from(["m.gguf", "d/m.gguf", ""]), st.text("ab./*?[]", max_size=4))
 
 
-@cache
-def loaded() -> Catalog:
-    return catalog.load()
-
-
 def decide(spec: dict[str, Any]) -> tuple[dict[str, Any], Decision]:
     obj = {
         "apiVersion": f"{MODEL.group}/{MODEL.version}",
@@ -56,9 +49,9 @@ def decide(spec: dict[str, Any]) -> tuple[dict[str, Any], Decision]:
         "spec": spec,
     }
     request = Request(MODEL, "models", "CREATE", obj)
-    mutated = engine.mutate(request, loaded(), MemoryView(), STRICT).object
+    mutated = engine.mutate(request, catalog.load(), MemoryView(), STRICT).object
     assert mutated is not None
-    return mutated, engine.validate(replace(request, object=mutated), loaded(), MemoryView(), STRICT)
+    return mutated, engine.validate(replace(request, object=mutated), catalog.load(), MemoryView(), STRICT)
 
 
 def codes(decision: Decision) -> set[str]:

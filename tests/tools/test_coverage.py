@@ -12,34 +12,29 @@ from tools.coverage import definitions, page, samples
 from tools.coverage.seeds import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
 from webhook import catalog, documents
-from webhook.catalog import Catalog, KnownKind
+from webhook.catalog import KnownKind
 
 FILES = sorted(ANSWERS.glob("*.yaml"))
 
 
 @cache
-def loaded() -> Catalog:
-    return catalog.load()
-
-
-@cache
 def kind(name: str) -> KnownKind:
-    (known,) = (known for known in loaded().kinds.values() if known.gvk.kind == name)
+    (known,) = (known for known in catalog.load().kinds.values() if known.gvk.kind == name)
     return known
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "coverage.md").read_text() == page.made_page(loaded()), "run `make docs`"
+    assert (ROOT / "docs" / "coverage.md").read_text() == page.made_page(catalog.load()), "run `make docs`"
 
 
 def test_the_counts_of_the_documents_are_up_to_date_and_none_of_their_fields_is_missing() -> None:
-    counted = page.counted_seeds(shared("seeds"), loaded())
+    counted = page.counted_seeds(shared("seeds"), catalog.load())
     assert yaml.safe_load(page.SEEDS.read_text()) == counted, "run `make docs`"
     assert {name for name, counts in counted.items() if counts["missing"]} == set()
 
 
 def test_the_page_of_samples_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "samples.md").read_text() == samples.made_page(shared("samples"), loaded()), (
+    assert (ROOT / "docs" / "samples.md").read_text() == samples.made_page(shared("samples"), catalog.load()), (
         "run `make docs`"
     )
 
@@ -67,7 +62,7 @@ def test_every_rule_of_a_specification_is_answered_and_no_other(path: Path) -> N
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_what_an_answer_names_is_there(path: Path) -> None:
-    codes = {code for known in loaded().kinds.values() for code in known.policy.codes}
+    codes = {code for known in catalog.load().kinds.values() for code in known.policy.codes}
     for rule, answer in answers(path).items():
         assert set(answer.codes) <= codes, rule
         assert [field for field in answer.crd if not is_field(field)] == [], rule
