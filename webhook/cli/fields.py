@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 
 import yaml
@@ -29,15 +30,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    kinds = [
-        known
-        for _, known in sorted(catalog.load().kinds.items())
-        if options.kind is None or known.gvk.kind.lower() == options.kind.lower()
-    ]
+    loaded = [known for _, known in sorted(catalog.load().kinds.items())]
+    kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
-        print(
-            f"no kind {options.kind!r}; known: {', '.join(sorted({k.gvk.kind for k in catalog.load().kinds.values()}))}"
-        )
+        there = ", ".join(sorted({known.gvk.kind for known in loaded}))
+        print(f"no kind {options.kind!r}; known: {there}", file=sys.stderr)
         return 1
     {"table": _table, "argocd": _argocd, "flux": _flux}[options.output](kinds)
     return 0
