@@ -248,17 +248,21 @@ def test_a_deadline_is_met_between_steps() -> None:
         engine.validate(request, LOADED, VIEW, Options(checkpoint=over))
 
 
-def test_who_sees_no_other_objects_does_not_judge_references() -> None:
+@pytest.mark.parametrize(
+    "spec", [{"model": {"name": "unknown"}, "engine": {}}, {"predictor": {"model": {"baseModel": "unknown"}}}]
+)
+def test_who_sees_no_other_objects_does_not_judge_references(spec: dict[str, Any]) -> None:
     """Without a view of the cluster a model that is not known may well be there."""
     gvk = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
     service = {
         "apiVersion": "ome.io/v1beta1",
         "kind": "InferenceService",
         "metadata": {"name": "s", "namespace": "default"},
-        "spec": {"model": {"name": "unknown"}, "engine": {}},
+        "spec": spec,
     }
     request = Request(gvk, "inferenceservices", "CREATE", service, namespace="default")
     seeing = engine.validate(request, LOADED, VIEW)
     assert any(cause.code.startswith("OM4") for cause in seeing.causes)
     blind = engine.validate(request, LOADED, VIEW, Options(references=False))
+    assert blind.allowed
     assert not any(item.code.startswith("OM4") for item in (*blind.causes, *blind.warnings))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from webhook.cel.gofloat import parse_float
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
-from webhook.facts.ome.gotext import is_float, prometheus_error
+from webhook.facts.ome.gotext import float_error, is_float, prometheus_error
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.nodes import at, mapping, text
 from webhook.facts.ome.runtimes import (
     configuration_error,
+    fits_nothing,
     overlaps,
     priority_conflict,
     same_priority,
@@ -124,18 +126,18 @@ def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
 
 
 def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
-    """The KEDA thresholds that are no numbers, the specification's first."""
+    """The KEDA thresholds that are no numbers."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/threshold")
     given = [text(service, "spec", "kedaConfig", "scalingThreshold") or None, annotated]
     return [each for each in given if isinstance(each, str) and not is_float(each)]
 
 
-def _addresses(service: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
-    """The addresses of Prometheus that cannot be asked, with the reason."""
+def _addresses(service: dict[str, Any], _: ClusterView) -> dict[str, str]:
+    """The addresses of Prometheus that cannot be asked, each with the reason."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
     given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
     wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
-    return [{"address": address, "error": error} for address, error in wrong if error]
+    return {address: error for address, error in wrong if error}
 
 
 def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
@@ -162,9 +164,12 @@ def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
     return next((f"={each}" for each in wrong), "")
 
 
-def _temperature(job: dict[str, Any], _: ClusterView) -> bool:
+def _temperature(job: dict[str, Any], _: ClusterView) -> dict[str, Any]:
+    """What is wrong with the temperature, and whether it is so high that nothing sensible can come of it."""
     given = at(job, "spec", "additionalRequestParams", "temperature")
-    return not isinstance(given, str) or is_float(given)
+    if not isinstance(given, str):
+        return {"error": "", "high": False}
+    return {"error": float_error(given), "high": (parse_float(given) or 0) > 1.5}
 
 
 def _referred(kind: str, *path: str) -> Fact:
@@ -193,6 +198,7 @@ _MODEL: Final = {**_OF_SPEC, "storage": _storage_of("spec", "storage")}
 _RUNTIME: Final = {
     **_OF_SPEC,
     "behaviour": _BEHAVIOUR,
+    "fitsNothing": Fact(lambda obj, _: fits_nothing(at(obj, "spec")), BOOLEAN),
     "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
@@ -222,12 +228,12 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "refusal": Fact(_refusal, STRING, configurable=True),
         "missingWeights": Fact(_weights, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
-        "addresses": Fact(_addresses, {"type": "array", "items": fields(address=STRING, error=STRING)}),
+        "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
     },
     "BenchmarkJob": {
         "behaviour": _BEHAVIOUR,
         "scenario": Fact(_scenario, STRING, configurable=True),
-        "temperature": Fact(_temperature, BOOLEAN),
+        "temperature": Fact(_temperature, fields(error=STRING, high=BOOLEAN)),
         "output": _storage_of("spec", "outputLocation"),
         "dataset": _storage_of("spec", "dataset"),
         "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),

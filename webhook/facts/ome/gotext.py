@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 from webhook.cel.errors import CelError
 from webhook.cel.gofloat import parse_float
+from webhook.cel.goquote import quoted
 from webhook.cel.gourl import parse
 
-__all__ = ["is_float", "prometheus_error"]
+__all__ = ["float_error", "is_float", "prometheus_error"]
 
 
 def is_float(text: str) -> bool:
     """Whether ParseFloat reads it: ``1e10``, ``-5`` and ``inf``, but not ``10,5`` or nothing at all."""
     return parse_float(text) is not None
+
+
+def float_error(text: str) -> str:
+    """What ParseFloat says of a text, "" of a number."""
+    if is_float(text):
+        return ""
+    try:
+        large = math.isinf(float(text))
+    except ValueError:
+        large = False
+    return f"strconv.ParseFloat: parsing {quoted(text)}: {'value out of range' if large else 'invalid syntax'}"
 
 
 def prometheus_error(address: str) -> str:

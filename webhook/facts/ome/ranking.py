@@ -35,7 +35,6 @@ class Ranking:
     chosen: Callable[[Any, Any], list[dict[str, Any]]]
     rank: Callable[[Any, Found, int], tuple[Any, ...]]
     scored: bool = True
-    hides_auto_select: bool = False
 
 
 # How upstream's newest code decides
@@ -129,7 +128,6 @@ RANKINGS: Final = {
         partial(unsupported, fits=version_fits),
         _head_chosen,
         _head_rank,
-        hides_auto_select=True,
     ),
     Behaviour.DOC_ERA: Ranking(
         label_of, _sorts(label_of), _doc_supports, _doc_reason, _doc_chosen, _doc_rank, scored=False

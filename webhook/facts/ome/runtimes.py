@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.ome.formats import label_of, sort_of
+from webhook.facts.ome.formats import sort_of
 from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version
@@ -15,6 +15,7 @@ from webhook.facts.settings import Behaviour, Settings
 
 __all__ = [
     "configuration_error",
+    "fits_nothing",
     "overlaps",
     "priority_conflict",
     "same_priority",
@@ -58,12 +59,12 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
     ours = settings.ome is Behaviour.RECOMMENDED
     if not ours and not any(_same_scope(each, runtime) for each in _others(runtime, view, but_itself=False)):
         return ""
-    first: dict[str, int | None] = {}
+    first: dict[Hashable, int | None] = {}
     for entry in items(spec, "supportedModelFormats"):
         priority = whole(entry, "priority")
         if entry.get("autoSelect") is not True or (ours and priority is None):
             continue
-        group = text(entry, "name") or (label_of(entry) if ours else "")
+        group = text(entry, "name") or (_models(entry) if ours else "")
         if None not in {priority, first.setdefault(group, priority)} and first[group] != priority:
             shown = text(entry, "name") or (text(entry, "modelFormat", "name") if ours else "")
             return f" {shown}"
@@ -122,24 +123,37 @@ def _unversioned(entry: dict[str, Any], part: str) -> str | None:
 def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     """Runtimes of any scope that may be chosen for the same models, with the same priority and as narrow a range.
 
-    Within a scope only their names decide, across scopes that of the namespace hides the other.
+    Within a scope only their names decide, across scopes that of the namespace hides the other. Those of the runtime's
+    own scope come first.
     """
     spec = mapping(runtime, "spec")
     if spec.get("disabled") is True:
         return []
     mine = _selectable(spec)
-    found: list[str] = []
-    for other in _others(runtime, view):
-        shared = mine & _selectable(other.spec)
-        if shared and not other.disabled and _ranges_meet(spec, other.spec):
-            found.append(f"{other.kind} {other.name}")
-    return found
+    found = [
+        other
+        for other in _others(runtime, view)
+        if not other.disabled and mine & _selectable(other.spec) and _ranges_meet(spec, other.spec)
+    ]
+    found.sort(key=lambda other: not _same_scope(other, runtime))
+    return [f"{other.kind} {_from(runtime, other)}" for other in found]
+
+
+def _from(runtime: Any, other: Found) -> str:
+    """The name of another runtime, with its namespace where that is not the runtime's own."""
+    namespace = namespace_of(other.object)
+    return other.name if namespace in {"", namespace_of(runtime)} else f"{namespace}/{other.name}"
 
 
 def _selectable(spec: Any) -> set[tuple[Any, ...]]:
-    """What a runtime may be chosen for: the sort of each entry with its versions as numbers, and its priority."""
+    """What a runtime may be chosen for: the models of each entry, and its priority."""
     entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
-    return {(*sort_of(entry), *_versions(entry), whole(entry, "priority") or 1) for entry in entries}
+    return {(*_models(entry), whole(entry, "priority") or 1) for entry in entries}
+
+
+def _models(entry: dict[str, Any]) -> tuple[Any, ...]:
+    """Which models an entry is for: its sort, with its versions as numbers."""
+    return (*sort_of(entry), *_versions(entry))
 
 
 def _versions(entry: dict[str, Any]) -> Iterator[Any]:
@@ -177,6 +191,12 @@ def unreadable_versions(spec: Any) -> list[str]:
 
 
 def unreadable_sizes(spec: Any) -> list[str]:
-    """Sizes that OME cannot read and takes for 0."""
-    sizes = [text(spec, "modelParameterSize"), text(spec, "modelSizeRange", "min"), text(spec, "modelSizeRange", "max")]
-    return [size for size in sizes if size and parse_size(size) is None]
+    """Sizes that OME cannot read and takes for 0; an empty end of a range is one of them."""
+    sizes = [text(spec, "modelParameterSize") or None, *(at(spec, "modelSizeRange", end) for end in ("min", "max"))]
+    return [size for size in sizes if isinstance(size, str) and parse_size(size) is None]
+
+
+def fits_nothing(spec: Any) -> bool:
+    """Whether the range of a runtime has its ends the wrong way round."""
+    sizes = range_of(spec)
+    return sizes is not None and sizes.width < 0

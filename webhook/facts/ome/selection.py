@@ -122,11 +122,10 @@ def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
 def _none(
     head: str, namespace: str, looked_at: Sequence[Candidate], excluded: Sequence[Candidate], behaviour: Behaviour
 ) -> str:
-    ranking = RANKINGS[behaviour]
-    shown = {
-        each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT or not ranking.hides_auto_select
-    }
-    listed = "; ".join(each.listed for each in shown.values())
+    shown = excluded
+    if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: of two scopes one is lost
+        shown = list({each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT}.values())
+    listed = "; ".join(each.listed for each in shown)
     if behaviour is Behaviour.DOC_ERA:
         reasons = "; ".join(f"{each.runtime.name}: {each.reason}" for each in excluded)
         return f"{head}. Excluded runtimes: {reasons}" if reasons else head
