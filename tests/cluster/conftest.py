@@ -1,18 +1,12 @@
 import pytest
 
 from tests.reconciler.apiserver import ApiServer
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
+from tests.reconciler.models import Time
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Time()
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def test_who_may_do_what_is_the_answer_to_a_review(server, view):
 def test_an_answer_is_remembered_for_a_moment(server, view, clock):
     question = Served(LIMIT, "v1")
     asked(view, question)
-    clock.now = KEEP
+    clock.seconds += KEEP
     server.unserve(LIMITS)
     assert asked(view, question) is None
 

@@ -27,7 +27,8 @@ PATH = MODELS.path()
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """What failed is tried again at once, and what is not installed is looked for often."""
-    monkeypatch.setattr(sources, "FIRST_WAIT", 0.0)
+    for module in (sources, informers):
+        monkeypatch.setattr(module, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(informers, "LOOK_AGAIN", 0.01)
 
 
@@ -148,9 +149,9 @@ def test_before_the_first_list_the_view_is_not_ready_and_names_kind_and_cause(se
 def test_silence_makes_the_view_not_ready_and_news_ready_again(server, clock):
     server.serve(MODELS)
     with following(server, clock) as view:
-        clock.now = 179.0
+        clock.seconds += 179
         assert view.unready() == []
-        clock.now = 180.0
+        clock.seconds += 1
         assert view.unready() == ["nothing heard of ome.io/BaseModel for 180 s"]
         assert view.stale(200.0) == []
         server.put("basemodels", an_object("a"))
@@ -166,7 +167,7 @@ def test_news_tell_how_long_a_kind_has_been_silent_and_what_is_held(server, cloc
     server.fail("GET", "/clusterbasemodels", 403, "no", times=1)
     with following(server, clock, MODEL, CLUSTER_MODEL, synced=False) as view:
         until(lambda: view.listed(MODEL))
-        clock.now = 7.0
+        clock.seconds += 7
         assert list(view.news()) == [News("ome.io/BaseModel", 7.0, 2), News("ome.io/ClusterBaseModel", math.inf, 0)]
 
 
@@ -213,7 +214,7 @@ def test_an_object_that_memory_does_not_know_is_read_once(server, clock):
         assert view.look(reference)[0]
         view.read(reference, 5.0)
         assert gets(server, CONFIGS.path("ns", "c")) == 1
-        clock.now = KEEP
+        clock.seconds += KEEP
         assert view.look(reference) == (False, None)
 
 
@@ -246,7 +247,7 @@ def test_a_reference_into_an_api_that_was_just_installed_is_found_at_once(server
     reference = Reference(MODEL, "ns", "a")
     with following(server, clock) as view:
         assert view.read(reference, 5.0) is None
-        clock.now = KEEP
+        clock.seconds += KEEP
         server.serve(MODELS)
         server.put("basemodels", an_object("a"))
         assert view.read(reference, 5.0) is not None
@@ -298,6 +299,6 @@ def test_memory_is_bounded(clock):
         memory.put(Reference(MODEL, "ns", str(number)), None)
     assert len(memory._entries) == LIMIT
     assert memory.get(Reference(MODEL, "ns", "0")) == (False, None)
-    clock.now = KEEP
+    clock.seconds += KEEP
     memory.put(Reference(MODEL, "ns", "new"), None)
     assert len(memory._entries) == 1
