@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.policies.native.documents import binding, load, policy, request, validate, widget
+from tests.policies.native.documents import RULES, binding, load, policy, request, validate, widget
 from webhook.policy.native import MemorySurroundings
+from webhook.policy.native.models import ParamKind
 from webhook.policy.native.verdict import FAILURE_KEY
 
 BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
@@ -260,3 +261,32 @@ def test_metadata_that_is_none_matches_no_selector(metadata: Any) -> None:
     constraints = {"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "gold"}}}
     loaded = load(policy("p", matchConstraints=constraints, validations=[{"expression": "false"}]), binding("p"))
     assert validate(loaded, widget() | {"metadata": metadata}).allowed
+
+
+class _Nothing(MemorySurroundings):
+    """No kind is served, no namespace is there."""
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        del kind
+        return None
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        del name
+        return None
+
+
+def test_a_kind_of_params_that_is_not_served_fails_its_policy_for_every_request_it_is_about() -> None:
+    elsewhere = {"objectSelector": {"matchLabels": {"tier": "none"}}}
+    loaded = load(LIMITED, binding("p", matchResources=elsewhere))
+    verdict = loaded.validate(request(widget(size=3)), _Nothing())
+    unknown = "failed to find resource referenced by paramKind: 'v1, Kind=ConfigMap'"
+    assert texts(verdict) == [
+        f"ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: {unknown}",
+    ]
+
+
+def test_a_policy_that_nothing_binds_is_never_asked() -> None:
+    selector = {"matchExpressions": [{"key": "tier", "operator": "Exists"}]}
+    constraints = {"resourceRules": RULES, "namespaceSelector": selector}
+    loaded = load(policy("p", validations=[{"expression": "false"}], matchConstraints=constraints))
+    assert loaded.validate(request(widget()), _Nothing()).denials == ()

@@ -72,6 +72,8 @@ def invocations(
     for hook in hooks:
         if interrupt is not None:
             interrupt()
+        if not hook.bindings:
+            continue
         policy = hook.policy
         try:
             matched = policy.head.criteria.match(attributes, surroundings)
@@ -79,6 +81,11 @@ def invocations(
             yield Misconfigured(policy, None, f"failed to configure policy: {error}")
             continue
         if matched is None:
+            continue
+        kind = policy.head.param_kind
+        if kind is not None and surroundings.is_namespaced(kind) is None:
+            unknown = f"failed to find resource referenced by paramKind: '{kind.apiVersion}, Kind={kind.kind}'"
+            yield Misconfigured(policy, None, f"failed to configure policy: {unknown}")
             continue
         for binding in hook.bindings:
             for found in _bound(policy, binding, matched, attributes, surroundings):

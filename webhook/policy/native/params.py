@@ -21,7 +21,7 @@ class ParamError(Exception):
 def collect(
     kind: ParamKind | None, ref: ParamRef | None, namespace: str, surroundings: Surroundings
 ) -> Sequence[dict[str, Any] | None]:
-    """The params to evaluate a policy with, one after the other; ``[None]`` where it has none.
+    """The params to evaluate a policy with, one after the other; ``[None]`` where it has none. Their kind is known.
 
     An empty list says that there are none and that this is fine (``parameterNotFoundAction: Allow``).
 
@@ -30,11 +30,8 @@ def collect(
     """
     if kind is None or ref is None:
         return [None]
-    namespaced = surroundings.is_namespaced(kind)
-    if namespaced is None:
-        raise ParamError(f"paramKind kind `{kind.apiVersion}, Kind={kind.kind}` not known")
     where = ""
-    if namespaced:
+    if surroundings.is_namespaced(kind):
         where = ref.namespace or namespace
         if not where:
             raise ParamError(_NO_NAMESPACE)
