@@ -114,3 +114,26 @@ def test_a_file_that_cannot_be_read_is_a_document_error(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
     with pytest.raises(DocumentError, match="not UTF-8"):
         documents.read(tmp_path / "latin.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[" * 100_000, 1),
+        ("- " * 100_000 + "x", 1),
+        ("".join(f"{' ' * depth}a:\n" for depth in range(1001)), 1000),
+        ('{"a":' * 1500 + "1" + "}" * 1500, 1),
+    ],
+    ids=["flow", "block", "mappings", "json"],
+)
+def test_a_document_that_is_nested_too_deeply_is_refused_before_it_is_composed(text: str, line: int) -> None:
+    """By recursive C, which would overflow the stack of the process."""
+    with pytest.raises(DocumentError, match=f"x.yaml:{line}: nested more than 1000 levels deep"):
+        documents.parse(text, "x.yaml")
+
+
+def test_json_with_a_key_twice_is_refused_with_its_line() -> None:
+    text = '{"kind": "A",\n "metadata": {"name": "x",\n "name": "y"}}'
+    with pytest.raises(DocumentError, match=r'x.json:3: duplicate key "name"'):
+        documents.parse(text, "x.json")
+    assert documents.parse(text, "x.json", trusted=True)[0].value["metadata"] == {"name": "y"}

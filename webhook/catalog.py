@@ -118,7 +118,7 @@ class _Loader:
             content = file.read_bytes()
             self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
             try:
-                yield from documents.parse(content.decode(), f"{name}/{file.name}")
+                yield from documents.parse(content.decode(), f"{name}/{file.name}", trusted=self.trusted)
             except LoadError as error:
                 self.problems += error.problems
 

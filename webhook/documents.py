@@ -7,6 +7,7 @@ strict validation, are refused here. A ``List`` is its items.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from webhook import goyaml
 from webhook.errors import DocumentError, Problem
 from webhook.numbers import has_unsettled, settle
 
-__all__ = ["Document", "parse", "read"]
+__all__ = ["Document", "decode", "parse", "read"]
 
 NODES: Final = 2_000_000
 """Values a document may hold with its aliases expanded: four times what fits into the 3 MiB the API server takes, so
@@ -71,16 +72,25 @@ def read(path: Path) -> list[Document]:
         DocumentError: the file cannot be read, or is not YAML or JSON of objects.
     """
     try:
-        text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise DocumentError([Problem(str(path), "", f"cannot be read: {reason}")]) from None
-    return parse(text, str(path))
+        return decode(path.read_bytes(), str(path))
+    except OSError as error:
+        raise DocumentError([Problem(str(path), "", f"cannot be read: {error.strerror}")]) from None
 
 
-def parse(text: str, source: str) -> list[Document]:
-    """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart."""
-    if text.lstrip()[:1] in ("{", "["):
+def decode(content: bytes, source: str) -> list[Document]:
+    """As :func:`parse`, of the bytes of a file."""
+    try:
+        return parse(content.decode(), source)
+    except UnicodeDecodeError:
+        raise DocumentError([Problem(source, "", "cannot be read: not UTF-8 text")]) from None
+
+
+def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
+    """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart.
+
+    JSON that is ``trusted`` is not looked through for duplicate keys, which takes longer than to read it.
+    """
+    if text.lstrip()[:1] in ("{", "[") and (trusted or not _repeats_a_key(text)):
         try:
             value = orjson.loads(text)
             return list(_objects(settle(value) if has_unsettled(text.encode()) else value, None, 1, source))
@@ -106,6 +116,21 @@ def parse(text: str, source: str) -> list[Document]:
     finally:
         loader.dispose()
     return documents
+
+
+def _repeats_a_key(text: str) -> bool:
+    """Whether this is JSON with a key twice in one object: the YAML reader then says where."""
+    repeated = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal repeated
+        repeated = repeated or len({key for key, _ in pairs}) < len(pairs)
+
+    try:
+        json.loads(text, object_pairs_hook=look)
+    except (ValueError, RecursionError):  # not JSON, or none that we read
+        return False
+    return repeated
 
 
 def _objects(value: Any, node: yaml.Node | None, line: int, source: str) -> Iterator[Document]:

@@ -66,12 +66,19 @@ def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
     problems: list[Problem] = []
     for path in _manifests(paths):
         try:
-            text = documents.parse(sys.stdin.read(), "stdin") if str(path) == "-" else documents.read(path)
+            text = _standard_input() if str(path) == "-" else documents.read(path)
             found += text
             problems += [problem for document in text for problem in _headless(document)]
         except DocumentError as error:
             problems += error.problems
     return found, problems
+
+
+def _standard_input() -> list[Document]:
+    """Its bytes, whatever the locale makes of them."""
+    if sys.stdin is None:
+        raise DocumentError([Problem("stdin", "", "cannot be read: it is closed")])
+    return documents.decode(sys.stdin.buffer.read(), "stdin")
 
 
 def _manifests(paths: Sequence[Path]) -> Iterator[Path]:

@@ -12,7 +12,11 @@ from yaml.constructor import ConstructorError, SafeConstructor
 
 from webhook.numbers import settle
 
-__all__ = ["Loader"]
+__all__ = ["NESTING", "Loader"]
+
+NESTING: Final = 1000
+"""Levels that a document may have: as many as JSON in an admission review, more or less. What composes the nodes is
+recursive C, which no exception would stop at its end."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _NUMBER_BEGINS: Final = frozenset("-+0123456789")
@@ -22,7 +26,21 @@ _BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 class Loader(yaml.CSafeLoader):
-    """PyYAML's safe loader with the scalars of Go's YAML and no duplicate keys."""
+    """PyYAML's safe loader with the scalars of Go's YAML, no duplicate keys, and an end to nesting."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
+        """Called before a node is composed; there are no path resolvers, for which this is there."""
+        self._depth += 1
+        if self._depth > NESTING:
+            mark = None if parent is None else parent.start_mark
+            raise ConstructorError(None, None, f"nested more than {NESTING} levels deep", mark)
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> Any:
         """The tag of a node; Go looks at what may be a number without its underscores, wherever they are."""

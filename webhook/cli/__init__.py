@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -26,9 +28,15 @@ COMMANDS: Final = {
 }
 """Command → its module, which is imported only when the command is run: no server pays for a client library."""
 
+RECURSION: Final = 20_000
+"""Python frames; what we read may be nested 1,024 deep (orjson's limit) and a walk takes a few frames per level."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0 for yes, 1 for no (something is refused), 2 for "could not tell"."""
+    """Run one command; the exit code is 0 for yes, 1 for no (something is refused), 2 for "could not tell".
+
+    Whoever interrupts it, or stops reading what it says, gets what a shell calls that: 130, 141.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog="modelgate", description="The gate that LLM-serving custom resources pass on their way into a cluster."
@@ -41,10 +49,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             commands.add_parser(name, help=summary)
     options = parser.parse_args(arguments)
+    sys.setrecursionlimit(RECURSION)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # YAML is UTF-8 everywhere, and the name of a file may be any bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return int(importlib.import_module(COMMANDS[options.command][0]).run(options))
-    except ModelgateError as error:
+        code = int(importlib.import_module(COMMANDS[options.command][0]).run(options))
+        print(end="", flush=True)  # what cannot be written must not wait until nobody hears of it
+    except BrokenPipeError:  # as `| head` leaves us: there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (ModelgateError, OSError) as error:
         print(f"modelgate {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    return code

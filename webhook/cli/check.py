@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "check",
         help="say what the gate would say about manifests",
         description="Check manifests as `kubectl apply --dry-run=server` would, without a cluster. "
-        "Exit code 0: all accepted; 1: something is refused; 2: something could not be read.",
+        "Exit code 0: all accepted; 1: something is refused; 2: something could not be read, or there is no object.",
     )
     manifests.add_arguments(parser)
 

@@ -15,7 +15,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.decision import Cause, Decision
 from webhook.documents import Document
 from webhook.engine import Options
-from webhook.errors import Problem
+from webhook.errors import DocumentError, Problem
 from webhook.folders import read_all
 from webhook.native import Native
 from webhook.policy import Profile
@@ -80,12 +80,14 @@ def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]
 
     Raises:
         CatalogError: admission policies that do not load.
-        DocumentError: a file that cannot be read, or holds something else than objects.
+        DocumentError: a file that cannot be read, or holds something else than objects; no object at all.
         SettingsError: a flag with a value that does not fit.
     """
     settings = choices.chosen(options)
     known = catalog.load(settings=settings)
     found = read_all(options.files)
+    if not found:
+        raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object in it")])
     objects = list(_stored([*read_all(options.view), *found], known))
     how = Options(profile=Profile(options.profile), strict_fields=True, settings=settings)
     remarks: list[Problem] = []

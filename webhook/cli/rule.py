@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
             if rule.code == code:
                 print("\n".join(_explain(rule, known, loaded)))
                 return 0
-    codes = sorted(code for known in loaded.kinds.values() for code in known.policy.codes)
+    codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
     near = [found for found in codes if found[:3] == code[:3]] or codes
     print(f"no rule {code}; there are {', '.join(near)}")
     return 1

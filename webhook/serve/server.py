@@ -7,7 +7,6 @@ import contextlib
 import gc
 import logging
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import FrameType
@@ -39,9 +38,6 @@ does not retry a POST that met a closed connection."""
 
 LAST_REQUESTS: Final = 10
 """Seconds for the requests still running when the listener is closed; longer than any webhook timeout we register."""
-
-RECURSION: Final = 20_000
-"""Python frames; JSON may be nested 1,024 deep (orjson's limit) and a walk takes a few frames per level."""
 
 
 class Draining:
@@ -87,7 +83,6 @@ class _Server(uvicorn.Server):
 
 def run(settings: Settings) -> int:
     """Serve until told to stop; the process's exit code."""
-    sys.setrecursionlimit(RECURSION)
     gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
 
     def watch_expiry(_context: object) -> None:

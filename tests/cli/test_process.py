@@ -1,0 +1,88 @@
+"""The command as a process: what a shell, a pipe or a full disk sees of it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webhook.cli import main
+
+MODEL = (
+    "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: gööd}\nspec: {source: pvc://c/m.gguf}\n"
+)
+COMMAND = (sys.executable, "-m", "webhook")
+
+
+def run(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run([*COMMAND, *arguments], check=False, stderr=subprocess.PIPE, **more)
+
+
+@pytest.mark.parametrize("arguments", [("fields",), ("export", "policies"), ("rule", "LK205"), ("check", "-")])
+def test_who_stops_reading_is_not_told_so(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run(*arguments, stdout=writing, input=MODEL.encode())
+    os.close(writing)
+    assert done.returncode == 141
+    assert b"Traceback" not in done.stderr
+    assert b"BrokenPipe" not in done.stderr
+
+
+def test_what_cannot_be_written_is_said_and_is_no_success() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = run("check", "-", stdout=full, input=MODEL.encode())
+    assert (done.returncode, done.stderr) == (2, b"modelgate check: [Errno 28] No space left on device\n")
+
+
+def test_without_any_output_the_exit_code_is_still_the_answer() -> None:
+    done = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} check - >&-"], input=MODEL.encode(), check=False)
+    assert done.returncode == 0
+
+
+def test_without_an_input_it_says_so() -> None:
+    done = run("check", "-", stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (2, b"modelgate check: -: no object in it\n")
+    shell = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} check - <&-"], capture_output=True, check=False)
+    assert (shell.returncode, shell.stderr) == (2, b"modelgate check: stdin: cannot be read: it is closed\n")
+
+
+def test_what_json_may_nest_yaml_may_too() -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\nspec: {'[' * 900}{']' * 900}\n"
+    assert run("check", "-", input=text.encode(), stdout=subprocess.DEVNULL).returncode == 0
+    assert run("normalise", "-", input=text.encode(), stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["check", "normalise"])
+def test_text_is_utf_8_whatever_the_locale(command: str) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(command, "-", stdout=subprocess.PIPE, input=MODEL.encode(), env=environment)
+    assert "gööd" in done.stdout.decode()
+    assert run("check", "-", input=b"\xff\xfe").returncode == 2
+
+
+def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
+    file = os.fsencode(tmp_path) + b"/\xff.yaml"
+    Path(os.fsdecode(file)).write_text(MODEL)
+    done = run("check", str(tmp_path), stdout=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"/\udcff.yaml:1: Model " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("test", "{}/nowhere"), "No such file or directory"),
+        (("test", "{}/file"), "Not a directory"),
+        (("check", "{}"), "no object in it"),
+        (("normalise", "{}/file"), "no object in it"),
+    ],
+)
+def test_what_is_not_there_is_neither_yes_nor_no(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str], sentence: str
+) -> None:
+    (tmp_path / "file").touch()
+    assert main([each.format(tmp_path) for each in arguments]) == 2
+    assert sentence in capsys.readouterr().err
