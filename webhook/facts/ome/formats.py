@@ -6,51 +6,105 @@ is no wildcard (pkg/runtimeselector/matcher.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import json
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
+from webhook.facts.memo import Memo
 from webhook.facts.ome.modelversion import version_fits
 from webhook.facts.ome.nodes import at, items, mapping, text
 
-__all__ = ["VersionFits", "label_of", "lenient_fits", "matches", "mismatches", "sort_of", "supported", "unsupported"]
+__all__ = [
+    "FACETS",
+    "Facets",
+    "VersionFits",
+    "facets_of",
+    "label_of",
+    "lenient_fits",
+    "matches",
+    "sort_of",
+    "supported",
+    "unsupported",
+]
 
-Json = dict[str, Any]
 VersionFits = Callable[[str, str, str], bool]
 """Of a model's version, a runtime's version and the runtime's operator."""
 
 
+class Named(NamedTuple):
+    """A format or a framework; ``operator`` says how a runtime compares the version."""
+
+    name: str
+    version: str | None
+    operator: str
+
+
+class Facets(NamedTuple):
+    """What is compared of a model and of an entry, None for what is not there.
+
+    ``pipeline`` is a field of later releases: each of its parts with the JSON of its value.
+    """
+
+    architecture: str | None
+    quantization: str | None
+    format: Named
+    framework: Named | None
+    pipeline: frozenset[tuple[str, str]] | None
+
+
+def facets_of(spec: Any) -> Facets:
+    """Of a model's spec, or of an entry."""
+    framework = at(spec, "modelFramework")
+    return Facets(
+        _text(at(spec, "modelArchitecture")),
+        _text(at(spec, "quantization")),
+        _named(mapping(spec, "modelFormat")),
+        _named(framework) if isinstance(framework, dict) else None,
+        _parts(at(spec, "diffusionPipeline")),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _named(given: Any) -> Named:
+    return Named(text(given, "name"), _text(at(given, "version")), text(given, "operator") or "Equal")
+
+
+def _parts(given: Any) -> frozenset[tuple[str, str]] | None:
+    if not isinstance(given, dict):
+        return None
+    return frozenset((part, json.dumps(value, sort_keys=True)) for part, value in given.items() if value is not None)
+
+
+FACETS: Final = Memo(
+    lambda runtime: tuple(facets_of(entry) for entry in items(runtime, "spec", "supportedModelFormats"))
+)
+"""Those of each entry of a runtime, which is given as the whole object."""
+
+
 def lenient_fits(model: str, runtime: str, operator: str) -> bool:
     """As OME, but the same text is the same version even where OME cannot read it."""
-    return version_fits(model, runtime, operator) or (operator == "Equal" and model == runtime)
+    return (operator == "Equal" and model == runtime) or version_fits(model, runtime, operator)
 
 
-def matches(model: Json, entry: Json, fits: VersionFits) -> bool:
+def matches(model: Facets, entry: Facets, fits: VersionFits) -> bool:
     """Whether an entry is for a model."""
-    return not mismatches(model, entry, fits)
+    return not _differences(model, entry, fits)
 
 
-def supported(model: Json, runtime_spec: Json, fits: VersionFits) -> bool:
+def supported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> bool:
     """Whether some entry of a runtime is for the model."""
-    return any(matches(model, entry, fits) for entry in items(runtime_spec, "supportedModelFormats"))
+    return any(matches(model, entry, fits) for entry in entries)
 
 
-def mismatches(model: Json, entry: Json, fits: VersionFits) -> list[str]:
-    """What differs between a model's spec and an entry, in upstream's words and order."""
-    found = (
-        _one_sided("architecture", model.get("modelArchitecture"), entry.get("modelArchitecture")),
-        _one_sided("quantization", model.get("quantization"), entry.get("quantization")),
-        _format(mapping(model, "modelFormat"), mapping(entry, "modelFormat"), fits),
-        _framework(model.get("modelFramework"), entry.get("modelFramework"), fits),
-        _pipeline(model.get("diffusionPipeline"), entry.get("diffusionPipeline")),
-    )
-    return [each for each in found if each]
-
-
-def unsupported(model: Json, runtime_spec: Json, fits: VersionFits) -> str:
-    """Why no entry of a runtime is for the model, "" where one is."""
+def unsupported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> str:
+    """Why no entry of a runtime is for the model, "" where one is; in upstream's words and order."""
     reasons: list[str] = []
-    for entry in items(runtime_spec, "supportedModelFormats"):
-        found = ", ".join(mismatches(model, entry, fits))
+    for entry in entries:
+        found = _differences(model, entry, fits)
         if not found:
             return ""
         reasons.append(found)
@@ -58,77 +112,78 @@ def unsupported(model: Json, runtime_spec: Json, fits: VersionFits) -> str:
     return f"model format '{label_of(model)}' not in supported formats: {listed}"
 
 
-def label_of(model: Json) -> str:
+@lru_cache(maxsize=4096)
+def label_of(facets: Facets) -> str:
     """Format, architecture, quantization and framework in one word."""
-    given, framework = mapping(model, "modelFormat"), mapping(model, "modelFramework")
-    parts = [
-        given.get("name"),
-        given.get("version"),
-        model.get("modelArchitecture"),
-        model.get("quantization"),
-        framework.get("name"),
-        framework.get("version"),
-    ]
-    return ":".join(["mt", *(part for part in parts if isinstance(part, str))])
-
-
-def sort_of(spec: Json) -> tuple[str | None, ...]:
-    """What a model and every entry that is for it have in common: all that is compared but the versions."""
-    one_sided = spec.get("modelArchitecture"), spec.get("quantization")
-    framework = spec.get("modelFramework")
-    return (
-        *(value if isinstance(value, str) else None for value in one_sided),
-        text(spec, "modelFormat", "name"),
-        text(framework, "name") if isinstance(framework, dict) else None,
+    framework = facets.framework or Named("", None, "")
+    parts = (
+        facets.format.name,
+        facets.format.version,
+        facets.architecture,
+        facets.quantization,
+        framework.name or None,
+        framework.version,
     )
+    return ":".join(["mt", *(part for part in parts if part is not None)])
+
+
+def sort_of(facets: Facets) -> tuple[Hashable, ...]:
+    """What a model and every entry that is for it have in common: all that is compared but the versions."""
+    framework = facets.framework
+    return facets.architecture, facets.quantization, facets.format.name, framework.name if framework else None
+
+
+@lru_cache(maxsize=4096)  # hundreds of runtimes have some dozen sorts of entries, and are asked of at every service
+def _differences(model: Facets, entry: Facets, fits: VersionFits) -> str:
+    """What differs, part by part; "" where nothing does."""
+    found = (
+        _one_sided("architecture", model.architecture, entry.architecture),
+        _one_sided("quantization", model.quantization, entry.quantization),
+        _both("format", model.format, entry.format, fits),
+        _framework(model.framework, entry.framework, fits),
+        _pipeline(model.pipeline, entry.pipeline),
+    )
+    return ", ".join(filter(None, found))
 
 
 # Each of these says what differs in one part, "" where nothing does.
 
 
-def _one_sided(word: str, model: Any, runtime: Any) -> str:
+def _one_sided(word: str, model: str | None, runtime: str | None) -> str:
     """An empty text is a value like any other."""
-    if isinstance(model, str) and isinstance(runtime, str):
-        return "" if model == runtime else f"{word} mismatch (model={model}, runtime={runtime})"
-    if isinstance(runtime, str):
-        return f"model has no {word} but runtime requires {runtime}"
-    return f"model has {word} {model} but runtime has no {word} requirement" if isinstance(model, str) else ""
-
-
-def _format(model: Json, runtime: Json, fits: VersionFits) -> str:
-    ours, theirs = text(model, "name"), text(runtime, "name")
-    if ours != theirs:
-        return f"format name mismatch (model={ours}, runtime={theirs})"
-    return _versions("format", model, runtime, fits)
-
-
-def _framework(model: Any, runtime: Any, fits: VersionFits) -> str:
-    if isinstance(model, dict) and isinstance(runtime, dict):
-        ours, theirs = text(model, "name"), text(runtime, "name")
-        if ours != theirs:
-            return f"framework name mismatch (model={ours}, runtime={theirs})"
-        return _versions("framework", model, runtime, fits)
-    if isinstance(runtime, dict):
-        return f"model has no framework but runtime requires {text(runtime, 'name')}"
-    if isinstance(model, dict):
-        return f"model has framework {text(model, 'name')} but runtime has no framework requirement"
-    return ""
-
-
-def _versions(word: str, model: Json, runtime: Json, fits: VersionFits) -> str:
-    ours, theirs = model.get("version"), runtime.get("version")
-    if isinstance(ours, str) and isinstance(theirs, str):
-        fit = fits(ours, theirs, text(runtime, "operator") or "Equal")
-        return "" if fit else f"{word} version mismatch (model={ours}, runtime={theirs})"
-    if isinstance(theirs, str):
-        return f"model has no {word} version but runtime requires {theirs}"
-    return f"model has {word} version but runtime has no version requirement" if isinstance(ours, str) else ""
-
-
-def _pipeline(model: Any, runtime: Any) -> str:
-    """A field of later releases: only what the entry sets is compared."""
-    if not isinstance(runtime, dict):
+    if model == runtime:
         return ""
-    if not isinstance(model, dict):
+    if model is None:
+        return f"model has no {word} but runtime requires {runtime}"
+    if runtime is None:
+        return f"model has {word} {model} but runtime has no {word} requirement"
+    return f"{word} mismatch (model={model}, runtime={runtime})"
+
+
+def _framework(model: Named | None, runtime: Named | None, fits: VersionFits) -> str:
+    if model is not None and runtime is not None:
+        return _both("framework", model, runtime, fits)
+    if runtime is not None:
+        return f"model has no framework but runtime requires {runtime.name}"
+    return f"model has framework {model.name} but runtime has no framework requirement" if model is not None else ""
+
+
+def _both(word: str, model: Named, runtime: Named, fits: VersionFits) -> str:
+    if model.name != runtime.name:
+        return f"{word} name mismatch (model={model.name}, runtime={runtime.name})"
+    ours, theirs = model.version, runtime.version
+    if ours is not None and theirs is not None:
+        fit = fits(ours, theirs, runtime.operator)
+        return "" if fit else f"{word} version mismatch (model={ours}, runtime={theirs})"
+    if theirs is not None:
+        return f"model has no {word} version but runtime requires {theirs}"
+    return f"model has {word} version but runtime has no version requirement" if ours is not None else ""
+
+
+def _pipeline(model: frozenset[tuple[str, str]] | None, runtime: frozenset[tuple[str, str]] | None) -> str:
+    """Only what the entry sets is compared."""
+    if runtime is None:
+        return ""
+    if model is None:
         return "diffusion pipeline required by runtime but not specified in model"
-    return "unknown mismatch" if any(value != at(model, part) for part, value in runtime.items()) else ""
+    return "" if runtime <= model else "unknown mismatch"

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from webhook.facts.memo import Memo
-from webhook.facts.ome.formats import label_of, lenient_fits, matches, sort_of, supported, unsupported
+from webhook.facts.ome.formats import (
+    FACETS,
+    Facets,
+    label_of,
+    lenient_fits,
+    matches,
+    sort_of,
+    supported,
+    unsupported,
+)
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.modelversion import version_fits
@@ -21,18 +30,18 @@ __all__ = ["RANKINGS", "Ranking"]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How one behaviour decides.
+    """How one behaviour decides. A model is what is compared of it, the entries of a runtime likewise.
 
     ``sort`` is the same for a model and every entry that is for it, ``sorts`` are those of a runtime; ``supports`` says
     whether a runtime is for a model, ``reason`` why it is not ("" where it is); ``chosen`` are the entries that may be
     scored; ``rank`` orders.
     """
 
-    sort: Callable[[dict[str, Any]], Hashable]
+    sort: Callable[[Facets], Hashable]
     sorts: Callable[[dict[str, Any]], frozenset[Hashable]]
-    supports: Callable[[Any, Any], bool]
-    reason: Callable[[Any, Any], str]
-    chosen: Callable[[Any, Any], list[dict[str, Any]]]
+    supports: Callable[[Facets, Sequence[Facets]], bool]
+    reason: Callable[[Facets, Sequence[Facets]], str]
+    chosen: Callable[[Facets, Found], list[dict[str, Any]]]
     rank: Callable[[Any, Found, int], tuple[Any, ...]]
     scored: bool = True
 
@@ -40,9 +49,9 @@ class Ranking:
 # How upstream's newest code decides
 
 
-def _head_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
+def _head_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
     """Every entry but those with ``autoSelect: false``, if any entry at all has ``true``: also one for other models."""
-    entries = items(spec, "supportedModelFormats")
+    entries = items(runtime.spec, "supportedModelFormats")
     if not any(entry.get("autoSelect") is True for entry in entries):
         return []
     return [entry for entry in entries if entry.get("autoSelect") is not False]
@@ -58,10 +67,12 @@ def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
 # How we decide
 
 
-def _our_chosen(model: Any, spec: Any) -> list[dict[str, Any]]:
+def _our_chosen(model: Facets, runtime: Found) -> list[dict[str, Any]]:
     """The entries that are for the model and may be chosen."""
-    entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
-    return [entry for entry in entries if matches(model, entry, lenient_fits)]
+    entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
+    return [
+        entry for entry, facets in entries if entry.get("autoSelect") is True and matches(model, facets, lenient_fits)
+    ]
 
 
 def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
@@ -74,20 +85,19 @@ def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
 # How the code of the API document decided
 
 
-def _doc_supports(model: Any, spec: Any) -> bool:
+def _doc_supports(model: Facets, entries: Sequence[Facets]) -> bool:
     """The labels must be equal, letter by letter, so that 1 is not 1.0.0."""
-    return label_of(model) in [label_of(entry) for entry in items(spec, "supportedModelFormats")]
+    return label_of(model) in map(label_of, entries)
 
 
-def _doc_reason(model: Any, spec: Any) -> str:
-    if _doc_supports(model, spec):
+def _doc_reason(model: Facets, entries: Sequence[Facets]) -> str:
+    if _doc_supports(model, entries):
         return ""
-    labels = [label_of(entry) for entry in items(spec, "supportedModelFormats")]
-    return f"model format '{label_of(model)}' not in supported formats {labels}"
+    return f"model format '{label_of(model)}' not in supported formats {[label_of(entry) for entry in entries]}"
 
 
-def _doc_chosen(_: Any, spec: Any) -> list[dict[str, Any]]:
-    return [entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True]
+def _doc_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
+    return [entry for entry in items(runtime.spec, "supportedModelFormats") if entry.get("autoSelect") is True]
 
 
 def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
@@ -106,8 +116,8 @@ def _newest_first(runtime: Found) -> tuple[int, ...]:
     return tuple(-byte for byte in created.encode())
 
 
-def _sorts(sort: Callable[[dict[str, Any]], Hashable]) -> Memo[frozenset[Hashable]]:
-    return Memo(lambda runtime: frozenset(sort(entry) for entry in items(runtime, "spec", "supportedModelFormats")))
+def _sorts(sort: Callable[[Facets], Hashable]) -> Memo[frozenset[Hashable]]:
+    return Memo(lambda runtime: frozenset(map(sort, FACETS(runtime))))
 
 
 _SORTS: Final = _sorts(sort_of)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.ome.formats import sort_of
+from webhook.facts.ome.formats import facets_of, sort_of
 from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version
@@ -153,14 +153,14 @@ def _selectable(spec: Any) -> set[tuple[Any, ...]]:
 
 def _models(entry: dict[str, Any]) -> tuple[Any, ...]:
     """Which models an entry is for: its sort, with its versions as numbers."""
-    return (*sort_of(entry), *_versions(entry))
+    facets = facets_of(entry)
+    framework = facets.framework.version if facets.framework else None
+    return (*sort_of(facets), _as_numbers(facets.format.version), _as_numbers(framework))
 
 
-def _versions(entry: dict[str, Any]) -> Iterator[Any]:
-    for part in _STRUCTURES:
-        version = at(entry, part, "version")
-        known = parse_version(version) if isinstance(version, str) else None
-        yield known.key if known else str(version)
+def _as_numbers(version: str | None) -> Hashable:
+    known = None if version is None else parse_version(version)
+    return known.key if known else version
 
 
 def _ranges_meet(one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.facts.ome.formats import lenient_fits
+from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.nodes import at, mapping, text, whole
@@ -88,8 +88,9 @@ def select(
     if not text(model, "modelFormat", "name"):
         return Selection(error="invalid model specification: modelFormat.name: model format name is required")
     ranking = RANKINGS[behaviour]
-    considered = list(runtimes) if explain else _for_model(model, runtimes, ranking)
-    looked_at = [_candidate(model, runtime, ranking, accelerators) for runtime in considered]
+    facets = facets_of(model)
+    considered = list(runtimes) if explain else _for_model(facets, runtimes, ranking)
+    looked_at = [_candidate(model, facets, runtime, ranking, accelerators) for runtime in considered]
     ranked = _in_order(each for each in looked_at if not each.reason)
     if not explain:
         return Selection(tuple(ranked))
@@ -103,11 +104,11 @@ def select(
     return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
 
 
-def _for_model(model: Any, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
+def _for_model(model: Facets, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
     """The runtimes that are for the model: of hundreds a few are of its sort, and only they are worth a closer look."""
     sort = ranking.sort(model)
     near = (runtime for runtime in runtimes if sort in ranking.sorts(runtime.object))
-    return [runtime for runtime in near if ranking.supports(model, runtime.spec)]
+    return [runtime for runtime in near if ranking.supports(model, FACETS(runtime.object))]
 
 
 def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -116,7 +117,7 @@ def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
     """Why a runtime that a service names does not support a model, "" where it does; autoSelect is not asked for."""
-    return _unfit(model, runtime, RANKINGS[behaviour], frozenset())
+    return _unfit(model, facets_of(model), runtime, RANKINGS[behaviour], frozenset())
 
 
 def _none(
@@ -139,10 +140,10 @@ def _none(
     return f"{head}. Excluded runtimes: {listed}" if listed else head
 
 
-def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
-    if reason := _unfit(model, runtime, ranking, accelerators):
+def _candidate(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
+    if reason := _unfit(model, facets, runtime, ranking, accelerators):
         return Candidate(runtime, reason)
-    entries = ranking.chosen(model, runtime.spec)
+    entries = ranking.chosen(facets, runtime)
     if not entries:
         return Candidate(runtime, NO_AUTO_SELECT)
     score = max(_score(model, entry) for entry in entries)
@@ -151,19 +152,23 @@ def _candidate(model: Any, runtime: Found, ranking: Ranking, accelerators: froze
     return Candidate(runtime, "", score, ranking.rank(model, runtime, score))
 
 
-def _unfit(model: Any, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
+def _unfit(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
     """The first filter that drops a runtime, in upstream's order."""
     if runtime.disabled:
         return DISABLED
-    classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
-    if accelerators and not accelerators <= set(classes if isinstance(classes, list) else ()):
+    if accelerators and not accelerators <= _accelerators(runtime):
         return NO_ACCELERATOR
-    if reason := ranking.reason(model, runtime.spec):
+    if reason := ranking.reason(facets, FACETS(runtime.object)):
         return reason
     size, sizes = text(model, "modelParameterSize"), range_of(runtime.spec)
     if size and sizes and not sizes.holds(size):
         return f"model size {size} is outside supported range {sizes}"
     return ""
+
+
+def _accelerators(runtime: Found) -> set[Any]:
+    classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
+    return set(classes if isinstance(classes, list) else ())
 
 
 def _score(model: Any, entry: dict[str, Any]) -> int:
