@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.caching import failed_caches, same_source
+from webhook.facts.aim.caching import failed_caches, same_source, uncached
 from webhook.facts.aim.gpus import gpu_model, models_on_nodes
 from webhook.facts.aim.lookup import (
     CONFIGS,
@@ -92,8 +92,13 @@ def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any
 def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     namespace = namespace_of(cache)
     found = find(view, TEMPLATES, namespace, text(cache, "spec", "templateRef"))
-    failed = failed_caches(view, namespace, found, text(cache, "spec", "storageClassName"))
-    return {"found": found is not None, "kind": found.kind if found else "", "failed": failed}
+    storage_class = text(cache, "spec", "storageClassName")
+    return {
+        "found": found is not None,
+        "kind": found.kind if found else "",
+        "failed": failed_caches(view, namespace, found, storage_class),
+        "uncached": uncached(view, namespace, found, storage_class),
+    }
 
 
 def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
@@ -158,7 +163,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
     "AIMModelCache": {"sameSource": Fact(same_source, STRINGS), "storage": CACHE_STORAGE},
     "AIMTemplateCache": {
-        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS)),
+        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN)),
         "config": Fact(_config, _CONFIG),
         "storage": CACHE_STORAGE,
     },

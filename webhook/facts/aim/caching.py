@@ -9,7 +9,7 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, Found
 from webhook.facts.aim.nodes import items, name_of, text
 
-__all__ = ["failed_caches", "same_source", "template_cache"]
+__all__ = ["failed_caches", "same_source", "template_cache", "uncached"]
 
 BEST = ("Available", "Progressing", "Pending", "Failed")
 
@@ -24,9 +24,14 @@ def failed_caches(view: ClusterView, namespace: str, template: Found | None, sto
     """The AIMModelCaches that have failed, of those models of a template that have no better one."""
     if template is None:
         return []
-    sources = (text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
-    best = (_best(view, namespace, source, storage_class) for source in sources)
+    best = _best_of(view, namespace, template, storage_class)
     return [name_of(cache) for cache in best if cache and _status(cache) == "Failed"]
+
+
+def uncached(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> bool:
+    """Whether some model of a template has no AIMModelCache yet, so that one, with its volume, is made."""
+    best = _best_of(view, namespace, template, storage_class) if template else []
+    return not best or None in best
 
 
 def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
@@ -36,6 +41,12 @@ def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
     same = _caches(view, namespace, text(cache, "spec", "sourceUri"))
     others = (each for each in same if name_of(each) != name)
     return [name_of(each) for each in others if text(each, "spec", "storageClassName") == storage_class]
+
+
+def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:
+    """Of each model that a template is known to have, its best cache."""
+    sources = (text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
+    return [_best(view, namespace, source, storage_class) for source in sources]
 
 
 def _best(view: ClusterView, namespace: str, source: str, storage_class: str) -> dict[str, Any] | None:

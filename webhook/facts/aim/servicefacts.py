@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim.caching import failed_caches, template_cache
+from webhook.facts.aim.caching import failed_caches, template_cache, uncached
 from webhook.facts.aim.health import health_of
 from webhook.facts.aim.lookup import DEFAULT_CONFIG
 from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
@@ -89,6 +89,7 @@ def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> 
     return {
         "cache": name_of(cache),
         "failed": failed,
+        "uncached": uncached(view, namespace, resolved.template.template, storage_class),
         "storage": storage_fact(storage_of(view, storage_class, default)),
     }
 
@@ -103,7 +104,7 @@ _ROUTING: Final = fields(
     **dict.fromkeys(("template", "path", "error"), STRING),
 )
 _CONFIG: Final = fields(name=STRING, missing=BOOLEAN)
-_CACHING: Final = fields(cache=STRING, failed=STRINGS, storage=STORAGE)
+_CACHING: Final = fields(cache=STRING, failed=STRINGS, uncached=BOOLEAN, storage=STORAGE)
 
 RESOLVED: Final = Fact(
     _resolved,

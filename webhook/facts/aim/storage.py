@@ -57,7 +57,11 @@ def storage_of(view: ClusterView, *names: str) -> Storage:
 
 
 def _class(classes: Sequence[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    return next((each for each in classes if (name_of(each) == name if name else _is_default(each))), None)
+    """The class of the name; without one the default, of several the newest, then the first by name."""
+    if name:
+        return next((each for each in classes if name_of(each) == name), None)
+    defaults = (each for each in classes if _is_default(each))
+    return max(defaults, key=lambda each: text(each, "metadata", "creationTimestamp"), default=None)
 
 
 def _is_default(storage_class: dict[str, Any]) -> bool:
