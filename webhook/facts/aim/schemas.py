@@ -1,24 +1,15 @@
-"""What the facts look like to the rules that read them."""
+"""As :mod:`webhook.facts.schemas`, and texts that fit into a warning."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
+
+from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields
 
 __all__ = ["BOOLEAN", "STRING", "STRINGS", "fields", "shortened"]
 
-Schema = Mapping[str, Any]
-
-STRING: Final[Schema] = {"type": "string"}
-BOOLEAN: Final[Schema] = {"type": "boolean"}
-STRINGS: Final[Schema] = {"type": "array", "items": STRING}
-
 WARNING: Final = 170
 """Characters of a warning's 256 that are left beside the field, the code and what a rule says itself."""
-
-
-def fields(**properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties}
 
 
 def shortened(text: str, longest: int = WARNING) -> str:

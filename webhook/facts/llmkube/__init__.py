@@ -19,6 +19,8 @@ from webhook.facts.llmkube.source import (
     parse_pvc,
     parse_source,
 )
+from webhook.facts.nodes import at, text
+from webhook.facts.schemas import STRING, STRINGS, fields
 
 __all__ = [
     "FACTS",
@@ -36,27 +38,16 @@ __all__ = [
     "resolve_fileset",
 ]
 
-_STRING: Final = {"type": "string"}
-_STRINGS: Final = {"type": "array", "items": _STRING}
-
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    text = _at(model, "spec", "source")
-    source = parse_source(text if isinstance(text, str) else "")
+    source = parse_source(text(model, "spec", "source"))
     return {**asdict(source), "kind": source.kind.value}
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    ranges = _at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
+    ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
     split = parse_layer_split(list(filter(_is_text, ranges)) if isinstance(ranges, list) else ())
     return {"overlaps": list(split.overlaps), "gaps": list(split.gaps)}
-
-
-def _at(node: Any, *keys: str) -> Any:
-    """The value at a path, None where there is none: facts are asked of objects that their CRD refuses, too."""
-    for key in keys:
-        node = node.get(key) if isinstance(node, dict) else None
-    return node
 
 
 def _is_text(value: Any) -> bool:
@@ -67,14 +58,8 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "Model": {
         "source": Fact(
             _source,
-            {
-                "type": "object",
-                "properties": dict.fromkeys(("kind", "claim", "path", "repo", "revision", "error"), _STRING),
-            },
+            fields(**dict.fromkeys(("kind", "claim", "path", "repo", "revision", "error"), STRING)),
         ),
-        "layerSplit": Fact(
-            _layer_split,
-            {"type": "object", "properties": {"overlaps": _STRINGS, "gaps": _STRINGS}},
-        ),
+        "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     }
 }

@@ -8,10 +8,10 @@ from typing import Any, Final
 from webhook.cel.gofloat import parse_float
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
+from webhook.facts.nodes import at, mapping, text
 from webhook.facts.ome.gotext import float_error, is_float, prometheus_error
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.nodes import at, mapping, text
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,
@@ -22,10 +22,10 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
-from webhook.facts.ome.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
 from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = ["FACTS", "Candidate", "Selection", "find_model", "find_runtime", "incompatible", "select", "selection_of"]

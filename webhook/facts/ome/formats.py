@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from webhook.facts.memo import Memo
+from webhook.facts.nodes import at, items, mapping, text
 from webhook.facts.ome.modelversion import version_fits
-from webhook.facts.ome.nodes import at, items, mapping, text
 
 __all__ = [
     "FACETS",

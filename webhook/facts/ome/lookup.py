@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.ome.nodes import text
+from webhook.facts.nodes import text
 
 __all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "namespace_of", "runtimes_for"]
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.facts.ome.nodes import mapping
+from webhook.facts.nodes import mapping
 
 __all__ = ["SizeRange", "parse_size", "range_of"]
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.facts.memo import Memo
+from webhook.facts.nodes import items, text, whole
 from webhook.facts.ome.formats import (
     FACETS,
     Facets,
@@ -22,7 +23,6 @@ from webhook.facts.ome.formats import (
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.modelversion import version_fits
-from webhook.facts.ome.nodes import items, text, whole
 from webhook.facts.settings import Behaviour
 
 __all__ = ["RANKINGS", "Ranking"]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from webhook.facts.nodes import at, mapping, text, whole
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.nodes import at, mapping, text, whole
 from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour
 
