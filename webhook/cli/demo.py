@@ -177,18 +177,12 @@ class _Demo:
         if scenario.get("deleting"):
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
             metadata["finalizers"] = ["example.com/wait"] if part == "oldSpec" else []
+        spec = scenario[part]
         if part == "spec" and "from" in scenario:  # as kubectl apply leaves it: what it did not write stays
-            metadata = self._stored[scenario["from"]]["metadata"]
+            stored = self._stored[scenario["from"]]
+            metadata, spec = stored["metadata"], _overlay(stored["spec"], spec)
         api_version = f"{kind['group']}/{kind['version']}"
-        spec = self._merged(scenario, part)
         return {"apiVersion": api_version, "kind": kind["kind"], "metadata": metadata, "spec": spec}
-
-    def _merged(self, scenario: dict[str, Any], part: str) -> dict[str, Any]:
-        written: dict[str, Any] = scenario[part]
-        if part != "spec" or "from" not in scenario:
-            return written
-        merged: dict[str, Any] = _overlay(self._stored[scenario["from"]]["spec"], written)
-        return merged
 
     def _changed(self, obj: dict[str, Any] | None, response: dict[str, Any]) -> Any:
         """Apply the patch, and print what it does and why."""
@@ -236,5 +230,4 @@ def _is_stamp(operation: dict[str, Any]) -> bool:
 def _overlay(stored: Any, written: Any) -> Any:
     if not isinstance(stored, dict) or not isinstance(written, dict):
         return written
-    kept = {key: value for key, value in stored.items() if key not in written}
-    return {**{key: _overlay(stored.get(key), value) for key, value in written.items()}, **kept}
+    return {**stored, **{key: _overlay(stored.get(key), value) for key, value in written.items()}}
