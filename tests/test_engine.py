@@ -239,6 +239,21 @@ def test_unknown_fields_are_warnings_in_a_webhook_and_errors_offline() -> None:
     assert [str(cause) for cause in offline.causes] == ["spec.prefetch: unknown field"]
 
 
+def test_a_default_goes_into_no_place_where_something_else_is() -> None:
+    """As a label into labels that are a text, which only a file can have."""
+    obj = {
+        "apiVersion": "llmaz.io/v1alpha1",
+        "kind": "OpenModel",
+        "metadata": {"name": "m", "labels": "text"},
+        "spec": {"familyName": "f", "source": {"uri": "ollama://m"}},
+    }
+    request = Request(GroupVersionKind("llmaz.io", "v1alpha1", "OpenModel"), "openmodels", "CREATE", obj)
+    after = mutated(request)
+    assert after["metadata"]["labels"] == "text"
+    refused = engine.validate(replace(request, object=after), LOADED, VIEW)
+    assert [cause.field for cause in refused.causes] == ["metadata.labels"]
+
+
 def test_a_deadline_is_met_between_steps() -> None:
     def over(step: str) -> None:
         raise DeadlineExceeded(step)

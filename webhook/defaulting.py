@@ -35,7 +35,11 @@ class Normalised:
 
 
 def normalise(
-    known: KnownKind, obj: dict[str, Any], records: Sequence[Mapping[str, Any]], scope_of: ScopeOf
+    known: KnownKind,
+    obj: dict[str, Any],
+    records: Sequence[Mapping[str, Any]],
+    scope_of: ScopeOf,
+    old: dict[str, Any] | None = None,
 ) -> Normalised:
     """Default one object.
 
@@ -44,6 +48,8 @@ def normalise(
         obj: the object as it came; never changed.
         records: what earlier passes filled in, from stamps: a leaf that holds one of these values is ours.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
+        old: what is stored, on an update. Where its schema refuses it, as when it was stored under another
+            definition, a default that cannot be evaluated is left out.
 
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
@@ -51,7 +57,7 @@ def normalise(
     rules = known.policy.defaults
     current = known.schema.default(_without_ours(obj, rules, records))
     try:
-        current, filled = _fill(known, rules, current, scope_of)
+        current, filled = _fill(known, old, current, scope_of)
     except PolicyFault:
         if not known.schema.validate(known.schema.decode(current)[0]):
             raise
@@ -72,7 +78,7 @@ def _without_ours(
 
 
 def _fill(
-    known: KnownKind, rules: tuple[DefaultRule, ...], current: dict[str, Any], scope_of: ScopeOf
+    known: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
     """Apply the rules until none has anything to add; each sets its leaf once, so there is an end."""
     filled: dict[DefaultRule, Any] = {}
@@ -80,10 +86,15 @@ def _fill(
     progress = True
     while progress:
         progress = False
-        for rule in rules:
+        for rule in known.policy.defaults:
             if rule in filled or not _absent(rule, current):
                 continue
-            value = _value(rule, scope)
+            try:
+                value = _value(rule, scope)
+            except PolicyFault:
+                if old is None or not known.schema.check(known.schema.decode(old)[0])[0]:
+                    raise
+                continue
             if value is MISSING:
                 continue
             filled[rule] = value
@@ -95,6 +106,8 @@ def _fill(
 
 def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
     value = rule.path.get(obj)
+    if not rule.path.is_open(obj):
+        return False  # something else is in the place of a parent, and is refused for it
     return rule.overwrites or value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
 
 

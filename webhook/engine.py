@@ -108,6 +108,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         obj,
         records,
         lambda current: scope_of(known, request, current, request.old_object, view, options.settings),
+        request.old_object,
     )
     options.checkpoint("stamp")
     audit = _audit_of_defaults(catalog, result.defaults)

@@ -103,7 +103,8 @@ def validate_rules(
 
     ``sound`` says that the schema found nothing: then a rule that cannot be evaluated is a fault
     of ours, else it is passed over, because the schema has named the reason already, or would but
-    for ratcheting. Without ``references`` rules about other objects are passed over: who sees none
+    for ratcheting. So it is where the schema refuses what is stored, which may be of another
+    definition under the same name. Without ``references`` rules about other objects are passed over: who sees none
     cannot judge.
 
     Raises:
@@ -125,7 +126,7 @@ def validate_rules(
                     continue
                 text = _message(rule, scope, place.bindings)
             except CelError as error:
-                if not sound or (old is not None and known.schema.check(obj)[0]):
+                if not sound or (old is not None and any(known.schema.check(each)[0] for each in (obj, old))):
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
             unchanged = old is not None and _unchanged(rule, place, obj, old, known.policy)

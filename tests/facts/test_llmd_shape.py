@@ -15,6 +15,7 @@ from webhook.facts.llmd import shape_of
         ({"modelID": "m", "variantID": "m-A100-1"}, "", ""),
         ({"modelName": "m", "acceleratorType": "A100", "minReplicas": 1}, "the oldest", "modelName, acceleratorType"),
         ({"modelID": "m", "modelProfile": None}, "an older", "modelProfile"),
+        ({"modelID": "m", "variantID": None, "modelProfile": {}}, "an older", "modelProfile"),
         ({"modelID": "m", "scaleTargetRef": {}, "variantCost": "1"}, "a newer", "scaleTargetRef, variantCost"),
     ],
 )

@@ -1,8 +1,10 @@
 """Laws of the Model's rules over anything its schema allows, and over damaged Models: see also test_engine.py."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +114,21 @@ def test_no_rule_is_a_fault(spec: dict[str, Any], profile: Profile) -> None:
 def test_no_object_is_a_fault(spec: Any) -> None:
     normalised = replace(request(spec), object=mutated(request(spec)))
     engine.validate(normalised, LOADED, MemoryView(), Options(profile=Profile.STRICT))
+
+
+NUMBERS = ["0", ".", "1", "0.5", "16", "1.5.5", "1023"]
+UNITS = ["", "m", "K", "Ki", "kB", "Mi", "MB", " gb", "Gi", "GiB", " TB"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_amount_that_a_message_tells_to_write_is_right(number: str, unit: str) -> None:
+    def told(amount: str) -> dict[str, str]:
+        hardware = {"accelerator": "metal", "memoryBudget": amount, "gpu": {"memory": amount}}
+        of = request({"source": "https://h/m.gguf", "resources": {"memory": amount}, "hardware": hardware})
+        warnings = engine.validate(replace(of, object=mutated(of)), LOADED, MemoryView()).warnings
+        return {warning.code: warning.message for warning in warnings}
+
+    for code, message in told(number + unit).items():
+        for better in re.findall(r": write ([0-9.]\S*)", message):
+            assert code not in told(better)

@@ -76,6 +76,14 @@ class Path:
         value = self.get(root)
         return () if value is MISSING or value is None else ((self.keys, value),)
 
+    def is_open(self, root: Any) -> bool:
+        """Whether the leaf can be set: on the way to it there is nothing, or objects."""
+        for key in self.keys[:-1]:
+            if not isinstance(root, dict):
+                break
+            root = root.get(key)
+        return root is None or isinstance(root, dict)
+
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; the parents on the way are copied, and created where absent."""
         return _replace(root, self.keys, value)

@@ -32,7 +32,7 @@ class Shape:
 
 def shape_of(spec: Mapping[str, Any]) -> Shape:
     """The shape of a specification as its user wrote it."""
-    if "variantID" in spec:
+    if spec.get("variantID") is not None:
         return Shape(later=_named(spec, _NEWER))
     for name, fields, instead in _SHAPES:
         if found := _named(spec, fields):
