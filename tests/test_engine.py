@@ -263,6 +263,25 @@ def test_a_deadline_is_met_between_steps() -> None:
         engine.validate(request, LOADED, VIEW, Options(checkpoint=over))
 
 
+def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> None:
+    steps: list[str] = []
+    engine.validate(
+        creation(a_model({"source": "a/b", "files": ["a", "b"]})), LOADED, VIEW, Options(checkpoint=steps.append)
+    )
+    assert steps[:3] == ["schema", "policy", "LK201"]
+    assert steps.count("LK213") == 2  # once for each file
+
+
+def test_of_a_million_mistakes_a_thousand_are_named() -> None:
+    def judged(**spec: Any) -> Decision:
+        return engine.validate(creation(a_model({"source": "a/b", **spec})), LOADED, VIEW)
+
+    assert 1000 <= len(judged(files=[5] * 5_000).causes) < 3000
+    assert 1000 <= len(judged(files=["../x"] * 5_000).warnings) < 3000
+    strange = judged(**{f"sour{'_' * n}ce": 1 for n in range(1, 300)})
+    assert len([each for each in strange.warnings if "did you mean source" in each.message]) == 100
+
+
 @pytest.mark.parametrize(
     "spec", [{"model": {"name": "unknown"}, "engine": {}}, {"predictor": {"model": {"baseModel": "unknown"}}}]
 )

@@ -150,7 +150,16 @@ def _judge(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     options.checkpoint("policy")
     scope = scope_of(known, request, obj, old, view, options.settings)
     sound = not schema.causes
-    rules = validate_rules(known, obj, old, scope, options.profile, sound=sound, references=options.references)
+    rules = validate_rules(
+        known,
+        obj,
+        old,
+        scope,
+        options.profile,
+        sound=sound,
+        references=options.references,
+        checkpoint=options.checkpoint,
+    )
     causes = [*schema.causes, *rules.causes]
     warnings = [*schema.notices, *rules.notices, *rules.warnings]
     if not causes:

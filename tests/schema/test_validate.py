@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.schema import Structural
+from webhook.schema.formats import FORMATS
 
 MAPS = {
     "type": "array",
@@ -206,12 +207,12 @@ def test_errors_are_values():
 @pytest.mark.parametrize(
     ("name", "accepted", "refused"),
     [
-        ("uri", ["/a/b", "*", "http://h", "mailto:x"], ["a", "", "http://[::1"]),
-        ("email", ["a@b.c", "Foo <a@b.c>"], ["a", "@b"]),
+        ("uri", ["/a/b", "*", "http://h", "mailto:x", "//a b:c"], ["a", "", "http://[::1"]),
+        ("email", ["a@b.c", "Foo <a@b.c>", 'A. "q" b <a@b>'], ["a", "@b", "Foo a@b.c", "Foo<a"]),
         ("hostname", ["a", "a.bc"], ["a.b", "xn--abc", ""]),
         ("ipv4", ["1.2.3.4", "01.2.3.4", "::ffff:1.2.3.4"], ["1.2.3", "::1"]),
         ("cidr", ["1.2.3.4/8", "01.2.3.4/8"], ["1.2.3.4", "1.2.3.4/33"]),
-        ("duration", ["1h", "2 days", "1.5s"], ["1", "x"]),
+        ("duration", ["1h", "2 days", "1.5s", "10000000h 1s"], ["1", "x", "9223372036854775808 feet, 2 days"]),
         ("uuid", ["3F2504E0-4F89-11D3-9A0C-0305E82C3301", "3f2504e04f8911d39a0c0305e82c3301"], ["3f25"]),
         ("date-time", ["2020-01-01T00:00:00Z"], ["2020-01-01", "2020-01-01T24:00:00Z"]),
         ("k8s-short-name", ["a-b"], ["a.b", "A"]),
@@ -223,8 +224,27 @@ def test_formats_have_the_quirks_of_the_api_server(name, accepted, refused):
     assert [text for text in refused if not check({"a": text})] == []
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_text_takes_long_to_be_found_wrong(name):
+    for part in ("a", "1", "0", ".", ":", "%41", " ", '"', "a@", "a.", "1h", "1.", "\u00e9", "(", "-", "="):
+        FORMATS[name](part * 20_000 + "<")
+
+
 def test_a_format_newer_than_the_version_is_ignored():
     older = Structural(
         {"type": "object", "properties": {"a": {"type": "string", "format": "k8s-short-name"}}}, version=(1, 33)
     )
     assert older.validate({"a": "A.B"}) == []
+
+
+def test_of_many_mistakes_in_one_list_or_map_a_thousand_are_named() -> None:
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    unique = {"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"}
+    schema = Structural({"type": "object", "properties": {"numbers": numbers, "texts": texts, "unique": unique}})
+    for part in (
+        {"numbers": ["x"] * 5000},
+        {"texts": {str(n): n for n in range(5000)}},
+        {"unique": [*range(2500)] * 2},
+    ):
+        assert len(schema.validate(part)) == 1000

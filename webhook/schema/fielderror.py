@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from webhook.schema.gotext import GoStrings, go_json, quote, value_text
 
 __all__ = [
+    "ERRORS",
     "OMIT",
     "FieldError",
     "duplicate",
@@ -20,6 +21,9 @@ __all__ = [
     "too_many",
     "type_invalid",
 ]
+
+ERRORS: Final = 1000
+"""After so many in one list or map, no more are looked for: nobody reads them, and a million take half a gigabyte."""
 
 OMIT: Any = type("OmitValue", (), {"__repr__": lambda _: "OMIT"})()
 """A bad value that the message does not show (apimachinery's ``omitValueType``)."""

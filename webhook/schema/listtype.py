@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.schema.fielderror import FieldError, duplicate, invalid
+from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
 from webhook.schema.gotext import go_json
 from webhook.schema.node import Node
 
@@ -37,7 +37,7 @@ def _value(node: Node, value: Any, path: str) -> list[FieldError]:
         return []
     errors: list[FieldError] = []
     if node.list_type == "set":
-        errors += [duplicate(f"{path}[{i}]", value[i]) for i in repeated(value)]
+        errors += [duplicate(f"{path}[{i}]", value[i]) for i in repeated(value)[:ERRORS]]
     elif node.list_type == "map":
         errors += _map_errors(node, value, path)
     if node.items is not None:
@@ -52,7 +52,7 @@ def _map_errors(node: Node, value: list[Any], path: str) -> list[FieldError]:
         if item is not None and not isinstance(item, dict):
             return [invalid(f"{path}[{i}]", item, "must be an object for an array of list-type map")]
     keys = [{key: item[key] for key in node.list_keys if key in item} if item else {} for item in value]
-    return [duplicate(f"{path}[{i}]", keys[i]) for i in repeated(keys)]
+    return [duplicate(f"{path}[{i}]", keys[i]) for i in repeated(keys)[:ERRORS]]
 
 
 def repeated(values: list[Any]) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
+    ERRORS,
     FieldError,
     invalid,
     not_supported,
@@ -143,6 +144,8 @@ def _check_array(node: Node, value: list[Any], path: str, correlated: Correlated
         for i, item in enumerate(value):
             child = None if correlated is None else correlated.index(i)
             result.merge(check(node.items, item, f"{path}[{i}]", child))
+            if len(result.errors) >= ERRORS:
+                break
     size = len(value)
     if node.min_items is not None and size < node.min_items:
         result.add(Violation("", path, f"{path} in body should have at least {node.min_items} items", size))
@@ -190,6 +193,8 @@ def _check_additional(
             result.merge(check(node.additional, item, f"{path}.{key}", _correlated_key(correlated, path, key)))
         else:
             result.add(Violation("", path, f"{path}.{key} in body is a forbidden property", key))
+        if len(result.errors) >= ERRORS:
+            break
 
 
 def _correlated_key(correlated: Correlated | None, path: str, key: str) -> Correlated | None:

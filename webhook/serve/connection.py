@@ -20,9 +20,9 @@ HEAD_LIMIT: Final = 64 * 1024
 HEAD_SECONDS: Final = 10.0
 """From the first byte of a request to the end of its header fields, which Go writes in one piece."""
 
-CONNECTIONS: Final = 1000
-"""Each takes 40 KiB, and 250 while a body comes in: half of the memory that the chart allows. An API server keeps 25
-idle ones, and opens one more for each call beyond."""
+CONNECTIONS: Final = 500
+"""Each takes 40 KiB, and 250 while a body comes in: a quarter of the memory that the chart allows. An API server keeps
+25 idle ones, and opens one more for each call beyond."""
 
 
 class Connection(HttpToolsProtocol):
