@@ -16,6 +16,7 @@ from tests.e2e.assets import found
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "chart"
 NAMESPACE = "modelgate-system"
+NO_CRDS = "crds.install=false"  # they are 3 MB
 
 # Policies of a user's, about deployments, with params in the cluster.
 POLICIES = """policies={
@@ -60,6 +61,8 @@ def _document(text: str) -> Object:
 
 
 def of_kind(kind: str, *sets: str, release: str = "modelgate") -> list[Object]:
+    if kind != "CustomResourceDefinition":
+        sets = (*sets, NO_CRDS)
     return [each for each in rendered(*sets, release=release) if each["kind"] == kind]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.llmkube import controller
-from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
+from tests.chart.helm import NAMESPACE, NO_CRDS, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
@@ -116,4 +116,4 @@ def test_everything_with_a_namespace_is_in_that_of_the_release():
 
 
 def test_without_the_reconciler_nothing_of_it_is_left():
-    assert "reconciler" not in repr(rendered("reconciler.enabled=false"))
+    assert "reconciler" not in repr(rendered("reconciler.enabled=false", NO_CRDS))

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, documents, of_kind, rendered, run
+from tests.chart.helm import CHART, NAMESPACE, NO_CRDS, ROOT, configurations, documents, of_kind, rendered, run
 from tests.definitions import definition_files, definitions
 
 
@@ -85,17 +85,15 @@ def test_the_chart_passes_its_own_lint():
 )
 def test_everything_is_named_after_the_release(release, sets, name):
     assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name}
-    for each in rendered(*sets, release=release):
-        if each["kind"] != "CustomResourceDefinition":
-            assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler"}
+    for each in rendered(*sets, NO_CRDS, release=release):
+        assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler"}
 
 
 def test_every_object_says_whose_it_is():
-    for each in rendered():
-        if each["kind"] != "CustomResourceDefinition":
-            labels = each["metadata"]["labels"]
-            assert labels["app.kubernetes.io/instance"] == "modelgate"
-            assert labels["app.kubernetes.io/managed-by"] == "Helm"
+    for each in rendered(NO_CRDS):
+        labels = each["metadata"]["labels"]
+        assert labels["app.kubernetes.io/instance"] == "modelgate"
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
 
 
 def test_the_definitions_are_those_of_the_gate_and_stay():
@@ -115,7 +113,7 @@ def test_every_api_with_definitions_is_linked_into_the_chart():
 
 
 def test_the_definitions_can_be_left_out():
-    assert of_kind("CustomResourceDefinition", "crds.install=false") == []
+    assert of_kind("CustomResourceDefinition", NO_CRDS) == []
 
 
 def test_the_notes_say_what_is_guarded_and_what_stays():
