@@ -46,6 +46,7 @@ class Lease:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = utc_now
     _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
+    _renewed: float = field(default=0.0, init=False)  # when the last try that succeeded began: others count from later
 
     def acquire(self, stop: threading.Event) -> bool:
         """Waits until we lead; False when ``stop`` was set before."""
@@ -58,30 +59,28 @@ class Lease:
 
     def hold(self, stop: threading.Event) -> bool:
         """Renews until ``stop`` is set (True) or the lease is lost (False): then the work must end at once."""
-        renewed = self.clock()
         while not stop.wait(self.period):
-            began = self.clock()
-            if self.attempt():
-                renewed = began
-            elif self.clock() + self.period - renewed >= self.deadline:
+            if not self.attempt() and self.clock() + self.period - self._renewed >= self.deadline:
                 log.error("lease %s/%s is lost", self.namespace, self.name)
                 return False
         return True
 
     def attempt(self) -> bool:
         """Takes or renews the lease if it is free, expired or ours."""
+        began = self.clock()
         try:
             lease = self.api.get(LEASES, self.namespace, self.name)
             if lease is None:
                 self.api.create(LEASES, self._fresh())
-                return True
-            if not self._ours(lease) and not self._expired(lease):
+            elif self._ours(lease) or self._expired(lease):
+                self.api.replace(LEASES, self._taken(lease))
+            else:
                 return False
-            self.api.replace(LEASES, self._renewed(lease))
         except ApiError as error:
             if error.status != 409:  # another was faster
                 log.warning("lease %s/%s: %s", self.namespace, self.name, error)
             return False
+        self._renewed = began
         return True
 
     def release(self) -> None:
@@ -106,7 +105,7 @@ class Lease:
         metadata = {"name": self.name, "namespace": self.namespace}
         return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": self._spec(0)}
 
-    def _renewed(self, lease: dict[str, Any]) -> dict[str, Any]:
+    def _taken(self, lease: dict[str, Any]) -> dict[str, Any]:
         before = lease.get("spec") or {}
         if self._ours(lease):
             return {**lease, "spec": {**before, "renewTime": self._time()}}

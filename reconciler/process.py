@@ -17,7 +17,8 @@ from webhook.cluster.waiting import join
 __all__ = ["Process"]
 
 # A worker may be in the middle of a call that takes as long as the API server allows (api.TIMEOUT); kubelet kills
-# after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader.
+# after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader. Whoever has lost
+# the lease does not wait at all: another may work already.
 GRACE = 20.0
 
 # Bookmarks come about once a minute: after three have failed to come, what we know may be old.
@@ -44,10 +45,11 @@ class Process:
         if self._lease is not None and not self._lease.acquire(stop):
             return True
         self._start()
+        kept = False
         try:
             kept = self._lease.hold(stop) if self._lease is not None else stop.wait()
         finally:
-            self._stop()
+            self._stop(GRACE if kept else 0.0)
         if self._lease is not None and kept:
             self._lease.release()
         return kept
@@ -74,12 +76,12 @@ class Process:
         for thread in self._threads:
             thread.start()
 
-    def _stop(self) -> None:
+    def _stop(self, grace: float) -> None:
         for source in self._sources:
             source.stop()
         for loop in self._loops:
             loop.queue.close()
-        join(self._threads, GRACE)
+        join(self._threads, grace)
         self._threads = []
 
 

@@ -121,6 +121,21 @@ def test_a_leader_that_cannot_renew_gives_up_before_another_may_begin(server, ca
     assert "is lost" in caplog.text
 
 
+def test_the_time_that_taking_the_lease_took_is_part_of_the_patience(server, candidates, time):
+    a, _ = candidates
+    began = time.seconds
+
+    def slow(obj):
+        time.seconds += 2.4
+        return obj
+
+    server.admission = slow
+    assert a.acquire(threading.Event())
+    server.fail("GET", "/leases", 503, times=100)
+    assert not a.hold(Steps(time, 600))
+    assert time.seconds - began <= a.deadline
+
+
 def test_a_short_outage_costs_nothing(server, candidates, time, caplog):
     a, _ = candidates
     a.attempt()

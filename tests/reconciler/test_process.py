@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from reconciler.health import Health
 from reconciler.lease import Lease
 from reconciler.llmkube import controller
 from reconciler.process import Process
+from reconciler.projection import Projection
 from reconciler.resource import MODELS
 from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model, stamp
@@ -89,6 +91,25 @@ def test_a_leader_whose_lease_is_taken_ends_and_says_so(server):
         thread.join(PATIENCE)
     assert results == [False]
     assert server.get("leases", "l", "ns")["spec"]["holderIdentity"] == "b"
+
+
+def test_who_has_lost_the_lease_does_not_wait_for_what_is_being_done(server):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def project(*_):
+        begun.set()
+        go_on.wait(PATIENCE * 2)
+        return Projection()
+
+    process = Process(server.api(), [replace(controller(), project=project)], lease(server, "a"))
+    process._lease.deadline = 0.0
+    server.put("models", stamp(model()))
+    with running(process) as (results, thread):
+        assert begun.wait(PATIENCE)
+        server.fail("GET", "/leases", 503, times=100)
+        thread.join(PATIENCE)
+        assert results == [False]
+        go_on.set()
 
 
 def test_a_process_that_waits_to_lead_does_nothing(server):
