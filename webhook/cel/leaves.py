@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any, Final
 
-from webhook.cel import timelayout
+from webhook.cel import gofloat, timelayout, times
 from webhook.cel.errors import CelError
 from webhook.cel.values import INT_MAX, INT_MIN, Duration, Timestamp
 
@@ -171,19 +171,8 @@ def _date(raw: Any) -> Timestamp:
     return Timestamp(_days(*map(int, found.groups())) * 86_400 * _SECOND)
 
 
-_GO_UNITS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "\u00b5s": 1_000,
-    "\u03bcs": 1_000,
-    "ms": 1_000_000,
-    "s": _SECOND,
-    "m": 60 * _SECOND,
-    "h": 3600 * _SECOND,
-}
-_GO_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
-_GO_PART = re.compile(r"(\d*)\.?(\d*)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
-_SCALA_PART = re.compile(r"(\d+)\s*([A-Za-z\u00b5]+)", re.ASCII)
+# a number begins where no digit is before it, so that a long one is not read again from each of its digits
+_SCALA_PART = re.compile(r"(?<!\d)(\d+)[ \t\n\f\r]*([A-Za-z\u00b5]+)", re.ASCII)
 _SCALA_UNITS: Final = (
     (1, ("ns", "nano")),
     (1_000, ("us", "\u00b5s", "micro")),
@@ -197,26 +186,29 @@ _SCALA_UNITS: Final = (
 
 
 def _duration(raw: Any) -> Duration:
+    """Go's durations, else the sum of all numbers with a unit: ``2 days``."""
     source = text(raw)
-    if _GO_DURATION.fullmatch(source):
-        total = sum(_go_part(*part) for part in _GO_PART.findall(source))
-        if total <= INT_MAX:
-            return Duration(-total if source.startswith("-") else total)
+    plain = times.parse_duration(source)
+    if plain is not None:
+        return plain
+    spans = [(_count(source, digits), name.lower()) for digits, name in _SCALA_PART.findall(source)]
     parts = [
-        int(count) * unit
-        for count, name in _SCALA_PART.findall(source)
+        count * unit
+        for count, name in spans
         for unit, names in _SCALA_UNITS
         for variant in names
-        if name.lower() == variant or (variant is names[-1] and name.lower().startswith(variant))
+        if name == variant or (variant is names[-1] and name.startswith(variant))
     ]
     if not parts:
         raise CelError(f"Invalid duration {source}: unable to parse {source} as duration")
     return Duration((sum(parts) + 2**63) % 2**64 - 2**63)  # Go's int64 wraps around here
 
 
-def _go_part(whole: str, fraction: str, unit: str) -> int:
-    scale = _GO_UNITS[unit]
-    return int(whole or "0") * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+def _count(source: str, digits: str) -> int:
+    count = gofloat.parse_int(digits)
+    if count is None or count > INT_MAX:
+        raise CelError(f'Invalid duration {source}: strconv.Atoi: parsing "{digits}": value out of range')
+    return count
 
 
 _URL_SAFE: Final = str.maketrans("-_+/", "+/--")  # of the two alphabets strfmt takes only this one

@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from webhook.cel import gourl
+from webhook.cel.errors import CelError
 from webhook.schema.correlate import deep_equal
 from webhook.schema.crdconversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crdschema import SchemaOptions
@@ -30,7 +32,6 @@ from webhook.schema.internal import internal_spec
 from webhook.schema.metadata import MetadataError, decode_metadata
 from webhook.schema.metavalidate import validate_metadata
 from webhook.schema.names import dns_1123_subdomain
-from webhook.schema.uri import is_request_uri
 
 __all__ = ["validate_crd"]
 
@@ -257,7 +258,15 @@ def _approval(document: Raw) -> tuple[str, FieldError | None]:
         return "missing", required(path, f"{needs}, {_PULL}")
     if text.startswith("unapproved"):
         return "bypassed", None
-    if is_request_uri(text) and "://" in text and text.partition("://")[2][:1] not in ("", "/"):
+    if _names_host(text):
         return "approved", None
     why = f'{needs} with either a URL or a reason starting with "unapproved", {_PULL}'
     return "invalid", invalid(path, text, why)
+
+
+def _names_host(text: str) -> bool:
+    try:
+        url = gourl.parse_request_uri(text)
+    except CelError:
+        return False
+    return bool(url.scheme and url.host)

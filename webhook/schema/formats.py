@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from webhook.cel import gourl, leaves
+from webhook.cel.errors import CelError
 from webhook.schema.mailaddress import is_address
 from webhook.schema.netformats import is_cidr, is_ipv4, is_ipv6, is_mac
 from webhook.schema.regex import matcher
-from webhook.schema.uri import is_request_uri
 
 __all__ = ["FORMATS", "known", "recognised"]
 
@@ -119,33 +120,17 @@ def _datetime(text: str) -> bool:
     return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
-_GO_DURATION = re.compile(r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
-_SCALA_PART = re.compile(r"(([0-9]+)[ \t\n\f\r]*([A-Za-zµ]+))")
-_EXACT_UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
-_UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-_NANOSECONDS = {"ns": 1, "us": 10**3, "\u00b5s": 10**3, "\u03bcs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
-_NANOSECONDS["h"] = 3600 * 10**9
+def _readable_by(read: Callable[[str], Any]) -> Callable[[str], bool]:
+    """A check by what CEL reads such a value with."""
 
-
-def _duration(text: str) -> bool:
-    """Go's ``1h30m``, else anything that holds a number with a unit, such as ``2 days``."""
-    if _GO_DURATION.fullmatch(text) and _fits(text):
-        return True
-    found = False
-    for match in _SCALA_PART.finditer(text):
-        if int(match[2]) > 2**63 - 1:
+    def check(text: str) -> bool:
+        try:
+            read(text)
+        except CelError:
             return False
-        unit = match[3].lower()
-        found = found or unit in _EXACT_UNITS or unit.startswith(_UNIT_STARTS)
-    return found
+        return True
 
-
-def _fits(text: str) -> bool:
-    """Whether a Go duration stays within 64 bits of nanoseconds."""
-    parts = re.findall(r"(\d*)\.?(\d*)([a-z\u00b5\u03bc]+)", text, re.ASCII)
-    total = sum(int(f"{whole}{part}" or 0) * _NANOSECONDS[unit] // 10 ** len(part) for whole, part, unit in parts)
-    limit: int = 2**63 - 1 + text.startswith("-")
-    return bool(total <= limit)
+    return check
 
 
 def _bson(text: str) -> bool:
@@ -154,7 +139,7 @@ def _bson(text: str) -> bool:
 
 FORMATS: Mapping[str, Callable[[str], Any]] = {
     "bsonobjectid": _bson,
-    "uri": is_request_uri,
+    "uri": _readable_by(gourl.parse_request_uri),
     "email": is_address,
     "hostname": _hostname,
     "ipv4": is_ipv4,
@@ -175,7 +160,7 @@ FORMATS: Mapping[str, Callable[[str], Any]] = {
     "byte": matcher(_BASE64),
     "password": lambda _: True,
     "date": _date,
-    "duration": _duration,
+    "duration": _readable_by(leaves.STRINGS["duration"]),
     "datetime": _datetime,
     "k8sshortname": lambda text: len(text) <= 63 and _is_short_name(text),
     "k8slongname": lambda text: len(text) <= 253 and _is_long_name(text),
