@@ -3,9 +3,10 @@
 import argparse
 import sys
 
-from tests.fuzz import cel, celcheck, mutations, schema
+from tests.fuzz import cel, celcheck, kinds, mutations, schema
 
 parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
 parser.add_argument("-n", default="2000", help="how many schemas, expressions and rules")
 cases = ["-n", parser.parse_args().n]
-sys.exit(max(schema.main(cases), cel.main([*cases, "--oracle"]), celcheck.main(cases), mutations.main(cases)))
+results = schema.main(cases), cel.main([*cases, "--oracle"]), celcheck.main(cases), mutations.main(cases)
+sys.exit(max(*results, kinds.main(cases)))

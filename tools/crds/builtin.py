@@ -14,6 +14,11 @@ _MAP_TYPE: Final = "x-kubernetes-map-type"
 _KEPT: Final = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", _MAP_TYPE)
 _POLICIES: Final = "admissionregistration.k8s.io"
 """The group that no policy is ever asked about."""
+_SPECIAL: Final[Mapping[str, Schema]] = {
+    "apimachinery.pkg.api.resource.Quantity": {"type": "string", "format": "quantity"},
+    "apimachinery.pkg.runtime.RawExtension": {_MAP_TYPE: "atomic"},
+}
+"""Types that merge as the API server says and not as their schema does (``schemaconv.ToSchemaFromOpenAPI``)."""
 
 
 def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
@@ -24,7 +29,7 @@ def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
     while waiting:
         name = waiting.pop()
         if name not in types:
-            types[name] = _reduced(document[_PREFIX + name])
+            types[name] = _SPECIAL.get(name) or _reduced(document[_PREFIX + name])
             waiting += _named(types[name])
     return {"kinds": dict(sorted(kinds.items())), "types": dict(sorted(types.items()))}
 

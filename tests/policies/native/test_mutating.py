@@ -266,6 +266,24 @@ def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, A
         assert verdict.object == {**POD, "spec": outcome}
 
 
+@pytest.mark.parametrize(
+    ("kind", "made", "outcome"),
+    [
+        (GroupVersionKind("", "v1", "Secret"), "data: {'a': 1}", ".data.a: expected string"),
+        (GroupVersionKind("apps", "v1", "ControllerRevision"), "data: {'a': 1}", "maps or structs: .data"),
+        (GroupVersionKind("batch", "v1", "Job"), "status: Object.status{startTime: 1}", {"status": {"startTime": 1}}),
+    ],
+)
+def test_formats_and_raw_objects_are_what_go_makes_of_them(kind: GroupVersionKind, made: str, outcome: Any) -> None:
+    obj = {"apiVersion": f"{kind.group}/v1".lstrip("/"), "kind": kind.kind, "metadata": {"name": "a"}}
+    found = load(*apply("p", f"Object{{{made}}}")).mutate(Request(kind, "", "CREATE", obj), MemorySurroundings())
+    if isinstance(outcome, str):
+        (denial,) = found.denials
+        assert outcome in denial.message
+    else:
+        assert (found.denials, found.object) == ((), {**obj, **outcome})
+
+
 def test_params_reach_a_mutation() -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     documents = apply("p", "Object{spec: Object.spec{size: int(params.data.size)}}", paramKind=kind)

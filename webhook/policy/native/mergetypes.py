@@ -68,8 +68,8 @@ class MergeType:
 
 
 _SCALARS: Final = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
-_LOOSE: Final = frozenset({"int-or-string", "byte", "date-time"})
-"""Formats of strings whose values may be of another type in Go."""
+_TEXTUAL: Final = frozenset({None, "", "byte"})
+"""Formats whose strings must be some; those of any other may be of another type in Go."""
 
 _ATOMIC: Final = MergeType("untyped")
 _ATOMIC.list = ListType("atomic", (), _ATOMIC, {})
@@ -114,7 +114,8 @@ def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type")
     if kind in _SCALARS:
-        return MergeType("untyped" if schema.get("format") in _LOOSE else _SCALARS[kind])
+        loose = kind == "string" and schema.get("format") not in _TEXTUAL
+        return MergeType("untyped" if loose else _SCALARS[kind])
     if kind == "object":
         return MergeType(map=_map_of(schema, preserve=preserve))
     if kind == "array":
