@@ -1,5 +1,7 @@
 """What is computed while rules run: no more than they read, and each evaluation with what it saw."""
 
+import gc
+import weakref
 from typing import Any
 
 from webhook import catalog, documents
@@ -68,3 +70,17 @@ def test_costs_are_counted_with_what_each_evaluation_saw():
     for each in files:
         here.value(rule, here.at(each))
     assert together.spent == exact
+
+
+def test_nothing_of_a_request_outlives_it():
+    """A circle would wait for the collector, which comes by rarely, with the largest object that there was."""
+    here, _ = scope({"source": "x"}, Budget())
+    rule = policy().validations[0].rule
+    gc.disable()
+    try:
+        here.value(rule, here.at("x"))
+        gone = weakref.ref(here)
+        del here
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -1,5 +1,7 @@
 """The HTTP face: every bad input gets a status and one sentence; faults are 5xx; decisions are 200."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from webhook.catalog import Catalog
+from webhook.decision import Decision
 from webhook.errors import Fault
 from webhook.serve import gate as gates
-from webhook.serve.app import BODY_LIMIT, application
+from webhook.serve.app import BODY_LIMIT, LARGE, application
 from webhook.serve.gate import Gate
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}, "spec": {}}
@@ -78,6 +81,27 @@ def test_a_chunked_body_over_the_limit_is_refused_too(client: TestClient) -> Non
     chunks = (b" " * 65_536 for _ in range(BODY_LIMIT // 65_536 + 1))
     answer = client.post("/validate", content=chunks, headers={"content-type": "application/json"})
     assert answer.status_code == 413
+
+
+def test_what_is_left_of_a_large_request_is_collected_at_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[weakref.ref[set[Any]]] = []
+
+    def judge(*_arguments: object) -> Decision:
+        circle: set[Any] = set()
+        circle.add(lambda: circle)
+        left.append(weakref.ref(circle))
+        return Decision({})
+
+    monkeypatch.setattr(gates.engine, "validate", judge)
+    gc.disable()
+    try:
+        for size in (0, LARGE):
+            assert post(client, orjson.dumps(a_review()) + b" " * size).status_code == 200
+            assert (left[-1]() is None) is bool(size)
+    finally:
+        gc.enable()
 
 
 def test_a_body_of_exactly_the_limit_is_read(client: TestClient) -> None:

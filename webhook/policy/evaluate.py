@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -47,7 +48,9 @@ class Scope:
 
     def __init__(self, policy: Policy, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
         self._facts: dict[str, Any] = {}
-        variables = _Variables(lambda name: self.value(policy.variables[name]))
+        # Weak: a circle would keep the whole request until the collector comes by, which is rarely.
+        known = weakref.proxy(self)
+        variables = _Variables(lambda name: known.value(policy.variables[name]))
         self._root = {**bindings, "variables": variables, "facts": self._facts}
         self._fact = fact
         self._budget = budget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -28,6 +29,10 @@ BODY_LIMIT: Final = 7 * 1024 * 1024
 
 BODIES_LIMIT: Final = 64 * 1024 * 1024
 """Of all bodies that are coming in together: nine of the largest, and an eighth of the memory that the chart allows."""
+
+LARGE: Final = 1024 * 1024
+"""From this size of a body on, what an error's traceback holds in a circle is collected at once: a hundred megabytes,
+which the collector, set for small requests, would leave for hours. It takes a few milliseconds."""
 
 LONGEST: Final = 30.0
 """Seconds: no API server waits longer for a webhook."""
@@ -107,7 +112,11 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
             body = await bodies.read(request, LONGEST if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
-        return Response(await gate.reply(call, body, timeout), media_type="application/json")
+        try:
+            return Response(await gate.reply(call, body, timeout), media_type="application/json")
+        finally:
+            if len(body) > LARGE:
+                gc.collect()
 
     return endpoint
 
