@@ -108,6 +108,7 @@ def objects(draw: st.DrawFn) -> Given:
     mother, father = draw(st.sampled_from(its_cases)), draw(st.sampled_from(its_cases))
     wishes = draw(st.lists(st.tuples(st.booleans(), st.integers(0, 200)), max_size=4))
     obj = object_of(known, mother)
+    obj["metadata"].pop("deletionTimestamp", None)  # what is being deleted is left as it is
     obj["spec"] = crossed(spec_of(mother), spec_of(father), wishes)
     return Given(known, obj, mother)
 

@@ -3,6 +3,7 @@
 Derived values follow their inputs. What the gate filled in is written down in the stamp; on the
 next update a recorded leaf that still holds our value counts as absent and is derived anew,
 while anything a user wrote stays. Only leaves that the policy names are ever touched.
+A structure that was made of another one stays where that is gone: see :func:`_orphans`.
 """
 
 from __future__ import annotations
@@ -55,16 +56,33 @@ def normalise(
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
     rules = known.policy.defaults
-    current = known.schema.default(_without_ours(obj, rules, records))
+    bare = known.schema.default(_without_ours(obj, rules, records))
+    orphans: dict[str, Any] = {}
     try:
-        current, filled = _fill(known, old, current, scope_of)
+        current, filled = _fill(known, old, bare, scope_of)
+        if orphans := _orphans(rules, obj, current):
+            others = tuple(rule for rule in rules if str(rule.path) not in orphans)
+            bare = known.schema.default(_without_ours(obj, others, records))
+            current, filled = _fill(known, old, bare, scope_of)
     except PolicyFault:
-        if not known.schema.validate(known.schema.decode(current)[0]):
+        if not known.schema.validate(known.schema.decode(bare)[0]):
             raise
         filled = {}  # refused by its schema in a moment: nothing to derive from
         current = known.schema.default(obj)
-    new = {str(rule.path): value for rule, value in filled.items()}
+    new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
     return Normalised(current, new, tuple(_explain(obj, current, filled, rules)))
+
+
+def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
+    """The structures of ours, by path, that nothing derives any more.
+
+    Whoever follows the advice to write an engine instead of a predictor, and takes the predictor out, must not lose the
+    engine that was made of it; nor must a service that runs, because the model that its predictor names is gone. They
+    stay on record, and follow their source again if it comes back.
+    """
+    structures = [rule.path for rule in rules if isinstance(rule.value, FactValue)]
+    gone = [path for path in structures if path.get(derived) in (MISSING, None)]
+    return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 
 
 def _without_ours(
