@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from webhook.catalog import Catalog
-from webhook.decision import Decision
-from webhook.errors import Fault
+from webhook.decision import Cause, Decision
+from webhook.errors import Fault, Unavailable
 from webhook.serve import gate as gates
 from webhook.serve.app import BODY_LIMIT, LARGE, application
 from webhook.serve.gate import Gate
@@ -172,6 +172,27 @@ def test_a_fault_of_ours_is_a_500_and_never_a_denial(
     assert answer.text.startswith("internal fault: ")
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
+
+
+def test_nobody_writes_lines_of_our_log(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    forged = "web\n2026 ERROR modelgate: \x1b[31mforged\u2028"
+    caplog.set_level("INFO", "modelgate")
+    decision = Decision({}, (Cause(f"metadata.labels[{forged}]", "FieldValueInvalid", "must be text"),))
+    monkeypatch.setattr(gates.engine, "validate", lambda *_: decision)
+    deployment = {**DEPLOYMENT, "metadata": {"name": forged, "namespace": "n"}}
+    client.post("/validate", json=a_review(name=forged, object=deployment))
+    for error in (Fault(forged), Unavailable(forged)):
+
+        def broken(*_: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr(gates.engine, "validate", broken)
+        client.post("/validate", json=a_review())
+    shown = [each.getMessage() for each in caplog.records]
+    assert len([each for each in shown if r"web\x0a2026 ERROR modelgate: \x1b[31mforged\x2028" in each]) == 3
+    assert not any(control in each for each in shown for control in "\n\x1b\u2028")
 
 
 def test_requests_are_counted_by_outcome(client: TestClient) -> None:

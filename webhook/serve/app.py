@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, TooSlow, Unavailable, UnsupportedMedia
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Call, Gate, one_line
 
 __all__ = ["BODY_LIMIT", "Background", "application"]
 
@@ -158,13 +158,13 @@ def _metrics(gate: Gate) -> Callable[[Request], object]:
 async def _error(_request: Request, error: Exception) -> Response:
     """An error of ours: one sentence, and where a retry helps, when."""
     if isinstance(error, Unavailable):
-        log.warning("unavailable: %s", error)
+        log.warning("unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, RequestError):
         # What is left of a body that was not read to its end must not be taken for the next request.
         headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else {}
         return PlainTextResponse(f"{error}\n", error.status, headers)
-    log.error("fault: %s", error)
+    log.error("fault: %s", one_line(str(error)))
     return PlainTextResponse(f"internal fault: {error}\n", 500)
 
 

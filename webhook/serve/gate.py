@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # who loads no admission policies does not pay for their lang
     from webhook.policyset import PolicySet
     from webhook.surroundings import Offline
 
-__all__ = ["Call", "Gate"]
+__all__ = ["Call", "Gate", "one_line"]
 
 Call = Literal["mutate", "validate"]
 
@@ -41,6 +42,7 @@ ROUNDS: Final = 16
 """Tries per request: each reads what the one before asked for. A service leads to its runtime, model, and on, and an
 admission policy from one question of its authorizer to the next; nothing sensible has a chain this long."""
 
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 
@@ -254,11 +256,17 @@ class Gate:
             self.metrics.rules.labels(warning.label, "warn").inc()
         if not decision.allowed:
             name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-            log.info("denied %s %s %s: %s", request.operation, request.kind.kind, name, ", ".join(_codes(decision)))
+            codes = ", ".join(_codes(decision))
+            log.info("denied %s %s %s: %s", request.operation, request.kind.kind, one_line(name), one_line(codes))
 
     def _count(self, call: Call, kind: str, operation: str, outcome: str, started: float) -> None:
         self.metrics.requests.labels(call, kind, operation, outcome).inc()
         self.metrics.seconds.labels(call).observe(self.clock() - started)
+
+
+def one_line(text: str) -> str:
+    """A text for the log, in which a name or a key of somebody's may be: he is not to write lines of ours."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def _outcome_of(error: Exception) -> str:
