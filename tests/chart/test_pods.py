@@ -106,6 +106,7 @@ def test_the_server_is_started_with_the_settings_of_the_values():
     [
         ((POLICIES,), ["modelgate-policies"]),
         (('policies.configMap="mine"',), ["mine"]),
+        (('policies.configMap="7"',), ["7"]),
         ((POLICIES, 'policies.configMap="mine"'), ["mine", "modelgate-policies"]),
     ],
 )
@@ -177,8 +178,8 @@ def test_the_reconciler_is_started_with_what_it_takes():
     options = parsed(container("reconciler", "reconciler")["args"])
     assert (options.health_port, options.namespace, options.lease) == (8080, NAMESPACE, "modelgate-reconciler")
     assert options.allowed_host_path_root is None
-    arguments = pods('reconciler.allowedHostPathRoots=["/models","/data"]')["reconciler"]["containers"][0]["args"]
-    assert parsed(arguments).allowed_host_path_root == ["/models", "/data"]
+    arguments = pods('reconciler.allowedHostPathRoots=["/models","/a b: c"]')["reconciler"]["containers"][0]["args"]
+    assert parsed(arguments).allowed_host_path_root == ["/models", "/a b: c"]
 
 
 def test_the_service_selects_the_gate_and_not_the_reconciler():
@@ -196,6 +197,14 @@ def test_a_deployment_selects_its_own_pods():
         labels = each["spec"]["template"]["metadata"]["labels"]
         assert each["spec"]["selector"]["matchLabels"].items() <= labels.items()
         assert not any("version" in key or "chart" in key for key in each["spec"]["selector"]["matchLabels"])
+
+
+def test_of_the_gates_one_at_a_time_is_asked_to_leave_its_node():
+    (budget,) = of_kind("PodDisruptionBudget")
+    gate = next(each for each in of_kind("Deployment") if each["metadata"]["name"] == "modelgate")
+    assert budget["spec"]["selector"] == gate["spec"]["selector"]
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
 
 def test_an_upgrade_never_has_fewer_gates_than_before():
@@ -217,5 +226,5 @@ def test_every_container_runs_the_one_image(sets, image):
 
 
 def test_pull_secrets_reach_both_deployments():
-    for pod in pods('image.pullSecrets=["a","b"]').values():
-        assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
+    for pod in pods('image.pullSecrets=["a","7"]').values():
+        assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "7"}]

@@ -110,7 +110,7 @@ def test_there_is_no_wildcard_and_no_verb_that_deletes_or_escalates():
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():
-    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"}
+    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment", "PodDisruptionBudget"}
     for each in rendered():
         assert each["metadata"].get("namespace") == (NAMESPACE if each["kind"] in scoped else None)
 

@@ -29,6 +29,8 @@ from tests.definitions import definition_files, definitions
         ("gate.aim.namespace=../x", "namespace"),
         ("gate.resources.limits.memroy=1Gi", "memroy"),
         ("gate.resources.limits.memory=1GiB", "memory"),
+        ("gate.resources.limits.memory=1.5.5Gi", "memory"),
+        ("gate.resources.limits.memory=.", "memory"),
         ("webhooks.timeoutSeconds=31", "timeoutSeconds"),
         ("webhooks.timeoutSeconds=0", "timeoutSeconds"),
         ("webhooks.validating.failurePolicy=fail", "failurePolicy"),
