@@ -246,3 +246,21 @@ def test_an_interrupted_loop_ends():
     program = ENV.compile("x.map(a, x.map(b, 1)).size() > 0")
     with pytest.raises(BudgetExceeded, match="operation interrupted"):
         program.evaluate_exactly({"x": list(range(200))}, Budget(interrupt=lambda: True))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "self.list.all(a, '%s'.format([self.list]).size() > 0)",
+        "self.list.all(a, dyn(a) in dyn(self.list))",
+        "self.list.all(a, self.list == self.list)",
+    ],
+)
+def test_a_generated_loop_that_does_much_for_little_cost_is_interrupted_too(source):
+    program = ENV.compile(source)
+    assert program.evaluate is not program.evaluate_exactly
+    asked = []
+    budget = Budget(interrupt=lambda: asked.append(True) or len(asked) > 3)
+    with pytest.raises(BudgetExceeded, match="operation interrupted"):
+        program.evaluate({"self": {"list": ["a"] * 10}}, budget)
+    assert len(asked) < 10

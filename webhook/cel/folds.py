@@ -25,8 +25,6 @@ __all__ = ["compile_fold"]
 
 Add = Callable[[Frame, Any], None]
 
-INTERRUPT_EVERY = 100  # iterations, as the API server checks its context
-
 
 class _Variables:
     """Where the variables of one comprehension live, and how an element is put there."""
@@ -49,14 +47,14 @@ class _Variables:
     def rounds(self, frame: Frame, values: Any) -> Iterator[None]:
         """Set the variables to each element in turn, watching the limit."""
         limit, interrupt = frame[LIMIT], frame[INTERRUPT]
-        for count, (key, element) in enumerate(self._pairs(values), 1):
+        for key, element in self._pairs(values):
             if self.is_pair:
                 frame[self.first] = key
             frame[self.element] = element if self.items is None else _entered(element, self.items)
             yield
             if frame[COST] > limit:
                 raise over_limit()
-            if interrupt is not None and count % INTERRUPT_EVERY == 0 and interrupt():
+            if interrupt is not None and interrupt():
                 raise BudgetExceeded("operation interrupted")
 
     def _pairs(self, values: Any) -> Iterator[tuple[Any, Any]]:

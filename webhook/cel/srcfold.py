@@ -30,11 +30,16 @@ def write_fold(writer: Writer, expr: Comprehension) -> Code:
     result = writer.name(start)
     outer_cost, writer.cost = writer.cost, 0
     outer_locals, writer.locals = writer.locals, {**writer.locals, **loop.variables}
+    outer_calls, writer.calls = writer.calls, False
     writer.loops += 1
     with writer.inner() as block:
         block.extend(writer.slot(local) for local in loop.names)
         overhead = body(writer, expr, result)
     writer.loops -= 1
+    if writer.calls:
+        writer.is_interruptible = True
+        block.insert(0, "if i is not None and i(): raise E")
+    writer.calls = outer_calls
     writer.locals = outer_locals
     each, writer.cost = writer.cost + overhead, outer_cost + 8
     writer.meter(f"len({loop.values}) * {each}")

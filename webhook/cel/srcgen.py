@@ -84,6 +84,8 @@ def _source(writer: Writer) -> str:
     """The function; ``b`` is what the call may still cost, and ``n`` the budget, from which the bound is taken."""
     arguments = "".join(f", k{index}" for index in range(len(writer.constants)))
     lines = [f"def make(exact{arguments}):", " def run(V, n=None):", "  try:"]
+    if writer.is_interruptible:
+        lines.append("   i = None if n is None else n.interrupt")
     if writer.is_metered:
         lines.append(f"   b = {LIMIT - writer.cost}")
         writer.line("if b < 0: raise E")

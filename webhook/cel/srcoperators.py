@@ -31,6 +31,7 @@ def equality(negated: bool) -> Callable[[Writer, Call], Code]:
         if text is None:
             first, second = writer.named(first), writer.named(second)
             _meter_shorter(writer, first, second)
+            writer.calls = True
             text = f"{'not ' if negated else ''}equal({first.text}, {second.text})"
         else:
             _meter_shorter(writer, first, second)
@@ -149,6 +150,7 @@ def membership(writer: Writer, expr: Call) -> Code:
         writer.meter(f"length({container.text}) + 1")
     else:
         writer.cost += 1
+    writer.calls = True
     found = f"contains({element.text}, {container.text})"
     if element.is_literal and element.literal.__class__ is str and not container.is_literal:
         found = f"{element.text} in {container.text} if {container.text}.__class__ is dict else {found}"

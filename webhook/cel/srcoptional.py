@@ -131,7 +131,7 @@ def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
             other = writer.value(other)
     of = writer.type_of(expr)
     if node is None and code.node is not None:
-        code = Code(f"({code.text} if {code.text} is A else carried({code.text}, {writer.constant(code.node)}))", of)
+        code = Code(f"({code.text} if {code.text} is A else {writer.carried(code.text, code.node)})", of)
         code = writer.named(code)
     if not any(block):
         chosen = writer.name(f"{other.text} if {code.text} is A else {code.text}")

@@ -36,6 +36,8 @@ class Writer:
         self.cost = 0
         self.is_metered = False
         self.loops = 0  # around what is being written
+        self.calls = False  # whether what is being written calls functions, whose time no cost may tell
+        self.is_interruptible = False
         self.constants: list[Any] = []
         self.locals: dict[str, Code] = {}
         self.names: dict[tuple[str, str], str] = {}  # (parent, member) → the local that holds it
@@ -75,6 +77,7 @@ class Writer:
         return code if code.is_name else Code(self.name(code.text), code.of, is_name=True)
 
     def constant(self, value: Any) -> str:
+        self.calls = self.calls or callable(value)
         for index, known in enumerate(self.constants):
             if known is value:
                 return f"k{index}"
@@ -102,6 +105,11 @@ class Writer:
         if self.loops:
             self.line("if b < 0: raise E")
 
+    def carried(self, text: str, node: Node) -> str:
+        """Raw JSON as a value that remembers its schema."""
+        self.calls = True
+        return f"carried({text}, {self.constant(node)})"
+
     # Expressions
 
     def expr(self, expr: Expr) -> Code:
@@ -114,12 +122,12 @@ class Writer:
         """The code as a CEL value: raw JSON checked or converted."""
         node, text = code.node, code.text
         if code.maybe:
-            carried = "" if node is None else f"A if {text} is A else carried({text}, {self.constant(node)})"
+            carried = "" if node is None else f"A if {text} is A else {self.carried(text, node)}"
             return Code(f"optional({carried or text})", code.of)
         if node is None:
             return code
         if node.kind in COMPOSITE:
-            return Code(f"carried({text}, {self.constant(node)})", code.of)
+            return Code(self.carried(text, node), code.of)
         wanted = CLASSES.get(node.enter)
         if wanted is None:
             return Code(f"{self.constant(node.enter)}({text})", code.of)
