@@ -130,7 +130,8 @@ def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.Ca
     assert snippet["kind"] == "Model"
     assert "/metadata/annotations/modelgate.dev~1normalised" in snippet["jsonPointers"]
     assert main(["fields", "model", "-o", "flux"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["driftDetection"]["ignore"][0]["target"] == {"kind": "Model"}
+    (ignored,) = yaml.safe_load(capsys.readouterr().out)["driftDetection"]["ignore"]
+    assert ignored["target"] == {"group": "inference.llmkube.dev", "kind": "Model"}
     assert main(["fields", "nothing", "-o", "flux"]) == 1
     said = capsys.readouterr()
     assert (said.out, said.err.partition(":")[0]) == ("", "no kind 'nothing'; known")

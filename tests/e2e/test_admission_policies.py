@@ -99,6 +99,8 @@ ELSEWHERE = f"/api/v1/namespaces/{OTHER}"
 REQUESTS: dict[str, tuple[str, str, Object | None]] = {
     "an image from the registry": ("POST", f"{APPS}/deployments", deployment("web")),
     "an image from elsewhere": ("POST", f"{APPS}/deployments", deployment("web", image="elsewhere.example/a:1")),
+    "a container beside those there are, and a variable in each": ("POST", f"{APPS}/deployments", deployment("meshed")),
+    "a list that no configuration may touch": ("POST", f"{APPS}/deployments", deployment("tolerant")),
     "too many replicas by one of two params": ("POST", f"{APPS}/deployments", deployment("web", 7)),
     "too many replicas by a subresource": ("PUT", f"{APPS}/deployments/stored/scale", SCALE),
     "a name that is too long": ("POST", f"{CORE}/configmaps", config_map("a-name-that-is-too-long")),
@@ -127,6 +129,10 @@ REFUSED = {
     "what only somebody else may": (403, "failed expression"),
     "an error that fails": (422, "no such key"),
     "a mutation that cannot be made": (403, "policy 'breaks' with binding 'breaks' denied request: "),
+    "a list that no configuration may touch": (
+        403,
+        "may not mutate atomic arrays, maps or structs: .spec.template.spec.",
+    ),
     "a deletion that is refused": (403, "this one stays"),
     "a model that a policy refuses": (422, "one file is enough"),
 }
@@ -216,6 +222,10 @@ def test_the_gate_answers_with_policies_as_the_api_server_does(plane, gate, poli
         assert reply.code == code
         assert words in reply.body.get("message", ""), name
     assert_mutated(ours["a model, mutated before and after our defaults"].body)
+    meshed = ours["a container beside those there are, and a variable in each"].body["spec"]["template"]["spec"]
+    (container,), (beside,) = meshed["containers"], meshed["initContainers"]
+    assert (container["image"], container["env"]) == ("registry.example/a:1", [{"name": "MESH", "value": "on"}])
+    assert beside["name"] == "mesh"
     assert ours["a warning"].warnings == (
         "Validation failed for ValidatingAdmissionPolicy 'warns' with binding 'warns': mind that",
     )

@@ -63,5 +63,7 @@ def _argocd(kinds: Iterable[KnownKind]) -> None:
 def _flux(kinds: Iterable[KnownKind]) -> None:
     """For the spec of a HelmRelease; a Kustomization applies server-side and never sees what is not its own."""
     print("# for spec of a Flux HelmRelease (a Kustomization needs nothing: it applies only what it holds)")
-    ignored = [{"paths": _pointers(known), "target": {"kind": known.gvk.kind}} for known in kinds]
+    ignored = [
+        {"paths": _pointers(known), "target": {"group": known.gvk.group, "kind": known.gvk.kind}} for known in kinds
+    ]
     print(yaml.safe_dump({"driftDetection": {"mode": "enabled", "ignore": ignored}}, sort_keys=False), end="")
