@@ -13,6 +13,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from tests.e2e.assets import assets
+from tests.e2e.kubectl import Kubectl
 from tests.e2e.plane import Plane
 from tools.crds.builtin import builtin
 from tools.crds.files import BUILTIN, TYPES, kubernetes_names, made_files
@@ -20,12 +21,11 @@ from tools.crds.openapi import Schema, types_of
 from tools.crds.text import text_of
 
 
-def published() -> dict[str, Schema]:
-    """The schemas that the API server of ``make assets`` publishes."""
-    with Plane(assets("plane")) as plane:
-        paths = json.loads(plane.kubectl("get", "--raw", "/openapi/v3"))["paths"]
-        groups = [path for path in paths if path.startswith(("api/", "apis/"))]
-        documents = [json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{group}")) for group in groups]
+def published(kubectl: Kubectl) -> dict[str, Schema]:
+    """The schemas that an API server publishes."""
+    paths = json.loads(kubectl("get", "--raw", "/openapi/v3"))["paths"]
+    groups = [path for path in paths if path.startswith(("api/", "apis/"))]
+    documents = [json.loads(kubectl("get", "--raw", f"/openapi/v3/{group}")) for group in groups]
     schemas = (document.get("components", {}).get("schemas", {}) for document in documents)
     return {name: schema for part in schemas for name, schema in part.items()}
 
@@ -40,7 +40,8 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--offline", action="store_true", help="use the types that were read before")
     if not parser.parse_args().offline:
-        schemas = published()
+        with Plane(assets("plane")) as plane:
+            schemas = published(plane.kubectl)
         write(TYPES, text_of(types_of(schemas, kubernetes_names())))
         write(BUILTIN, text_of(builtin(schemas)))
     for path, text in made_files():
