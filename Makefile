@@ -27,7 +27,7 @@ lint: $(READY)  ## ruff, mypy --strict, import contracts
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-crds: $(READY)  ## definitions that embed types of Kubernetes, made from policies/*/crds/src
+crds: $(READY)  ## definitions that embed types of Kubernetes, from policies/*/crds/src; and how its own kinds merge
 	$(PY) -m tools.crds
 
 grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
