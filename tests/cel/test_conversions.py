@@ -106,3 +106,8 @@ def test_what_go_reads_as_no_double(text):
 
 def test_go_takes_underscores_between_digits():
     assert (parse_float("1_000"), parse_float("0x_1p2"), parse_float("-Infinity")) == (1000.0, 4.0, -math.inf)
+
+
+@pytest.mark.parametrize("text", ["9" * 1_000_000 + "x", "1." + "9" * 1_000_000 + "x", "0x" + "f" * 1_000_000 + "x"])
+def test_megabytes_of_digits_that_are_no_number_are_refused_at_once(text):
+    assert parse_float(text) is None

@@ -95,3 +95,9 @@ def test_a_quantity_of_megabytes_of_digits_is_read_at_once():
     long = parse_quantity("9" * 3_000_000)
     assert call("isInteger", long) is False
     assert call("compareTo", long, parse_quantity("1")) == 1
+
+
+@pytest.mark.parametrize("text", ["9" * 1_000_000 + "x", "0" * 1_000_000 + "x", "1." + "0" * 1_000_000 + "."])
+def test_megabytes_of_digits_that_are_no_quantity_are_refused_at_once(text):
+    """Python tries every border between two numbers that stand side by side, which would take hours."""
+    assert call("isQuantity", text) is False

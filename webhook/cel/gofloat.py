@@ -9,8 +9,9 @@ from typing import Final
 
 __all__ = ["exponent", "fixed", "parse_float", "parse_int", "plain", "shortest"]
 
-_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_HEX: Final = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?\d+)", re.ASCII)
+# Nothing is given back: of digits before and behind a point that is not there Python would try every border.
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
+_HEX: Final = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*+)\.?+([0-9a-fA-F]*+)[pP]([+-]?\d+)", re.ASCII)
 _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a base prefix
     r"[+-]?(?:(?:0[xX])(?:_?[0-9a-fA-F])*|\d(?:_?\d)*)?(?:\.(?:[0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?(?:[eEpP][+-]?\d(?:_?\d)*)?",
     re.ASCII,

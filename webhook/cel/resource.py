@@ -25,7 +25,8 @@ _DECIMALS: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T
 _BINARIES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMALS.items()}
 _BINARY_SUFFIX: Final = {exponent: suffix for suffix, exponent in _BINARIES.items()}
-_TEXT: Final = re.compile(r"([+-]?)(0*)(\d*)(?:(\.)(\d*))?([eEinumkKMGTP]*[-+]?\d*)", re.ASCII)
+# Nothing is given back: of two numbers side by side Python would try every border, for minutes in a long text.
+_TEXT: Final = re.compile(r"([+-]?)(0*+)(\d*+)(?:(\.)(\d*+))?+([eEinumkKMGTP]*+[-+]?+\d*+)", re.ASCII)
 _EXPONENT_SUFFIX: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _FAST_DIGITS: Final = 18  # of a number that surely fits in 64 bits
 _NANO: Final = -9
