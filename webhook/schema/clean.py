@@ -9,7 +9,8 @@ them here too (:func:`_thorough`), so this module knows no Kubernetes behaviour 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -148,16 +149,12 @@ def _says_more(node: Node) -> bool:
 def _array(node: Node) -> Check | None:
     if node.items is None or node.unique_items or node.enum or node.preserve:
         return None
-    check = _items(node.items)
-    distinct = _distinct(node)
+    keys_of = _keys(node)
+    check = _items(node.items) if keys_of is None else _distinct(_items(node.items), keys_of)
     low, high = max(node.min_items or 0, 0), sys.maxsize if node.max_items is None else node.max_items
     if not low and high == sys.maxsize:
-        if distinct is None:
-            return check
-        return lambda value: check(value) and (len(value) < 2 or distinct(value))
-    return lambda value: (
-        check(value) and low <= len(value) <= high and (distinct is None or len(value) < 2 or distinct(value))
-    )
+        return check
+    return lambda value: check(value) and low <= len(value) <= high
 
 
 def _items(node: Node) -> Check:
@@ -181,21 +178,25 @@ def _check_is_bare(node: Node) -> bool:
     return not (sized or joined or node.enum or node.embedded or node.nullable)
 
 
-def _distinct(node: Node) -> Check | None:
-    """Whether items of a set or map list differ; may say no where the API server tells 1 from 1.0.
+def _distinct(check: Check, keys_of: Callable[[list[Any]], Iterable[Any]]) -> Check:
+    """Whether no two items have a key in common; may say no where the API server tells 1 from 1.0."""
+    return lambda value: check(value) and (len(value) < 2 or len(set(keys_of(value))) == len(value))
+
+
+def _keys(node: Node) -> Callable[[list[Any]], Iterable[Any]] | None:
+    """The keys of items of a set or map list, as C alone computes them; too few where only the walkers can tell.
 
     Raises KeyError for an item of a map without its key: that is not clean either.
     """
     if node.list_type == "set":
-        return lambda value: len(set(value)) == len(value)
+        return iter
     if node.list_type != "map":
         return None
     items = node.items
     children = [] if items is None else [items.properties.get(key) for key in node.list_keys]
     if items is None or items.nullable or not all(child and child.type in _SCALARS for child in children):
-        return lambda _: False
-    key_of = itemgetter(*node.list_keys)
-    return lambda value: len(set(map(key_of, value))) == len(value)
+        return lambda _: ()
+    return partial(map, itemgetter(*node.list_keys))
 
 
 def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
@@ -270,9 +271,10 @@ def _closed_items(table: Mapping[str, Check | type], must: tuple[str, ...]) -> C
             for value in values:
                 if type(value) is not dict or (first is not None and first not in value):
                     return False
-                for name in rest:
-                    if name not in value:
-                        return False
+                if rest:
+                    for name in rest:
+                        if name not in value:
+                            return False
                 for key, item in value.items():
                     entry = table[key]
                     if type(item) is not entry and (entry is bool or entry(item) is not True):
