@@ -271,6 +271,10 @@ def test_sizes(text, size):
     assert parse_size(text) == size
 
 
+def test_megabytes_of_digits_that_are_no_size_are_refused_at_once():
+    assert parse_size("9" * 1_000_000 + "xB") is None
+
+
 def test_ranges_may_be_open():
     assert range_of({"modelSizeRange": {"min": "7B"}}).holds("900B")
     assert not range_of({"modelSizeRange": {"max": "7B"}}).holds("7.1B")

@@ -13,7 +13,7 @@ __all__ = ["SizeRange", "parse_size", "range_of"]
 
 _UNITS: Final = {"T": 1e12, "B": 1e9, "M": 1e6}
 # What Go's ParseFloat reads; hexadecimal and underscores are left out, since nobody counts parameters so.
-_FLOAT: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_FLOAT: Final = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z")
 
 
 def parse_size(size: str) -> float | None:
