@@ -116,9 +116,25 @@ def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Pat
     assert gate.catalog is not first
 
 
+def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CatalogError, match="empty: no API in it"):
+        loaded(tmp_path / "empty")
+    gate, reloader = loaded(folder)
+    first = gate.catalog
+    shutil.rmtree(folder / "llmkube")
+    reloader.refresh()
+    reloader.refresh()
+    assert gate.catalog is first
+    assert "no API in it" in gate.refused
+
+
 def test_a_gate_does_not_start_without_its_folder(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="nowhere: cannot be read: No such file"):
         loaded(tmp_path / "nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(CatalogError, match="circle: cannot be read: Too many levels"):
+        loaded(tmp_path / "circle")
 
 
 def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:

@@ -133,6 +133,12 @@ def test_a_certificate_whose_end_cannot_be_told_leaves_the_old_one_in_use_and_is
     assert served.refresh()
 
 
+def test_a_certificate_behind_links_in_a_circle_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "tls.crt").symlink_to("tls.crt")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        Certificate(tmp_path)
+
+
 def test_the_server_never_imports_a_kubernetes_client() -> None:
     program = "import sys, webhook.serve.server; sys.exit('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

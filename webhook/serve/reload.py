@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -89,7 +90,7 @@ class Reloader(Generic[T]):
     def _digest(self) -> str:
         found = hashlib.sha256()
         try:
-            root = self._folder.resolve(strict=True)
+            root = Path(os.path.realpath(self._folder, strict=True))
             for file in folders.files(root):
                 found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
         except OSError as error:
@@ -102,7 +103,10 @@ def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
     """The rules of ours: a folder of APIs."""
 
     def load() -> Catalog:
-        return catalog.load(folder, gate.options.settings)
+        found = catalog.load(folder, gate.options.settings)
+        if not found.kinds:  # as before the first files are there: to let everything through would be ignorance
+            raise CatalogError([Problem(str(folder), "", "no API in it")])
+        return found
 
     return Reloader(gate, "rules", folder, load, gate.use, gate.metrics.reloads)
 

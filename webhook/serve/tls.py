@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +49,7 @@ class Certificate:
 
     def _read(self) -> bytes:
         """A digest of both files, read through one resolved directory: a mounted Secret is swapped by one symlink."""
-        folder = (self._directory / "tls.crt").resolve(strict=True).parent
+        folder = self._folder()
         return hashlib.sha256((folder / "tls.crt").read_bytes() + b"\0" + (folder / "tls.key").read_bytes()).digest()
 
     def _build(self) -> ssl.SSLContext:
@@ -60,8 +61,11 @@ class Certificate:
         return context
 
     def _load_into(self, context: ssl.SSLContext) -> None:
-        folder = (self._directory / "tls.crt").resolve(strict=True).parent
+        folder = self._folder()
         context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+
+    def _folder(self) -> Path:
+        return Path(os.path.realpath(self._directory / "tls.crt", strict=True)).parent  # OSError for links in a circle
 
     @staticmethod
     def _context() -> ssl.SSLContext:
