@@ -9,7 +9,7 @@ from webhook.cel.gofloat import parse_float
 from webhook.cel.goquote import quoted
 from webhook.cel.gourl import parse
 
-__all__ = ["float_error", "is_float", "prometheus_error"]
+__all__ = ["float_error", "is_float", "parse_float", "prometheus_error"]
 
 
 def is_float(text: str) -> bool:
