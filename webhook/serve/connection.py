@@ -50,13 +50,13 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unheard += len(data)
-        if not self._in_body and self._head_timer is None:
-            self._head_timer = self.loop.call_later(
-                HEAD_SECONDS, self._close, 408, "the request does not come to an end"
-            )
         super().data_received(data)
         if self._unheard > HEAD_LIMIT:
             self._close(431, f"what is no body is over the limit of {HEAD_LIMIT} bytes")
+        elif self._unheard and not self._in_body and self._head_timer is None and not self.transport.is_closing():
+            self._head_timer = self.loop.call_later(
+                HEAD_SECONDS, self._close, 408, "the request does not come to an end"
+            )
 
     def on_headers_complete(self) -> None:
         self._end_head()
