@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.facts.nodes import at, mapping, text, whole
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits
@@ -25,11 +25,10 @@ DISABLED: Final = "runtime is disabled"
 NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One runtime that was looked at; ``reason`` says why it cannot be chosen, "" where it can.
 
-    ``rank`` orders the runtimes of one scope, the least first; all of it but the name is in ``tie``.
+    ``rank`` orders the runtimes of one scope, the least first; those that differ in its last part only, the name, are ties.
     """
 
     runtime: Found
