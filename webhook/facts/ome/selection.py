@@ -28,7 +28,7 @@ NO_ACCELERATOR: Final = "runtime does not support the required accelerator class
 class Candidate(NamedTuple):
     """One runtime that was looked at; ``reason`` says why it cannot be chosen, "" where it can.
 
-    ``rank`` orders the runtimes of one scope, the least first; those that differ in its last part only, the name, are ties.
+    ``rank`` orders the runtimes of one scope, the least first; its last part is the name, and decides among ties.
     """
 
     runtime: Found
