@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from tests.conformance.deployment import DEPLOYMENT
-from tests.fuzz.oracle import Oracle
+from tests.fuzz.oracle import Oracle, lists_for_nulls
 from webhook.policy.native import Attributes, Equivalent, MemorySurroundings, Resource
 from webhook.policy.native.head import Compilation, Invocation
 from webhook.policy.native.models import MutatingPolicy
@@ -123,7 +123,9 @@ def main(argv: list[str] | None = None) -> int:
     wrong = 0
     with Oracle() as oracle:
         for (document, obj), answer in zip(cases, oracle.ask(requests), strict=True):
-            wanted, got = (json.dumps(one, sort_keys=True) for one in (theirs(answer), ours(document, obj)))
+            applied = "applyConfiguration" in document["spec"]["mutations"][0]
+            found = lists_for_nulls(theirs(answer)) if applied else theirs(answer)
+            wanted, got = (json.dumps(one, sort_keys=True) for one in (found, ours(document, obj)))
             if wanted != got and "panic" not in answer:  # it writes into a map that is none, after a null was added
                 wrong += 1
                 print(f"{json.dumps(document['spec']['mutations'])}\n  of     {json.dumps(obj)}")

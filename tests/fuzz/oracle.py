@@ -60,3 +60,12 @@ class Oracle:
         self._process.stdin.close()
         self._process.wait(timeout=10)
         self._process.stdout.close()
+
+
+def lists_for_nulls(value: Any) -> Any:
+    """An answer with the lists that Go prints as null: an empty one that an expression has made is a nil slice."""
+    if isinstance(value, dict):
+        return {key: lists_for_nulls(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [lists_for_nulls(item) for item in value]
+    return [] if value is None else value

@@ -247,6 +247,8 @@ VARIABLE = "Object.spec.containers.env{name: 'X', value: '2'}"
             {"containers": [{"name": "a", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "x"}]}]},
             {"containers": [{"name": "a", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "x"}]}]},
         ),
+        ("containers: []", {}, {"containers": []}),
+        ("containers: []", {"containers": [{"name": "a"}]}, {"containers": [{"name": "a"}]}),
         ("hostNetwork: true", {"fieldOfALaterVersion": [1]}, {"fieldOfALaterVersion": [1], "hostNetwork": True}),
         ("tolerations: [Object.spec.tolerations{key: 'a'}]", {}, "may not mutate atomic arrays, maps or structs"),
         ("nodeSelector: {'a': 'b'}", {}, "maps or structs: .spec.nodeSelector"),

@@ -13,7 +13,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.times import format_duration, format_timestamp
 from webhook.cel.values import Duration, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
 
-__all__ = ["Foreign", "NilList", "native"]
+__all__ = ["Foreign", "native"]
 
 
 class Foreign:
@@ -25,10 +25,6 @@ class Foreign:
         self.name = name
         self.shown = shown
         self.source = source or shown
-
-
-class NilList(list[Any]):
-    """The empty list of an expression: a slice that Go has never made, which becomes null in JSON."""
 
 
 def native(value: Any) -> Any:
@@ -45,7 +41,7 @@ def native(value: Any) -> Any:
     if isinstance(value, dict):
         return {_string_key(key): _nested(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_nested(item) for item in value] if value else NilList()
+        return [_nested(item) for item in value]
     return _go_value(value)
 
 

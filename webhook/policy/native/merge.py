@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final
 
-from webhook.policy.native.applied import NilList
 from webhook.policy.native.mergecheck import MergeError, check, element
 from webhook.policy.native.mergetypes import ListType, MapType, MergeType
 
@@ -65,20 +64,11 @@ def _merge(live: Any, new: Any, of: MergeType | None) -> Any:
     if new is _ABSENT:
         return live
     if live is _ABSENT or of is None:
-        return _made(new)
+        return new
     if of.map is not None and _is(dict, live, new):
-        return _made(new) if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
+        return new if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
     if of.list is not None and _is(list, live, new):
-        return _made(new) if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
-    return _made(new)
-
-
-def _made(new: Any) -> Any:
-    """What a configuration adds, as JSON."""
-    if isinstance(new, dict):
-        return {key: _made(item) for key, item in new.items()}
-    if isinstance(new, list):
-        return None if isinstance(new, NilList) else [_made(item) for item in new]
+        return new if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
     return new
 
 

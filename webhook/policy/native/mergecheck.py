@@ -6,7 +6,7 @@ import json
 from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
-from webhook.policy.native.applied import Foreign, NilList
+from webhook.policy.native.applied import Foreign
 from webhook.policy.native.mergetypes import ListType, MapType, MergeType
 
 __all__ = ["MergeError", "check", "element"]
@@ -18,7 +18,6 @@ class MergeError(Exception):
 
 _SCALARS: Final = frozenset({str, bool, int, float})
 _NAMES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
-_NAMES[NilList] = _NAMES[list]
 
 
 def check(value: Any, of: MergeType, path: str, *, stored: bool) -> list[str]:
