@@ -212,6 +212,13 @@ def same(a, b):
         ("self.for == duration('1s')", {"for": "soon"}, "Invalid duration soon: unable to parse soon as duration"),
         ("self.text.size() == 0", {}, "no such key: text"),
         ("has(self.inner.text)", {}, "no such key: inner"),
+        ("(self.list + ['x']).all(each, each != 'q')", {"list": [1]}, "invalid data, expected string, got int64"),
+        ("dyn(self.inner).text == 'a'", {"inner": {"text": 1}}, "invalid data, expected string, got int64"),
+        (
+            "'%s'.format([self.list])",
+            {"list": [1]},
+            "error during formatting: no formatting function for error",
+        ),
     ],
 )
 def test_data_that_does_not_fit_the_schema_is_an_error_where_it_is_read(source, self, message):

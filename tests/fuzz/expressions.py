@@ -139,8 +139,20 @@ class Expressions:
             lambda: f"({self.write('bool', depth)} ? {self.write('bool', depth)} : {self.write('bool', depth)})",
             lambda: self._macro(depth, "bool"),
             lambda: f"{self.write('optional', depth)}.hasValue()",
+            lambda: f"({self.write('dyn', depth)} {self.rng.choice(['==', '!='])} {self.rng.choice(_LITERALS)})",
+            lambda: f"([{self.write('list', depth)}] == [{self.write('list', depth)}])",
+            lambda: f"(optional.of({self.write('list', depth)}) == optional.of({self.write('list', depth)}))",
+            lambda: f"({self.write('list', depth)} in [{self.write('list', depth)}])",
+            self._compared,
             lambda: f"(type({self.write('dyn', depth)}) == {self.rng.choice(['int', 'string', 'bool'])})",
         ]
+
+    def _compared(self) -> str:
+        function, texts = self.rng.choice([("quantity", _QUANTITIES), ("semver", _SEMVERS), ("duration", _DURATIONS)])
+        first, second = (f"{function}({self.rng.choice(texts)!r})" for _ in range(2))
+        if function == "duration":
+            return f"({first} {self._order()} {second})"
+        return f"{first}.{self.rng.choice(['isGreaterThan', 'isLessThan'])}({second})"
 
     def _guarded(self, depth: int) -> str:
         path, of = self.rng.choice(_PATHS)
@@ -178,6 +190,8 @@ class Expressions:
             lambda: f"{self.name}.?o.?o.?s.orValue({self.write('string', depth)})",
             lambda: f"string({self.write('int', depth)})",
             lambda: f"{self.write('list', depth)}.join(',')",
+            lambda: f"'%s %d'.format([{self.write('dyn', depth)}, {self.write('int', depth)}])",
+            lambda: f"{self.rng.choice(_VERBS)!r}.format([{self.rng.choice(_FORMATTED)}])",
         ]
 
     def _list(self, depth: int) -> list[Any]:
@@ -187,6 +201,9 @@ class Expressions:
             lambda: self._macro(depth, "list"),
             lambda: f"{self.write('string', depth)}.split('b')",
             lambda: f"{self.name}.?l.orValue([])",
+            lambda: f"([] + {self.write('list', depth)})",
+            lambda: f"{self.write('list', depth)}.{self.rng.choice(['sort', 'distinct', 'reverse'])}()",
+            lambda: f"{self.write('list', depth)}.transformList(i, v, v + string(i))",
         ]
 
     def _ints(self, depth: int) -> list[Any]:
@@ -245,6 +262,36 @@ class Expressions:
 
 
 _KINDS = ["int", "string", "bool", "list", "ints", "entries", "map", "dyn"]
+_LITERALS = ["1", "0", "'a'", "'::1'", "true", "null", "['a', 'b']"]
+_QUANTITIES = [
+    "1",
+    "1k",
+    "1Ki",
+    "1.5Gi",
+    "0.5",
+    "-1m",
+    "100n",
+    "1e3",
+    "1E",
+    "9223372036854775807",
+    "12345678901234567890",
+]
+_SEMVERS = ["1.2.3", "1.2.3-a", "1.2.3-a.10", "1.2.3-a.2", "1.2.3+b", "0.0.0", "18446744073709551615.0.0"]
+_DURATIONS = ["0s", "1h", "-1.5s", "1ns", "2562047h47m16.854775807s", "60m"]
+_VERBS = ["%s", "%f", "%.3f", "%e", "%x", "%X", "%b", "%o", "%d%%", "%.0f"]
+_FORMATTED = [
+    "-0.0",
+    "1.5",
+    "1e21",
+    "-255",
+    "7u",
+    "'é'",
+    "b'ab'",
+    "true",
+    "[1.0, 'a', null]",
+    "{'a': [1u]}",
+    "double('nan')",
+]
 _PATTERNS = ["'^[a-z]+$'", "'a|b'", "'[0-9]{2,3}'", "'^(a*)*$'", "'\\\\d+'", "'.*b.*'"]
 _PATHS = [
     ("self.s", "string"), ("self.i", "int"), ("self.b", "bool"), ("self.o", "object"), ("self.l", "list"),
@@ -266,6 +313,6 @@ _LEAVES: dict[str, list[Any]] = {
     "ints": _any("self.li", "[1, 2]", "[]"),
     "entries": _any("self.ml"),
     "map": _any("self.m", "{'a': 'b'}"),
-    "dyn": _any("self.ios", "dyn(self)", "x", "x.a", "x.b", "dyn(1)", "dyn(self.set)", "dyn(self.ml)"),
+    "dyn": _any("self.ios", "dyn(self)", "x", "x.a", "x.b", "dyn(1)", "dyn(self.set)", "dyn(self.ml)", "dyn(ip('::1'))", "dyn(quantity('1k'))", "dyn(self.t)"),
     "optional": _any("self.?s", "self.?o.?s", "optional.none()"),
 }  # fmt: skip

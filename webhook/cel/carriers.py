@@ -11,27 +11,40 @@ dicts works on carriers; only equality, ``+`` and ``in`` ask them first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from webhook.cel import leaves
 from webhook.cel.access import COMPOSITE, Node, escape, unescape
 from webhook.cel.errors import CelError
-from webhook.cel.types import Type
-from webhook.cel.values import Duration, Opt, Timestamp, equal
+from webhook.cel.types import Type, opaque
+from webhook.cel.values import Duration, Opaque, Opt, Timestamp, equal
 
-__all__ = ["Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "reveal"]
+__all__ = ["Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "is_whole", "reveal"]
 
 
 _ABSENT: Final = object()
 
 
-class Invalid:
-    """A member whose raw value does not fit its schema: an error once it is read."""
+class Invalid(Opaque):
+    """A member whose raw value does not fit its schema: an error once it is read, and to functions of lists a value."""
 
     __slots__ = ("error",)
+    cel_type: ClassVar[Type] = opaque("error")
 
     def __init__(self, error: CelError) -> None:
         self.error = error
+
+    def __str__(self) -> str:
+        return self.error.message
+
+    def cel_equal(self, _other: Any) -> bool:
+        raise self.error
+
+
+def is_whole(value: Any) -> bool:
+    """Whether no member at any depth is invalid."""
+    members = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return all(member.__class__ is not Invalid and is_whole(member) for member in members)
 
 
 def reveal(value: Any) -> Any:

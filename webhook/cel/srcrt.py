@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webhook.cel import carriers, containers, members, values
 from webhook.cel.access import Node
-from webhook.cel.carriers import carry
+from webhook.cel.carriers import carry, is_whole
 from webhook.cel.members import ABSENT
 from webhook.cel.values import NONE, Opt
 
@@ -26,7 +26,10 @@ def _boolean(value: Any) -> bool:
 def _carried(raw: Any, node: Node) -> Any:
     if raw is None:
         raise Escape
-    return carry(node.enter(raw), node)
+    value = carry(node.enter(raw), node)
+    if not is_whole(value):
+        raise Escape  # the error comes where an element is read, which here is done without a look at it
+    return value
 
 
 def _strings(items: list[Any]) -> bool:
