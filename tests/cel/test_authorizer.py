@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.authorizer import Answers, Authorizer, Decision, NeedsDecision, Question
+from webhook.cel.authorizer import Authorizer, Decision, Question
 from webhook.cel.environment import Environment
 from webhook.cel.program import Budget
 
@@ -30,10 +30,10 @@ def test_a_check_asks_what_was_written():
 def test_an_unknown_answer_stops_the_evaluation_and_no_other_operand_hides_it():
     program = WITH.compile(f"{SOURCE} || true")
     known = {}
-    with pytest.raises(NeedsDecision) as missing:
-        program.evaluate({"authorizer": Authorizer(Answers(known))})
-    known[missing.value.question] = Decision(allowed=False, error="timeout")
-    assert program.evaluate({"authorizer": Authorizer(Answers(known))}) is True
+    with pytest.raises(KeyError) as missing:
+        program.evaluate({"authorizer": Authorizer(known.__getitem__)})
+    known[missing.value.args[0]] = Decision(allowed=False, error="timeout")
+    assert program.evaluate({"authorizer": Authorizer(known.__getitem__)}) is True
 
 
 def test_two_checks_fit_in_the_limit_of_an_expression_and_three_do_not():
@@ -47,7 +47,7 @@ def test_two_checks_fit_in_the_limit_of_an_expression_and_three_do_not():
 
 
 def test_errors_and_what_a_decision_tells():
-    authorizer = Authorizer(Answers({}))
+    authorizer = Authorizer({}.__getitem__)
     assert error("path", authorizer, " ") == "path must not be empty"
     assert error("resource", call("group", authorizer, ""), "") == "resource must not be empty"
     assert error("serviceAccount", authorizer, "ns", "A") == "Invalid service account name"

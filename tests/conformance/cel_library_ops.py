@@ -18,7 +18,7 @@ from webhook.cel.declarations import Function
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.estimate import estimate
-from webhook.cel.library import MUTATION
+from webhook.cel.jsonpatch import JSON_PATCH
 from webhook.cel.parser import parse
 from webhook.cel.program import PER_CALL_LIMIT, Compiled
 from webhook.cel.steps import COST, Frame, Run, Step
@@ -49,10 +49,10 @@ def cel_eval(case: Case) -> str | None:
 def cel_eval_cost(case: Case) -> str | None:
     """The cost of a call whose arguments are not folded away, and what it is estimated to be before."""
     expect = case["expect"]
-    env = Environment(LATEST).extend({"authorizer": Authorizer.cel_type}, functions=MUTATION.overloads)
+    env = Environment(LATEST).extend({"authorizer": Authorizer.cel_type}, functions=JSON_PATCH)
     source = case["in"]["expr"]
     declarations = env.declarations()
-    patch = {each.function: Function.of(each.function, (each,)) for each in MUTATION.overloads}
+    patch = {each.function: Function.of(each.function, (each,)) for each in JSON_PATCH}
     declarations = replace(declarations, functions={**declarations.functions, **patch})
     checked = check(parse(source), declarations, source)  # lists of mixed types allowed
     compiler = _Unfolded(checked, declarations.functions, {})

@@ -16,7 +16,7 @@ from typing import Any, Final
 from webhook.cel import leaves
 from webhook.cel.errors import CelError
 
-__all__ = ["COMPOSITE", "Node", "escape", "node_of", "unescape", "with_metadata"]
+__all__ = ["COMPOSITE", "Node", "escape", "has_metadata", "node_of", "unescape", "with_metadata"]
 
 Leaf = Callable[[Any], Any]
 
@@ -152,10 +152,11 @@ def with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         "metadata": {"type": "object", "properties": {"name": text, "generateName": text}},
     }
     properties = dict(schema.get("properties") or {})
-    return schema if _has_metadata(properties) else {**schema, "properties": properties | known}
+    return schema if has_metadata(properties) else {**schema, "properties": properties | known}
 
 
-def _has_metadata(properties: Mapping[str, Any]) -> bool:
+def has_metadata(properties: Mapping[str, Any]) -> bool:
+    """Whether a schema's properties declare what every object has."""
     metadata = properties.get("metadata") or {}
     inner = metadata.get("properties") or {}
     texts = (properties.get("kind"), properties.get("apiVersion"), inner.get("name"), inner.get("generateName"))

@@ -1,14 +1,14 @@
 """The authorizer of admission policies: ``authorizer.group('apps').resource('deployments').check('get')``.
 
 Who may do what is decided outside: an :class:`Authorizer` is made with a function that answers
-a :class:`Question`. An evaluation cannot wait for a SubjectAccessReview, so :class:`Answers`
-holds those already known and raises :class:`NeedsDecision` for one that is not; the caller gets
-it and evaluates again.
+a :class:`Question`. An evaluation cannot wait for a SubjectAccessReview: where the answer is not
+known yet, the function raises something that is no ``CelError``, which no ``||`` swallows; the
+caller finds the answer out, and evaluates again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -22,11 +22,9 @@ from webhook.cel.values import Opaque
 __all__ = [
     "AUTHORIZER",
     "SELECTORS",
-    "Answers",
     "Authorizer",
     "Decision",
     "GroupCheck",
-    "NeedsDecision",
     "PathCheck",
     "Question",
     "ResourceCheck",
@@ -53,14 +51,6 @@ class Question:
     service_account: tuple[str, str] | None = None
 
 
-class NeedsDecision(Exception):
-    """An evaluation needs an answer that is not known yet; no CEL error, so no ``||`` swallows it."""
-
-    def __init__(self, question: Question) -> None:
-        super().__init__(question)
-        self.question = question
-
-
 class _Receiver(Opaque):
     """Has methods and nothing else: even ``==`` is "no such overload"."""
 
@@ -83,19 +73,6 @@ class Decision(_Receiver):
 
 
 Decide = Callable[[Question], Decision]
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The decisions known so far, as the function an :class:`Authorizer` asks."""
-
-    known: Mapping[Question, Decision]
-
-    def __call__(self, question: Question) -> Decision:
-        found = self.known.get(question)
-        if found is None:
-            raise NeedsDecision(question)
-        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from webhook.cel.authorizer import AUTHORIZER, SELECTORS
 from webhook.cel.formats import FORMATS
 from webhook.cel.ip import CIDR_TYPES, CIDRS, IP_TYPES, IPS
-from webhook.cel.jsonpatch import JSON_PATCH
 from webhook.cel.listext import LIST_EXTENSION
 from webhook.cel.lists import INCLUDES, LISTS
 from webhook.cel.optionals import OPTIONAL_TYPES, OPTIONALS
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from webhook.cel.overload import Overload
     from webhook.cel.types import Type
 
-__all__ = ["LATEST", "MUTATION", "Library", "constants", "features", "overloads"]
+__all__ = ["LATEST", "LIBRARIES", "Library", "constants", "overloads"]
 
 Version = tuple[int, int]
 
@@ -71,9 +70,6 @@ LIBRARIES: Final[tuple[Library, ...]] = (
     Library("lists.1", (1, 37), INCLUDES),
 )
 
-MUTATION: Final = Library("jsonpatch", (1, 32), JSON_PATCH)
-"""What the environment of mutating policies has beside these."""
-
 
 @lru_cache
 def _libraries(version: Version, *, stored: bool) -> tuple[Library, ...]:
@@ -98,9 +94,3 @@ def constants(version: Version, *, stored: bool = True) -> Mapping[str, Type]:
     for library in _libraries(version, stored=stored):
         found.update(library.types)
     return MappingProxyType(found)
-
-
-@lru_cache
-def features(version: Version, *, stored: bool = True) -> frozenset[str]:
-    """The names of the libraries; the checker asks for those that are more than functions."""
-    return frozenset(library.name for library in _libraries(version, stored=stored))

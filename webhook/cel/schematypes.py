@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from webhook.cel.access import escape
+from webhook.cel.access import escape, has_metadata
 from webhook.cel.types import (
     BOOL,
     BYTES,
@@ -172,7 +172,7 @@ def _bound(schema: Mapping[str, Any], keyword: str, default: int) -> int:
 def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema with what every resource has; nothing else of its metadata can be seen."""
     properties = dict(schema.get("properties") or {})
-    if _has_metadata(properties):
+    if has_metadata(properties):
         return schema
     known = (properties.get("metadata") or {}).get("properties") or {}
     names = {
@@ -187,10 +187,3 @@ def _name(declared: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
     """A name's schema: no longer than a DNS subdomain, whatever the CRD says (as Kubernetes since 1.37)."""
     length = (declared or {}).get("maxLength")
     return {**_TEXT, "maxLength": limit if length is None else min(limit, length)}
-
-
-def _has_metadata(properties: Mapping[str, Any]) -> bool:
-    metadata = properties.get("metadata") or {}
-    inner = metadata.get("properties") or {}
-    texts = (properties.get("kind"), properties.get("apiVersion"), inner.get("name"), inner.get("generateName"))
-    return metadata.get("type") == "object" and all((text or {}).get("type") == "string" for text in texts)

@@ -92,7 +92,7 @@ def cache_key(source: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """``text`` as Go's %q prints it, as far as printable text goes."""
+    """``text`` as Go's %q prints it, as far as printable text goes; that of CEL would be no lean reconciler's."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
