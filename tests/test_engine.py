@@ -282,6 +282,14 @@ def test_of_a_million_mistakes_a_thousand_are_named() -> None:
     assert len([each for each in strange.warnings if "did you mean source" in each.message]) == 100
 
 
+def test_items_are_found_again_in_whatever_order_they_are_stored() -> None:
+    """Each of very many: to look through all of them for each would take hours."""
+    stored = {"source": "hf://a/b", "files": ["../bad", *map(str, range(30_000))]}
+    turned = {**stored, "files": [*stored["files"][::-1], "../new"]}
+    decision = engine.validate(update(a_model(stored), a_model(turned)), LOADED, VIEW, Options(profile=Profile.STRICT))
+    assert [cause.field for cause in decision.causes if "[" in cause.field] == ["spec.files[30001]"]
+
+
 @pytest.mark.parametrize(
     "spec", [{"model": {"name": "unknown"}, "engine": {}}, {"predictor": {"model": {"baseModel": "unknown"}}}]
 )

@@ -19,7 +19,7 @@ import orjson
 
 from webhook.numbers import has_unsettled, settle
 
-__all__ = ["ANNOTATION", "UNSTAMPED", "Stamp"]
+__all__ = ["ANNOTATION", "UNSTAMPED", "Stamp", "canonical"]
 
 ANNOTATION = "modelgate.dev/normalised"
 
@@ -68,7 +68,7 @@ class Stamp:
     def encode(self) -> str:
         """The annotation's text: equal stamps encode to equal bytes."""
         content = {"spec": self.spec, "catalog": self.catalog, "defaulted": self.defaulted}
-        return _canonical(content).decode()
+        return canonical(content).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether the object's specification is exactly the one that was stamped."""
@@ -84,10 +84,10 @@ class Stamp:
 
 def _digest(obj: Mapping[str, Any]) -> str:
     part = {key: value for key, value in obj.items() if key not in ENVELOPE}
-    return hashlib.sha256(_canonical(part["spec"] if part.keys() == {"spec"} else part)).hexdigest()
+    return hashlib.sha256(canonical(part["spec"] if part.keys() == {"spec"} else part)).hexdigest()
 
 
-def _canonical(value: Any) -> bytes:
+def canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after a way through the API server."""
     text = _compact(value)
     return text if text is not None and not has_unsettled(text) else _written(settle(value))

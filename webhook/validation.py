@@ -18,7 +18,7 @@ from webhook.schema.fielderror import OMIT
 from webhook.schema.gotext import GoStrings
 from webhook.schema.metavalidate import annotations_size
 from webhook.schema.structural import RULES_NOT_RUN
-from webhook.stamp import ANNOTATION, Stamp
+from webhook.stamp import ANNOTATION, Stamp, canonical
 
 __all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema", "without_specification"]
 
@@ -120,13 +120,15 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated.
     """
     found = Findings()
-    places: dict[str, list[_Place]] = {}
+    places: dict[str, Iterable[_Place]] = {}
     for rule in known.policy.validations:
         if rule.referential and not references:
             continue
         here = places.get(rule.at.text)
         if here is None:
-            here = places[rule.at.text] = _places(rule.at, obj, old, scope)
+            here = _places(rule.at, obj, old, scope)
+            if rule.at.single:  # the places of a list may be a million, and take more memory than the object
+                here = places[rule.at.text] = tuple(here)
         for place in here:
             checkpoint(rule.code)
             if rule.transition and place.stored is MISSING:
@@ -155,12 +157,11 @@ class _Place(NamedTuple):
     bindings: Mapping[str, Any]
 
 
-def _places(at: Path, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope) -> list[_Place]:
-    found = []
+def _places(at: Path, obj: dict[str, Any], old: dict[str, Any] | None, scope: Scope) -> Iterator[_Place]:
+    find = _stored(at, old)
     for keys, node in at.nodes(obj):
-        stored = MISSING if old is None else _stored(at, node, old)
-        found.append(_Place(keys, node, stored, scope.at(node, stored)))
-    return found
+        stored = find(node)
+        yield _Place(keys, node, stored, scope.at(node, stored))
 
 
 def _holds(rule: ValidationRule, scope: Scope, bindings: Mapping[str, Any]) -> bool:
@@ -201,16 +202,19 @@ def _shown(value: Any) -> Any:
     return OMIT if value is MISSING or isinstance(value, dict | list) else value
 
 
-def _stored(at: Path, node: Any, old: dict[str, Any]) -> Any:
-    """The stored node that corresponds to this one, or MISSING.
+def _stored(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
+    """What finds the stored node that corresponds to a node, or MISSING.
 
     Items of a list have no identity of their own: an equal item anywhere in the stored list is
     the same one.
     """
+    if old is None:
+        return lambda _node: MISSING
     if at.single:
         value = at.get(old)
-        return MISSING if value is None else value
-    return next((stored for _, stored in at.nodes(old) if stored == node), MISSING)
+        return lambda _node: MISSING if value is None else value
+    stored = {canonical(node): node for _, node in at.nodes(old)}
+    return lambda node: stored.get(canonical(node), MISSING)
 
 
 def _unchanged(rule: ValidationRule, place: _Place, obj: dict[str, Any], old: dict[str, Any], policy: Policy) -> bool:

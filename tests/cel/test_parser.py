@@ -174,6 +174,13 @@ def test_positions_are_those_of_operators():
     assert parse("  A.b{}").pos == 5
 
 
+@pytest.mark.parametrize("name", ["if", "if.x", ".else", "A.while"])
+def test_a_type_may_have_a_reserved_name(name):
+    assert parse(f"{name}{{}}").name == name
+    with pytest.raises(ParseFailure, match="reserved identifier: for"):
+        parse(f"{name}{{a: for}}")
+
+
 OPERAND = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )

@@ -5,7 +5,7 @@ import pytest
 from tests.cel.calls import call, error
 from webhook.cel import types
 from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.resource import parse_quantity
 from webhook.cel.values import NONE, TRUE_KEY, Duration, Timestamp, UInt
 
@@ -118,3 +118,13 @@ def test_formats_were_not_checked_before_the_function_came():
     old = Environment((1, 28), stored=False)
     with pytest.raises(CompileFailure, match="undeclared reference to 'format'"):
         old.compile("'%d'.format([1.0])")
+
+
+def test_a_field_that_holds_null_is_met_and_not_found():
+    env = Environment().with_schema(
+        "self", {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
+    )
+    program = env.compile("'%s'.format([dyn(self)])")
+    assert program.evaluate({"self": {"a": "b"}}) == '{"a":"b"}'
+    with pytest.raises(CelError, match='could not find key: "a"'):
+        program.evaluate({"self": {"a": None}})

@@ -136,12 +136,17 @@ def ours(document: dict[str, Any], obj: dict[str, Any], kind: GroupVersionKind) 
     try:
         return {"obj": mutate(source, mutator.head.variables, invocation)}
     except MutationError as error:
-        return {"error": sorted(str(error).split("\n"))}
+        return {"error": lines(str(error))}
 
 
 def theirs(answer: dict[str, Any]) -> dict[str, Any]:
     found = {key: answer[key] for key in ("obj", "error", "panic", "decodeError") if answer.get(key) is not None}
-    return {"error": sorted(found["error"].split("\n"))} if "error" in found else lists_for_nulls(found)
+    return {"error": lines(found["error"])} if "error" in found else lists_for_nulls(found)
+
+
+def lines(error: str) -> list[str]:
+    """In one order, also of the paths of a line: Go goes through maps at random."""
+    return sorted(" ".join(sorted(re.split("[,:] ", line))) for line in error.split("\n"))
 
 
 def main(argv: list[str] | None = None) -> int:

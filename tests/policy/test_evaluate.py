@@ -72,6 +72,21 @@ def test_costs_are_counted_with_what_each_evaluation_saw():
     assert together.spent == exact
 
 
+def test_costs_are_counted_before_very_much_is_remembered():
+    rule = policy().validations[1].rule
+    budget = Budget()
+    here, _ = scope({}, budget)
+    remembered = set()
+    for _ in range(25_000):
+        here.value(rule, here.at("a"))
+        remembered.add(len(budget.noted))
+    assert max(remembered) == 10_001
+    alone = Budget()
+    here, _ = scope({}, alone)
+    here.value(rule, here.at("a"))
+    assert budget.spent == 25_000 * alone.spent
+
+
 def test_nothing_of_a_request_outlives_it():
     """A circle would wait for the collector, which comes by rarely, with the largest object that there was."""
     here, _ = scope({"source": "x"}, Budget())

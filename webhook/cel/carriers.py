@@ -10,7 +10,7 @@ dicts works on carriers; only equality, ``+`` and ``in`` ask them first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Final
 
 from webhook.cel import leaves
@@ -245,6 +245,12 @@ class Struct(dict[Any, Any]):
             return default
         child = self.node.field(name)
         return default if child is None else _member(self.raw[name], child)
+
+    def nulls(self) -> Iterator[str]:
+        """The identifiers of declared fields that hold null: who goes through the fields finds nothing there."""
+        for name, value in self.raw.items():
+            if value is None and self.node.field(name) is not None and (identifier := escape(name)) is not None:
+                yield identifier
 
     def cel_equal(self, other: Any) -> bool:
         if not isinstance(other, dict):

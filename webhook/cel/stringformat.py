@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from webhook.cel import gofloat, times
+from webhook.cel.carriers import Struct
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.goquote import quoted
 from webhook.cel.types import Type
@@ -175,6 +176,9 @@ def _literal(value: Any) -> str:
 
 
 def _map(value: dict[Any, Any]) -> str:
+    if isinstance(value, Struct):
+        for name in value.nulls():
+            raise CelError(f"could not find key: {quoted(name)}")
     entries: list[tuple[str, str]] = []
     for key, member in value.items():
         found = from_map_key(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.program import Budget
@@ -15,6 +15,9 @@ from webhook.policy.policy import Expression, FactValue, Policy
 __all__ = ["PolicyFault", "Scope"]
 
 Bindings = Mapping[str, Any]
+
+_NOTES: Final = 10_000
+"""Evaluations that a budget may remember before it counts what they cost: each keeps what it was given."""
 
 
 class PolicyFault(Fault):
@@ -57,6 +60,8 @@ class Scope:
 
     def at(self, node: Any, stored: Any = MISSING) -> Bindings:
         """What expressions see where ``self`` is this node, and ``oldSelf`` the stored one, if there is one."""
+        if len(self._budget.noted) > _NOTES:
+            self._budget.settle()
         if stored is MISSING:
             return {**self._root, "self": node}
         return {**self._root, "self": node, "oldSelf": stored}
