@@ -162,7 +162,7 @@ def _nested(depth):
 
 @pytest.mark.parametrize(
     ("value", "why"),
-    [(_nested(50_000), "nested too deeply"), (float("nan"), "out of range"), (10**400, "out of range")],
+    [(_nested(5000), "nested too deeply"), (float("nan"), "out of range"), (10**400, "out of range")],
     ids=["deep", "NaN", "huge"],
 )
 def test_what_is_no_json_to_the_api_server_is_refused(value, why):

@@ -28,7 +28,7 @@ COMMANDS: Final = {
 }
 """Command → its module, which is imported only when the command is run: no server pays for a client library."""
 
-RECURSION: Final = 20_000
+RECURSION: Final = 10_000
 """Python frames; what we read may be nested 1,024 deep (orjson's limit) and a walk takes a few frames per level."""
 
 
@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             commands.add_parser(name, help=summary)
     options = parser.parse_args(arguments)
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION)
     if isinstance(sys.stdout, io.TextIOWrapper):  # YAML is UTF-8 everywhere, and the name of a file may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -63,4 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    finally:
+        sys.setrecursionlimit(limit)
     return code
