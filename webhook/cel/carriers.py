@@ -19,10 +19,10 @@ from webhook.cel.errors import CelError
 from webhook.cel.types import Type, opaque
 from webhook.cel.values import Duration, Opaque, Opt, Timestamp, equal
 
-__all__ = ["Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "is_whole", "reveal"]
+__all__ = ["ABSENT", "Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "is_whole", "reveal"]
 
 
-_ABSENT: Final = object()
+ABSENT: Final = object()
 
 
 class Invalid(Opaque):
@@ -87,7 +87,7 @@ def contains(container: Any, value: Any) -> bool:
     if isinstance(container, dict):
         if value.__class__ is not str:
             raise CelError("no such overload")
-        return reveal(_find(container, value)) is not _ABSENT
+        return reveal(_find(container, value)) is not ABSENT
     if not isinstance(container, list):
         raise CelError("no such overload")
     failure = None
@@ -246,11 +246,12 @@ class Struct(dict[Any, Any]):
         child = self.node.field(name)
         return default if child is None else _member(self.raw[name], child)
 
-    def nulls(self) -> Iterator[str]:
-        """The identifiers of declared fields that hold null: who goes through the fields finds nothing there."""
-        for name, value in self.raw.items():
-            if value is None and self.node.field(name) is not None and (identifier := escape(name)) is not None:
-                yield identifier
+    def met(self) -> Iterator[tuple[str, Any]]:
+        """Every declared field, as who goes through the object meets it: ``ABSENT`` where it holds null."""
+        for name in self.raw:
+            identifier = escape(name)
+            if identifier is not None and self.node.field(name) is not None:
+                yield identifier, self.get(identifier, ABSENT)
 
     def cel_equal(self, other: Any) -> bool:
         if not isinstance(other, dict):
@@ -262,8 +263,8 @@ class Struct(dict[Any, Any]):
             if not isinstance(other, (Struct, Mapped)):
                 raise CelError("no such overload")
             return name not in other.raw or leaves.strictly_equal(self.raw[name], other.raw[name])
-        mine, theirs = self.find(name, _ABSENT), _find(other, name)
-        if mine is _ABSENT or theirs is _ABSENT:
+        mine, theirs = self.find(name, ABSENT), _find(other, name)
+        if mine is ABSENT or theirs is ABSENT:
             return mine is theirs
         return _same(mine, theirs)
 
@@ -279,7 +280,7 @@ class Made(dict[Any, Any]):
 
 
 def _find(value: dict[Any, Any], name: str) -> Any:
-    return value.find(name, _ABSENT) if isinstance(value, Struct) else value.get(name, _ABSENT)
+    return value.find(name, ABSENT) if isinstance(value, Struct) else value.get(name, ABSENT)
 
 
 def _size(value: dict[Any, Any]) -> int:

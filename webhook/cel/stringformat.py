@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from webhook.cel import gofloat, times
-from webhook.cel.carriers import Struct
+from webhook.cel.carriers import ABSENT, Struct
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.goquote import quoted
 from webhook.cel.types import Type
@@ -176,11 +176,10 @@ def _literal(value: Any) -> str:
 
 
 def _map(value: dict[Any, Any]) -> str:
-    if isinstance(value, Struct):
-        for name in value.nulls():
-            raise CelError(f"could not find key: {quoted(name)}")
     entries: list[tuple[str, str]] = []
-    for key, member in value.items():
+    for key, member in value.met() if isinstance(value, Struct) else value.items():
+        if member is ABSENT:
+            raise CelError(f"could not find key: {quoted(key)}")
         found = from_map_key(key)
         if found.__class__ not in (str, bool, int, UInt):
             raise CelError(f"no formatting function for map key of type {type_name(type_of_value(found))}")
