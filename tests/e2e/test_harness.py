@@ -30,6 +30,8 @@ def test_a_process_dies_with_the_tests_that_were_killed(tmp_path):
     command = [sys.executable, "-c", PARENT, str(tmp_path / "log")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())
+        started = Path(f"/proc/{child}/comm")  # before it is the program itself, it has not yet asked to die with us
+        wait_until(lambda: started.read_text() == "sleep\n", "the child to start")
         os.kill(parent.pid, signal.SIGKILL)
         wait_until(lambda: ended(child), "the child to end")
 
