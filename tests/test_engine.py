@@ -12,7 +12,7 @@ from webhook.cluster import MemoryView
 from webhook.decision import Decision
 from webhook.engine import Options
 from webhook.errors import DeadlineExceeded, Malformed
-from webhook.policy import Profile
+from webhook.policy import Action, Profile
 from webhook.request import GroupVersionKind, Request
 from webhook.stamp import ANNOTATION, Stamp
 
@@ -280,6 +280,19 @@ def test_of_a_million_mistakes_a_thousand_are_named() -> None:
     assert 1000 <= len(judged(files=["../x"] * 5_000).warnings) < 3000
     strange = judged(**{f"sour{'_' * n}ce": 1 for n in range(1, 300)})
     assert len([each for each in strange.warnings if "did you mean source" in each.message]) == 100
+
+
+def test_very_many_warnings_hide_no_refusal() -> None:
+    """Whoever is warned more often than anybody reads is still refused for what is wrong."""
+    known = LOADED.kinds[MODEL]
+    (warning,) = (rule for rule in known.policy.validations if rule.code == "LK213")
+    refusal = replace(warning, code="LK999", action=Action.DENY)
+    policy = replace(known.policy, validations=(warning, refusal))
+    loaded = replace(LOADED, kinds={**LOADED.kinds, MODEL: replace(known, policy=policy)})
+    obj = a_model({"source": "hf://a/b", "files": ["../x"] * 1_500})
+    decision = engine.validate(creation(obj), loaded, VIEW)
+    assert [each.code for each in decision.causes] == ["LK999"] * 1_000
+    assert [each.code for each in decision.warnings] == ["LK213"] * 1_000
 
 
 def test_items_are_found_again_in_whatever_order_they_are_stored() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from webhook import patch
@@ -25,7 +26,7 @@ __all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema", "w
 Keys = tuple[str | int, ...]
 
 FINDINGS: Final = 1000
-"""Of the policy's rules about one object; nobody reads more."""
+"""Of each sort, of the policy's rules about one object; nobody reads more. Only so many refusals end the looking."""
 MEANT: Final = 100
 """Of unknown fields, those whose nearest known one is looked for: it takes 50 µs, and warnings have 4 KiB in all."""
 
@@ -37,9 +38,6 @@ class Findings:
     causes: list[Cause] = field(default_factory=list)
     notices: list[Warn] = field(default_factory=list)
     warnings: list[Warn] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.causes) + len(self.notices) + len(self.warnings)
 
 
 def validate_schema(known: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget) -> Findings:
@@ -108,7 +106,7 @@ def validate_rules(
     references: bool = True,
     checkpoint: Callable[[str], None] = lambda _code: None,
 ) -> Findings:
-    """Findings of the policy, not many more than :data:`FINDINGS`; ``checkpoint`` is told of each rule before it runs.
+    """Findings of the policy, :data:`FINDINGS` of each sort; ``checkpoint`` is told of each rule before it runs.
 
     ``sound`` says that the schema found nothing: then a rule that cannot be evaluated is a fault
     of ours, else it is passed over, because the schema has named the reason already, or would but
@@ -120,10 +118,12 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated.
     """
     found = Findings()
+    change = None if old is None else _Change(obj, old, known.policy)
     places: dict[str, Iterable[_Place]] = {}
     for rule in known.policy.validations:
         if rule.referential and not references:
             continue
+        action = rule.action_under(profile)
         here = places.get(rule.at.text)
         if here is None:
             here = _places(rule.at, obj, old, scope)
@@ -133,6 +133,8 @@ def validate_rules(
             checkpoint(rule.code)
             if rule.transition and place.stored is MISSING:
                 continue
+            if action is Action.WARN and len(found.warnings) == FINDINGS:
+                break
             try:
                 if _holds(rule, scope, place.bindings):
                     continue
@@ -141,9 +143,9 @@ def validate_rules(
                 if not sound or (old is not None and any(known.schema.check(each)[0] for each in (obj, old))):
                     continue
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
-            unchanged = old is not None and _unchanged(rule, place, obj, old, known.policy)
-            _record(found, rule, rule.action_under(profile), place, text, unchanged=unchanged)
-            if len(found) > FINDINGS:
+            unchanged = change is not None and change.spares(rule, place)
+            _record(found, rule, action, place, text, unchanged=unchanged)
+            if len(found.causes) == FINDINGS:
                 return found
     return found
 
@@ -187,6 +189,8 @@ def _record(
     path = field_path((*place.keys, *below.keys))
     if action is Action.WARN:
         found.warnings.append(Warn(path, text, rule.code))
+    elif unchanged and len(found.notices) == FINDINGS:
+        return
     elif unchanged:
         found.notices.append(Warn(path, f"{text} (not refused, because this update does not change it)", rule.code))
     else:
@@ -217,17 +221,29 @@ def _stored(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
     return lambda node: stored.get(canonical(node), MISSING)
 
 
-def _unchanged(rule: ValidationRule, place: _Place, obj: dict[str, Any], old: dict[str, Any], policy: Policy) -> bool:
-    """Whether the update left alone everything the rule reads (KEP-4008's ratcheting, for rules of ours).
+class _Change:
+    """What an update changes, for the ratcheting of our rules (KEP-4008); what the gate fills in is nobody's change."""
 
-    What the gate itself has filled in is nobody's change.
-    """
-    filled, filled_before = _filled(obj, policy), _filled(old, policy)
-    if rule.local:
-        return _same(place.keys, place.stored, place.node, filled_before, filled)
-    if rule.annotations and patch.diff(_annotations(old, policy), _annotations(obj, policy)):
-        return False
-    return _same((), _specification(old), _specification(obj), filled_before, filled)
+    def __init__(self, obj: dict[str, Any], old: dict[str, Any], policy: Policy) -> None:
+        self._obj, self._old, self._policy = obj, old, policy
+
+    def spares(self, rule: ValidationRule, place: _Place) -> bool:
+        """Whether it leaves alone everything that the rule reads."""
+        if rule.local:
+            return _same(place.keys, place.stored, place.node, *self._filled)
+        return self._same_specification and (not rule.annotations or self._same_annotations)
+
+    @cached_property
+    def _filled(self) -> tuple[set[Keys], set[Keys]]:
+        return _filled(self._old, self._policy), _filled(self._obj, self._policy)
+
+    @cached_property
+    def _same_specification(self) -> bool:
+        return _same((), _specification(self._old), _specification(self._obj), *self._filled)
+
+    @cached_property
+    def _same_annotations(self) -> bool:
+        return not patch.diff(_annotations(self._old, self._policy), _annotations(self._obj, self._policy))
 
 
 def _same(keys: Keys, before: Any, after: Any, filled_before: set[Keys], filled: set[Keys]) -> bool:
