@@ -30,8 +30,8 @@ lint: $(READY)  ## ruff, mypy --strict, import contracts
 crds: $(READY)  ## definitions that embed types of Kubernetes, from policies/*/crds/src; and how its own kinds merge
 	$(PY) -m tools.crds
 
-grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/cel.lark
-	$(PY) -m webhook.cel.grammar
+grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/syntax/cel.lark
+	$(PY) -m webhook.cel.syntax.grammar
 
 docs: $(READY)  ## the tables of docs/rules, and docs/coverage.md, samples.md and crds.md, made from the data
 	$(PY) -m tools.rules

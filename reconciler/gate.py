@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.api import Api, ApiError
 from reconciler.conditions import Condition
 from reconciler.resource import Key, Resource
-from webhook.stamp import UNSTAMPED, Stamp
+from webhook.admission.stamp import UNSTAMPED, Stamp
 
 __all__ = ["ABSENT", "NORMALISED", "REFUSED", "Answer", "ask", "stamped"]
 

@@ -10,9 +10,9 @@ from reconciler.api import Api
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
+from webhook.cluster.backoff import join
+from webhook.cluster.reflector import Source
 from webhook.cluster.resource import Key
-from webhook.cluster.source import Source
-from webhook.cluster.waiting import join
 
 __all__ = ["Process"]
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from webhook.cluster.waiting import backoff
+from webhook.cluster.backoff import backoff
 
 __all__ = ["Queue"]
 

@@ -6,7 +6,7 @@ from importlib.resources.abc import Traversable
 import pytest
 from hypothesis import settings
 
-from webhook import catalog
+from webhook.engine import catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 
 # A property is a law, not a race: an example may be slow on a machine that does other things.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from webhook import documents
-from webhook.documents import Document
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
 
 FOLDER = Path(__file__).parent / "fixtures" / "scenarios"
 SELF = "SELF"

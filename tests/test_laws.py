@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.shared import ROOT
-from webhook import catalog, documents, engine
-from webhook.cases import Case, parse_cases
-from webhook.catalog import KnownKind
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.stamp import ANNOTATION
+from webhook.cli.cases import Case, parse_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, catalog
+from webhook.engine.catalog import KnownKind
+from webhook.manifests import documents
 from webhook.policy.path import MISSING
-from webhook.request import GroupVersionKind, Request
-from webhook.stamp import ANNOTATION
 
 LOADED = catalog.load()
 Place = tuple[str | int, ...]

@@ -7,7 +7,7 @@ from tests.shared import shared
 from tests.test_aim_samples import FILES as OF_AIM
 from tests.test_ome_samples import FILES as OF_OME
 from tests.test_ome_samples import FRAGMENTS
-from webhook.catalog import Catalog
+from webhook.engine.catalog import Catalog
 
 VARIANT = [f"spec.{field}" for field in ("accelerator", "acceleratorCount", "variantID", "variantProfile")]
 OLDEST = [f"spec.{field}" for field in ("acceleratorType", "maxBatchSize", "minReplicas", "modelName", "serviceClass")]

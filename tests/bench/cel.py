@@ -186,7 +186,7 @@ def _engines(source: str, hand: Callable[..., Any], data: dict[str, Any], schema
 
 
 def _with_budget(program: Any, data: dict[str, Any]) -> Runner:
-    """Ten rules of one node to a budget, as :class:`webhook.schema.rulerun.RuleRun` runs them."""
+    """Ten rules of one node to a budget, as :class:`webhook.schema.rules.run.RuleRun` runs them."""
     count = CALLS[BUDGETED]
     group = Group([program] * count)
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from webhook import catalog, engine
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.request import GroupVersionKind, Request
+from webhook.engine import catalog
 
 COUNT = 200
 CALLS = 1000

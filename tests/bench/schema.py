@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from tests.shared import ROOT, SHARED
-from webhook import documents
+from webhook.manifests import documents
 from webhook.schema import Structural, load_crd
 
 ROUNDS = 9

@@ -25,10 +25,12 @@ import orjson
 from certs.issue import issue
 from certs.names import LOCAL
 from certs.store import DirectoryStore, authority
-from webhook import catalog, engine, patch, review
+from webhook import engine
+from webhook.admission import patch, review
 from webhook.cel.program import Budget
 from webhook.cluster import MemoryView
-from webhook.validation import validate_rules, validate_schema
+from webhook.engine import catalog
+from webhook.engine.validation import validate_rules, validate_schema
 
 CONNECTIONS = 10
 REQUESTS = 3000

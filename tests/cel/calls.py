@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webhook.cel.errors import CelError
-from webhook.cel.library import LATEST, overloads
+from webhook.cel.library.registry import LATEST, overloads
 from webhook.cel.overload import dispatcher
 
 FUNCTIONS = overloads(LATEST)

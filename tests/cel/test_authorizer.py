@@ -1,8 +1,8 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.authorizer import Authorizer, Decision, Question
 from webhook.cel.environment import Environment
+from webhook.cel.library.authorizer import Authorizer, Decision, Question
 from webhook.cel.program import Budget
 
 SOURCE = (

@@ -7,9 +7,9 @@ import pytest
 
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure, FoldingFailure, ResultFailure
-from webhook.cel.parser import parse
+from webhook.cel.syntax.parser import parse
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, object_of, optional_of
-from webhook.cel.validators import walk
+from webhook.cel.typing.literals import walk
 
 SCHEMA = {
     "type": "object",

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.gofloat import parse_float, plain, shortest
-from webhook.cel.values import Duration, Timestamp, UInt
+from webhook.cel.values.value import Duration, Timestamp, UInt
+from webhook.golang.strconv import parse_float, plain, shortest
 
 
 @pytest.mark.parametrize(

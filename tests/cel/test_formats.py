@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.formats import NAMED_FORMATS
+from webhook.cel.library.formats import NAMED_FORMATS
 
 VALID = [
     ("dns1123Label", "my-name"),

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.costs import size_of
-from webhook.cel.ip import to_cidr, to_ip
+from webhook.cel.cost.runtime import size_of
+from webhook.cel.library.ip import to_cidr, to_ip
 
 PARSE = "IP Address {0} parse error during conversion from string: ParseAddr({0}): {1}"
 PREFIX = "network address parse error during conversion from string: " * 2 + "netip.ParsePrefix({}): {}"

@@ -2,10 +2,10 @@ import pytest
 
 from tests.cel.calls import call
 from webhook.cel import types
-from webhook.cel.costs import call_cost
-from webhook.cel.jsonpatch import JSON_PATCH
-from webhook.cel.library import LATEST, LIBRARIES, constants, overloads
-from webhook.cel.values import type_name
+from webhook.cel.cost.runtime import call_cost
+from webhook.cel.library.jsonpatch import JSON_PATCH
+from webhook.cel.library.registry import LATEST, LIBRARIES, constants, overloads
+from webhook.cel.values.value import type_name
 
 SINCE = {
     (1, 0): ["size", "matches", "find", "url", "isSorted", "charAt", "startsWith"],

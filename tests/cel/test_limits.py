@@ -7,7 +7,7 @@ import pytest
 from tests.cel.calls import FUNCTIONS, call
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.overload import dispatcher
-from webhook.cel.values import INT_MAX
+from webhook.cel.values.value import INT_MAX
 
 MANY = list(range(60_000))
 WORDS = [f"w{i}" for i in range(60_000)]

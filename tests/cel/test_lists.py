@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.cel.calls import call, error
 from webhook.cel.errors import BudgetExceeded
-from webhook.cel.gosort import sort_indices
-from webhook.cel.resource import parse_quantity
-from webhook.cel.values import Duration, UInt
+from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.values.value import Duration, UInt
+from webhook.golang.sort import sort_indices
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.cel.calls import call, error
 from webhook.cel.errors import BudgetExceeded
-from webhook.cel.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Duration, Opt, Timestamp, UInt
+from webhook.cel.values.value import INT_MAX, INT_MIN, NONE, UINT_MAX, Duration, Opt, Timestamp, UInt
 
 DAY = 86_400 * 10**9
 

@@ -1,10 +1,10 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.resource import parse_quantity
-from webhook.cel.times import parse_timestamp
 from webhook.cel.types import INT
-from webhook.cel.values import NONE, Duration, Opt, UInt
+from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.values.times import parse_timestamp
+from webhook.cel.values.value import NONE, Duration, Opt, UInt
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cel import grammar
-from webhook.cel.ast import Call, Comprehension, Const, Select, StructExpr
 from webhook.cel.errors import ParseFailure
-from webhook.cel.macros import STANDARD, macros
-from webhook.cel.parser import Dialect, parse
-from webhook.cel.values import UInt
+from webhook.cel.syntax import grammar
+from webhook.cel.syntax.ast import Call, Comprehension, Const, Select, StructExpr
+from webhook.cel.syntax.macros import STANDARD, macros
+from webhook.cel.syntax.parser import Dialect, parse
+from webhook.cel.values.value import UInt
 
 
 def issues(source):
@@ -308,7 +308,7 @@ def test_any_tokens_are_an_expression_or_a_failure(source):
 
 
 def test_the_saved_tables_are_those_of_the_grammar():
-    assert grammar.fresh(), "run: python -m webhook.cel.grammar"
+    assert grammar.fresh(), "run: python -m webhook.cel.syntax.grammar"
 
 
 def test_without_saved_tables_the_grammar_is_built(monkeypatch, tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.resource import parse_quantity
+from webhook.cel.values.quantity import parse_quantity
 
 FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 

@@ -1,9 +1,9 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel import regex
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError
+from webhook.cel.library import regex
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cel.access import escape, unescape
-from webhook.cel.declarations import fields_of
-from webhook.cel.schematypes import MAX_REQUEST, declare, type_of_schema
 from webhook.cel.types import DYN
+from webhook.cel.typing.declarations import fields_of
+from webhook.cel.typing.schematypes import MAX_REQUEST, declare, type_of_schema
+from webhook.cel.values.nodes import escape, unescape
 
 TEXT = {"type": "string"}
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.semver import to_semver
+from webhook.cel.library.semver import to_semver
 
 ASCENDING = [
     "0.0.1",

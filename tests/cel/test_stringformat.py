@@ -6,8 +6,8 @@ from tests.cel.calls import call, error
 from webhook.cel import types
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.resource import parse_quantity
-from webhook.cel.values import NONE, TRUE_KEY, Duration, Timestamp, UInt
+from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.values.value import NONE, TRUE_KEY, Duration, Timestamp, UInt
 
 NOT_UTF8 = '"invalid UTF-8 in bytes, cannot convert to string"'
 PRECISION = "could not parse formatting clause: error while parsing precision"

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.times import civil, format_duration, format_timestamp, parse_duration, parse_timestamp
-from webhook.cel.values import Duration, Timestamp
+from webhook.cel.values.times import civil, format_duration, format_timestamp, parse_duration, parse_timestamp
+from webhook.cel.values.value import Duration, Timestamp
 
 S = 10**9
 MOMENT = parse_timestamp("2020-06-15T12:34:56.789Z")

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cel.calls import call, error
-from webhook.cel.urls import to_url
+from webhook.cel.library.urls import to_url
 
 
 @pytest.mark.parametrize(

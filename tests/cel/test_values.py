@@ -4,8 +4,8 @@ import pytest
 
 from webhook.cel import types
 from webhook.cel.errors import CelError
-from webhook.cel.resource import parse_quantity
-from webhook.cel.values import (
+from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.values.value import (
     FALSE_KEY,
     NONE,
     TRUE_KEY,

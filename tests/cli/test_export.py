@@ -10,18 +10,18 @@ import pytest
 import yaml
 
 from tests.policies.test_cases import files, read, target
-from webhook import catalog
-from webhook.cases import Result
-from webhook.cases import run as run_case
-from webhook.catalog import Catalog, KnownKind
+from webhook.admission.request import Request
+from webhook.admission.stamp import ANNOTATION
 from webhook.cli import main
-from webhook.documents import Document
+from webhook.cli.cases import Result
+from webhook.cli.cases import run as run_case
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.export import left_out
-from webhook.policy.native import MemorySurroundings, NativePolicies
-from webhook.request import Request
 from webhook.schema import load_crd
-from webhook.stamp import ANNOTATION
+from webhook.vap import MemorySurroundings, NativePolicies
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.policies.native.test_kyverno import write_test
-from webhook import catalog
+from tests.vap.test_kyverno import write_test
 from webhook.cli import main
+from webhook.engine import catalog
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 import pytest
 
 from tests.reconciler.apiserver import PATIENCE
+from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster import informer as informers
-from webhook.cluster import source as sources
+from webhook.cluster import reflector as sources
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
-from webhook.cluster.memory import KEEP, LIMIT, Memory
-from webhook.cluster.reading import Reading, Reference
+from webhook.cluster.readthrough import Reading, Reference
+from webhook.cluster.recent import KEEP, LIMIT, Memory
 from webhook.cluster.resource import Resource
 from webhook.cluster.view import ClusterView, Kind, MemoryView, News
-from webhook.errors import Fault, Unavailable
 
 MODELS = Resource("ome.io", "v1beta1", "basemodels", "BaseModel")
 CLUSTER_MODELS = Resource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel")

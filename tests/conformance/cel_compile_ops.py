@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.conformance.compare import differs, first
-from webhook.cel import schematypes
-from webhook.cel.access import escape, unescape
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.overload import Overload, free
 from webhook.cel.program import Program
 from webhook.cel.types import ANY, BOOL, DYN, STRING, Type, list_of, map_of, object_of
-from webhook.schema.crdrules import Costs, RuleContext
+from webhook.cel.typing import schematypes
+from webhook.cel.values.nodes import escape, unescape
+from webhook.schema.crd.rules import Costs, RuleContext
 
 Case = dict[str, Any]
 LATEST = (1, 37)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webhook.cel.types import Type
-from webhook.cel.values import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
+from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
 
 SECOND = 10**9
 

@@ -9,15 +9,16 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import first
-from webhook.cel import carriers, values
-from webhook.cel.access import node_of
-from webhook.cel.carriers import carry
-from webhook.cel.checker import check
 from webhook.cel.environment import Environment
 from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure
-from webhook.cel.parser import parse
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program, build
+from webhook.cel.syntax.parser import parse
 from webhook.cel.types import BOOL, DYN
+from webhook.cel.typing.checker import check
+from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import value as values
+from webhook.cel.values.nodes import node_of
+from webhook.cel.values.schema_aware import carry
 
 Case = dict[str, Any]
 LATEST = (1, 37)

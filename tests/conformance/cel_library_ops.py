@@ -8,21 +8,21 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
-from webhook.cel.ast import Call, Comprehension, Const, Expr
-from webhook.cel.authorizer import Authorizer, Decision
-from webhook.cel.bounds import Bounds
-from webhook.cel.checker import check
-from webhook.cel.closures import Compiler
-from webhook.cel.costs import LIST_CREATE, MAP_CREATE, call_cost
-from webhook.cel.declarations import Function
+from webhook.cel.cost.bounds import Bounds
+from webhook.cel.cost.estimate import estimate
+from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, call_cost
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.estimate import estimate
-from webhook.cel.jsonpatch import JSON_PATCH
-from webhook.cel.parser import parse
+from webhook.cel.interpreter.compiler import Compiler
+from webhook.cel.interpreter.frame import COST, Frame, Run, Step
+from webhook.cel.library.authorizer import Authorizer, Decision
+from webhook.cel.library.jsonpatch import JSON_PATCH
 from webhook.cel.program import PER_CALL_LIMIT, Compiled
-from webhook.cel.steps import COST, Frame, Run, Step
+from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr
+from webhook.cel.syntax.parser import parse
 from webhook.cel.types import Type
+from webhook.cel.typing.checker import check
+from webhook.cel.typing.declarations import Function
 
 Case = dict[str, Any]
 LATEST = (1, 37)

@@ -7,12 +7,12 @@ from typing import Any
 from tests.conformance.compare import differs, errors_differ
 from webhook.cel.program import Budget
 from webhook.schema import FieldError
-from webhook.schema.crd import validate_crd
-from webhook.schema.crdspec import stored_version_errors, warning_problems
-from webhook.schema.defaultcheck import validate_defaults
+from webhook.schema.crd.defaults import validate_defaults
+from webhook.schema.crd.document import validate_crd
+from webhook.schema.crd.spec import stored_version_errors, warning_problems
+from webhook.schema.crd.structure import StructureOptions, validate_completeness
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import build
-from webhook.schema.structure import StructureOptions, validate_completeness
 
 Case = dict[str, Any]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.cel.authorizer import Decision, Question
+from webhook.admission.request import GroupVersionKind
+from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import STRING
-from webhook.policy.native.attributes import Attributes, Resource
-from webhook.policy.native.expressions import Evaluation
-from webhook.policy.native.models import LabelSelector, MatchResources, Rule
-from webhook.request import GroupVersionKind
+from webhook.vap.attributes import Attributes, Resource
+from webhook.vap.expressions import Evaluation
+from webhook.vap.models import LabelSelector, MatchResources, Rule
 
 Case = dict[str, Any]
 

@@ -10,34 +10,21 @@ from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.deployment import Deployment
 from tests.conformance.native_inputs import kind_of, resource_of
-from webhook.cel.authorizer import Decision, Question
 from webhook.cel.errors import CelError, CompileFailure
+from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import object_of
-from webhook.cel.values import NONE, Opt
-from webhook.policy.native.applied import native
-from webhook.policy.native.attributes import Attributes
-from webhook.policy.native.environments import admission_environment
-from webhook.policy.native.expressions import VariableSet, compile_expression
-from webhook.policy.native.head import Compilation, Invocation
-from webhook.policy.native.hooks import Binding, Hook
-from webhook.policy.native.models import MutatingBinding, MutatingPolicy
-from webhook.policy.native.mutating import mutate
-from webhook.policy.native.mutator import (
-    Mutate,
-    MutationError,
-    apply_configuration,
-    compile_mutator,
-    json_patch,
-)
-from webhook.policy.native.objects import (
-    APPLY_CONFIGURATION,
-    JSON_PATCHES,
-    ObjectValue,
-    PatchValue,
-    make,
-    mismatches,
-)
-from webhook.policy.native.surroundings import Equivalent, MemorySurroundings
+from webhook.cel.values.value import NONE, Opt
+from webhook.vap.attributes import Attributes
+from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.environments import admission_environment
+from webhook.vap.expressions import VariableSet, compile_expression
+from webhook.vap.head import Compilation, Invocation
+from webhook.vap.hooks import Binding, Hook
+from webhook.vap.models import MutatingBinding, MutatingPolicy
+from webhook.vap.mutating.applied import native
+from webhook.vap.mutating.dispatch import mutate
+from webhook.vap.mutating.mutator import Mutate, MutationError, apply_configuration, compile_mutator, json_patch
+from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, ObjectValue, PatchValue, make, mismatches
 
 Case = dict[str, Any]
 LATEST = (1, 37)

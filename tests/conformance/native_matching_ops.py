@@ -7,13 +7,13 @@ from typing import Any
 
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, kind_of, match_resources, resource_of
-from webhook.policy.native.attributes import Resource
-from webhook.policy.native.matching import Criteria, MatchError, rule_matches
-from webhook.policy.native.models import LabelSelector, ParamKind, ParamRef, Rule
-from webhook.policy.native.params import ParamError, collect
-from webhook.policy.native.selector import Selector
-from webhook.policy.native.surroundings import Equivalent, MemorySurroundings
-from webhook.request import GroupVersionKind
+from webhook.admission.request import GroupVersionKind
+from webhook.vap.attributes import Resource
+from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.matching.matcher import Criteria, MatchError, rule_matches
+from webhook.vap.matching.params import ParamError, collect
+from webhook.vap.matching.selector import Selector
+from webhook.vap.models import LabelSelector, ParamKind, ParamRef, Rule
 
 Case = dict[str, Any]
 

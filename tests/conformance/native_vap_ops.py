@@ -7,22 +7,22 @@ from typing import Any
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, decider, evaluation_of, match_resources
-from webhook.cel.authorizer import Authorizer, ResourceCheck
+from webhook.admission.request import GroupVersionKind
 from webhook.cel.environment import Environment
 from webhook.cel.errors import BudgetExceeded
+from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.overload import free
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
 from webhook.cel.types import BOOL, NULL, STRING
-from webhook.policy.native.activation import bindings_of, namespace_value
-from webhook.policy.native.attributes import Resource
-from webhook.policy.native.conditions import ConditionError, conditions_hold
-from webhook.policy.native.decisions import Annotation, PolicyDecision, Said, annotate, conclude, failed
-from webhook.policy.native.environments import admission_environment, with_variables
-from webhook.policy.native.expressions import Scope, VariableSet, compile_expression
-from webhook.policy.native.models import ParamKind, ValidatingPolicy, ValidatingSpec, Validation, Variable
-from webhook.policy.native.surroundings import Equivalent, MemorySurroundings
-from webhook.policy.native.typecheck import kinds_to_check, type_warnings
-from webhook.request import GroupVersionKind
+from webhook.vap.activation import bindings_of, namespace_value
+from webhook.vap.attributes import Resource
+from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.environments import admission_environment, with_variables
+from webhook.vap.expressions import Scope, VariableSet, compile_expression
+from webhook.vap.matching.conditions import ConditionError, conditions_hold
+from webhook.vap.models import ParamKind, ValidatingPolicy, ValidatingSpec, Validation, Variable
+from webhook.vap.validating.decisions import Annotation, PolicyDecision, Said, annotate, conclude, failed
+from webhook.vap.validating.typecheck import kinds_to_check, type_warnings
 
 Case = dict[str, Any]
 LATEST = (1, 37)

@@ -11,9 +11,9 @@ from webhook.schema import FieldError, Structural
 from webhook.schema.correlate import Correlated
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, Node, build
-from webhook.schema.objectmeta import validate_embedded
-from webhook.schema.rulerun import OldItems, RuleRun
-from webhook.schema.rules import compile_rules
+from webhook.schema.objectmeta.embedded import validate_embedded
+from webhook.schema.rules.compile import compile_rules
+from webhook.schema.rules.run import OldItems, RuleRun
 from webhook.schema.validate import validate
 
 Case = dict[str, Any]

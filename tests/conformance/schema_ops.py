@@ -10,9 +10,9 @@ from webhook.schema.default import compile_default, copy_json
 from webhook.schema.errors import CoerceError
 from webhook.schema.formats import recognised
 from webhook.schema.listtype import validate_lists
-from webhook.schema.metadata import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.node import MISSING, build
-from webhook.schema.objectmeta import coerce, validate_embedded
+from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
+from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import validate
 

@@ -13,13 +13,15 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 
-from webhook import catalog, engine, patch
-from webhook.catalog import Catalog, KnownKind
-from webhook.cel.resource import parse_quantity
+from webhook import engine
+from webhook.admission import patch
+from webhook.admission.decision import Decision
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.stamp import ANNOTATION
+from webhook.cel.values.quantity import parse_quantity
 from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.request import GroupVersionKind, Request
-from webhook.stamp import ANNOTATION
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog, KnownKind
 
 Case = dict[str, Any]
 Spec = dict[str, Any]

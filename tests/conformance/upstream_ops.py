@@ -8,15 +8,16 @@ from functools import cache
 from typing import Any
 
 from tests.conformance.upstream import Difference, difference_for
-from webhook import catalog, engine, patch
-from webhook.catalog import Catalog, KnownKind
+from webhook import engine
+from webhook.admission import patch
+from webhook.admission.decision import Decision
+from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.stamp import ANNOTATION
 from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.engine import Options
+from webhook.engine import Options, catalog
+from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import Behaviour, Settings
-from webhook.numbers import settle
-from webhook.request import GroupVersionKind, Request, group_version
-from webhook.stamp import ANNOTATION
+from webhook.golang.json import settle
 
 Case = dict[str, Any]
 WEBHOOK = "denied the request: "

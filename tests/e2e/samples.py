@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from tests.shared import shared
-from webhook import documents
-from webhook.catalog import Catalog
 from webhook.cli.manifests import Outcome, review
 from webhook.cluster import MemoryView
-from webhook.documents import Document
 from webhook.engine import Options
+from webhook.engine.catalog import Catalog
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
 
 # Of two with the same name the later one counts: upstream's newest is last, as in a cluster that was upgraded.
 FOLDERS = ("head-docs", "doc-era", "head")

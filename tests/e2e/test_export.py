@@ -23,12 +23,12 @@ from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
-from webhook import documents
-from webhook.cases import run as run_case
-from webhook.catalog import Catalog, KnownKind
+from webhook.admission.stamp import UNSTAMPED
+from webhook.cli.cases import run as run_case
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests import documents
 from webhook.policy.export import left_out
 from webhook.schema import Structural, load_crd
-from webhook.stamp import UNSTAMPED
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
 SENTINEL = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sentinel"}}

@@ -11,12 +11,11 @@ import pytest
 from tests.e2e.gate import STAMP
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.scenarios import scenario
-from webhook import catalog
+from webhook.admission.stamp import Stamp
 from webhook.cli.manifests import review
 from webhook.cluster import MemoryView
-from webhook.documents import Document
-from webhook.engine import DEFAULT_OPTIONS
-from webhook.stamp import Stamp
+from webhook.engine import DEFAULT_OPTIONS, catalog
+from webhook.manifests.documents import Document
 
 pytestmark = pytest.mark.usefixtures("seeing")
 

@@ -15,7 +15,7 @@ from reconciler.resource import MODELS
 from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import Process, wait_until
-from webhook.stamp import Stamp
+from webhook.admission.stamp import Stamp
 
 ACCOUNT = f"{NAME}-reconciler"
 pytestmark = pytest.mark.usefixtures("reconciler")

@@ -14,11 +14,11 @@ from tests.e2e.gate import modelgate
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.processes import wait_until
 from tests.e2e.samples import by_name, outcomes, samples
-from webhook import catalog
-from webhook.catalog import Catalog
 from webhook.cli.manifests import Outcome
 from webhook.cluster import MemoryView
-from webhook.documents import Document
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog
+from webhook.manifests.documents import Document
 
 pytestmark = pytest.mark.usefixtures("seeing")
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.facts.aim import available, image, obj, service, template
 from tests.shared import ROOT
-from webhook import documents
 from webhook.cluster import MemoryView
 from webhook.facts.aim import gpu_model, render, resolve_service, resolve_template
+from webhook.manifests import documents
 
 ELSEWHERE = {27: "the names of templates that discovery makes: no template is made at admission"}
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared import shared
-from webhook import catalog, engine
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
+from webhook.engine import catalog
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version, version_fits
@@ -18,7 +20,6 @@ from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
 from webhook.facts.ome.selection import Selection, incompatible, select
 from webhook.facts.settings import Behaviour
-from webhook.request import GroupVersionKind, Request
 
 HEAD, OURS, DOC = Behaviour.UPSTREAM_HEAD, Behaviour.RECOMMENDED, Behaviour.DOC_ERA
 COLUMNS = {"head": HEAD, "doc": DOC, "recommended": OURS}

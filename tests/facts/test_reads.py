@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from webhook import cases, catalog, documents
+from webhook.admission.request import GroupVersionKind
+from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
+from webhook.engine import catalog
 from webhook.facts.reads import FETCHED, WATCHED
-from webhook.request import GroupVersionKind
+from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 API_OF = {"": "aim", "aim.silogen.ai": "aim", "llmd.ai": "llmd", "ome.io": "ome", "storage.k8s.io": "aim"}

@@ -17,13 +17,13 @@ from typing import Any
 
 from tests.fuzz.oracle import Oracle, lists_for_nulls
 from tools.crds.files import BUILTIN
-from webhook.cel.treebuilder import RESERVED
-from webhook.policy.native import Attributes, Equivalent, MemorySurroundings, resource_of_kind
-from webhook.policy.native.head import Compilation, Invocation
-from webhook.policy.native.mergetypes import MergeType, builtin_type
-from webhook.policy.native.models import MutatingPolicy
-from webhook.policy.native.mutator import MutationError, compile_mutator
-from webhook.request import GroupVersionKind
+from webhook.admission.request import GroupVersionKind
+from webhook.cel.syntax.treebuilder import RESERVED
+from webhook.vap import Attributes, Equivalent, MemorySurroundings, resource_of_kind
+from webhook.vap.head import Compilation, Invocation
+from webhook.vap.models import MutatingPolicy
+from webhook.vap.mutating.mergetypes import MergeType, builtin_type
+from webhook.vap.mutating.mutator import MutationError, compile_mutator
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RULE = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}

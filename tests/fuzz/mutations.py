@@ -14,11 +14,11 @@ from typing import Any
 
 from tests.conformance.deployment import DEPLOYMENT
 from tests.fuzz.oracle import Oracle, lists_for_nulls
-from webhook.policy.native import Attributes, Equivalent, MemorySurroundings, Resource
-from webhook.policy.native.head import Compilation, Invocation
-from webhook.policy.native.models import MutatingPolicy
-from webhook.policy.native.mutator import MutationError, compile_mutator
-from webhook.request import GroupVersionKind
+from webhook.admission.request import GroupVersionKind
+from webhook.vap import Attributes, Equivalent, MemorySurroundings, Resource
+from webhook.vap.head import Compilation, Invocation
+from webhook.vap.models import MutatingPolicy
+from webhook.vap.mutating.mutator import MutationError, compile_mutator
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")
 RESOURCE = Resource("apps", "v1", "deployments")

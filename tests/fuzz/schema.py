@@ -18,8 +18,8 @@ from tests.fuzz.generate import Generator
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.shrink import shrink
 from webhook.schema import Structural
-from webhook.schema.crd import validate_crd
-from webhook.schema.crdshape import shape_errors
+from webhook.schema.crd.document import validate_crd
+from webhook.schema.crd.shape import shape_errors
 from webhook.schema.errors import CoerceError
 
 Request = dict[str, Any]

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from tests.shared import ROOT
-from webhook import catalog, documents, engine
-from webhook.cases import CasesDocument, parse_cases
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.cli.cases import CasesDocument, parse_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, catalog
 from webhook.facts.settings import Settings
+from webhook.manifests import documents
 from webhook.policy import Profile
-from webhook.request import GroupVersionKind, Request
 
 FILES = sorted((ROOT / "policies" / "aim" / "cases").glob("*.yaml"))
 LOADED = catalog.load()

@@ -15,14 +15,14 @@ import pytest
 from tests.fuzz.oracle import Oracle, find_oracle
 from tests.fuzz.schema import disagreement
 from tests.policies.test_cases import files, read, target
-from webhook import catalog, engine
-from webhook.cases import run as run_case
-from webhook.catalog import Catalog, KnownKind
+from webhook import engine
+from webhook.admission.decision import Decision
+from webhook.admission.request import Request
+from webhook.cli.cases import run as run_case
 from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.engine import Options
-from webhook.numbers import settle
-from webhook.request import Request
+from webhook.engine import Options, catalog
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.golang.json import settle
 
 Keys = tuple[str | int, ...]
 Object = dict[str, Any]

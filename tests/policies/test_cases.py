@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from webhook import documents, engine
-from webhook.cases import Case, CasesDocument, parse_cases, run
-from webhook.catalog import Catalog, KnownKind
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.cli.cases import Case, CasesDocument, parse_cases, run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests import documents
 from webhook.policy import Profile
 from webhook.policy.path import MISSING
-from webhook.request import GroupVersionKind, Request
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 

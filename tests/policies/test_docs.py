@@ -7,10 +7,10 @@ import pytest
 
 from tests.shared import ROOT
 from tools.rules.pages import made_pages
-from webhook import documents
-from webhook.cases import CasesDocument, parse_cases, run
-from webhook.catalog import Catalog
-from webhook.request import GroupVersionKind
+from webhook.admission.request import GroupVersionKind
+from webhook.cli.cases import CasesDocument, parse_cases, run
+from webhook.engine.catalog import Catalog
+from webhook.manifests import documents
 
 CASES = sorted((ROOT / "policies").glob("*/cases/*.yaml"))
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook import catalog, engine
+from webhook import engine
+from webhook.admission.decision import Decision
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.engine import Options
+from webhook.engine import Options, catalog
 from webhook.facts.llmkube import (
     accelerator_resource,
     classify_source,
@@ -23,7 +24,6 @@ from webhook.facts.llmkube import (
     resolve_fileset,
 )
 from webhook.policy import Profile
-from webhook.request import GroupVersionKind, Request
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 STRICT = Options(profile=Profile.STRICT)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import NAMES, scenario
-from webhook import catalog
 from webhook.cli.manifests import review
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, catalog
 from webhook.policy import Profile
 
 LOADED = catalog.load()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.kinds import KINDS, Row, merged
-from webhook import catalog, engine
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cli.manifests import Outcome, review
 from webhook.cluster import MemoryView
-from webhook.documents import Document
-from webhook.engine import Options
+from webhook.engine import Options, catalog
+from webhook.manifests.documents import Document
 from webhook.policy import Profile
-from webhook.request import GroupVersionKind, Request, group_version
 
 LOADED = catalog.load()
 # As the gate of the end-to-end tests: it sees no other objects there.

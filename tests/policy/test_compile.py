@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from webhook import catalog, documents
-from webhook.errors import CatalogError
+from webhook.admission.errors import CatalogError
+from webhook.admission.request import GroupVersionKind
+from webhook.engine import catalog
+from webhook.manifests import documents
 from webhook.policy import Policy, compile_policy, parse_policy
-from webhook.request import GroupVersionKind
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 

@@ -4,10 +4,11 @@ import gc
 import weakref
 from typing import Any
 
-from webhook import catalog, documents
+from webhook.admission.request import GroupVersionKind
 from webhook.cel.program import Budget
+from webhook.engine import catalog
+from webhook.manifests import documents
 from webhook.policy import Policy, Scope, compile_policy, parse_policy
-from webhook.request import GroupVersionKind
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 POLICY = """\

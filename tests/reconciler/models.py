@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.reconciler.apiserver import Denied
-from webhook.stamp import ANNOTATION, Stamp
+from webhook.admission.stamp import ANNOTATION, Stamp
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

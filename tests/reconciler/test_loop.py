@@ -12,7 +12,7 @@ from reconciler.projection import Controller, Happening, Projection
 from reconciler.resource import MODELS, Key, Resource
 from tests.reconciler.apiserver import ApiServer
 from tests.reconciler.models import NOW, Time, model, node, stamp, volume_claim
-from webhook.stamp import ANNOTATION, UNSTAMPED, Stamp
+from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 
 KEY = Key("default", "m")
 MODEL = MODELS.path("default", "m")

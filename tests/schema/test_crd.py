@@ -9,7 +9,7 @@ import yaml
 
 from tests.shared import ROOT, shared
 from webhook.schema import SchemaError, load_crd
-from webhook.schema.crd import validate_crd
+from webhook.schema.crd.document import validate_crd
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",

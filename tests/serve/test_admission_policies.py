@@ -11,16 +11,16 @@ import pytest
 import yaml
 from starlette.testclient import TestClient
 
-from tests.policies.native.documents import binding, policy
 from tests.serve.conftest import Served, asked_all_the_time, until
-from webhook import catalog
+from tests.vap.documents import binding, policy
+from webhook.admission.errors import CatalogError, Unavailable
 from webhook.cluster import Kind, MemoryView
-from webhook.cluster.reading import Access, Answer, Question, Reference, Selection
-from webhook.cluster.reading import Served as Scope
-from webhook.errors import CatalogError, Unavailable
+from webhook.cluster.readthrough import Access, Answer, Question, Reference, Selection
+from webhook.cluster.readthrough import Served as Scope
+from webhook.engine import catalog
 from webhook.serve.app import application
-from webhook.serve.follower import Follower
 from webhook.serve.gate import Gate
+from webhook.serve.liveview import Follower
 from webhook.serve.reload import Reloader, admission_policies
 
 LOADED = catalog.load()

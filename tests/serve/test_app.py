@@ -9,9 +9,9 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from webhook.catalog import Catalog
-from webhook.decision import Cause, Decision
-from webhook.errors import Fault, Unavailable
+from webhook.admission.decision import Cause, Decision
+from webhook.admission.errors import Fault, Unavailable
+from webhook.engine.catalog import Catalog
 from webhook.serve import gate as gates
 from webhook.serve.app import BODY_LIMIT, LARGE, application
 from webhook.serve.gate import Gate

@@ -13,7 +13,7 @@ import uvicorn
 
 from tests.serve.conftest import until
 from tests.serve.test_app import a_review
-from webhook.catalog import Catalog
+from webhook.engine.catalog import Catalog
 from webhook.serve import app as apps
 from webhook.serve import connection as connections
 from webhook.serve.app import application

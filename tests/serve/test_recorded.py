@@ -11,9 +11,9 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from webhook import catalog
+from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.engine import catalog
 from webhook.serve.gate import Call, Gate
-from webhook.stamp import ANNOTATION, Stamp
 
 REVIEWS = {
     path.stem: json.loads(path.read_text())

@@ -9,9 +9,9 @@ import pytest
 
 from tests.bench.serve import body, model
 from tests.serve.conftest import Served, asked_all_the_time, until
-from webhook.catalog import Catalog
+from webhook.admission.errors import CatalogError
 from webhook.engine import Options
-from webhook.errors import CatalogError
+from webhook.engine.catalog import Catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.serve.gate import Gate
 from webhook.serve.reload import Reloader, rules

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.errors import SettingsError
+from webhook.admission.errors import SettingsError
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour
 from webhook.policy import Profile
 from webhook.serve.settings import Settings

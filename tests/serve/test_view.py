@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from webhook.catalog import Catalog
+from webhook.admission.decision import Cause, Decision
+from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import News
-from webhook.decision import Decision
-from webhook.errors import NotReady, Unavailable
+from webhook.engine.catalog import Catalog
 from webhook.serve import gate as gates
 from webhook.serve.app import application
-from webhook.serve.follower import Follower
 from webhook.serve.gate import ROUNDS, Gate
+from webhook.serve.liveview import Follower
 
 KIND = Kind("ome.io", "BaseModel")
 REVIEW = {
@@ -99,7 +99,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, *chain: str) -> None:
     monkeypatch.setattr(gates.engine, "validate", decide)
 
 
-CAUSES = (gates.engine.Cause("spec.model", "FieldValueNotFound", "there is no such model"),)
+CAUSES = (Cause("spec.model", "FieldValueNotFound", "there is no such model"),)
 
 
 def test_each_reference_is_read_once_and_then_decided_upon(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from tests.shared import ROOT, shared
 from tools.coverage import definitions, page, samples
 from tools.coverage.seeds import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
-from webhook import catalog, documents
-from webhook.catalog import KnownKind
+from webhook.engine import catalog
+from webhook.engine.catalog import KnownKind
+from webhook.manifests import documents
 
 FILES = sorted(ANSWERS.glob("*.yaml"))
 

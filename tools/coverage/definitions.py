@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from webhook import documents
+from webhook.manifests import documents
 from webhook.schema import CRD, load_crd
 from webhook.schema.errors import CoerceError
 

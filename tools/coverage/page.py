@@ -11,9 +11,9 @@ import yaml
 
 from tools.coverage.seeds import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers
-from webhook import documents
-from webhook.cases import parse_cases
-from webhook.catalog import Catalog, KnownKind
+from webhook.cli.cases import parse_cases
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests import documents
 from webhook.policy import Action
 
 __all__ = ["SEEDS", "counted_seeds", "made_page"]

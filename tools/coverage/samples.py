@@ -8,13 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from webhook import documents, engine
-from webhook.catalog import Catalog, KnownKind
+from webhook import engine
+from webhook.admission.decision import Decision
+from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cluster import MemoryView
-from webhook.decision import Decision
-from webhook.documents import Document
 from webhook.engine import Options
-from webhook.request import GroupVersionKind, Request, group_version
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
 
 __all__ = ["Verdict", "made_page", "verdicts"]
 

@@ -18,7 +18,7 @@ __all__ = ["BUILTIN", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 TYPES: Final = Path(__file__).with_name("kubernetes.json")
 """The types of Kubernetes that some source names, as ``types_of`` gives them."""
-BUILTIN: Final = POLICIES.parent / "webhook" / "policy" / "native" / "builtin.json"
+BUILTIN: Final = POLICIES.parent / "webhook" / "vap" / "mutating" / "builtin.json"
 """The API server's own kinds, as ``builtin`` gives them."""
 
 

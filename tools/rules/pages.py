@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from webhook import documents
-from webhook.cases import parse_cases, run
-from webhook.catalog import Catalog
+from webhook.admission.request import GroupVersionKind
+from webhook.cli.cases import parse_cases, run
+from webhook.engine.catalog import Catalog
+from webhook.manifests import documents
 from webhook.policy import PolicyDocument, parse_policy
-from webhook.request import GroupVersionKind
 
 __all__ = ["BEGIN", "END", "made_pages"]
 

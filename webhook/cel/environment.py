@@ -12,16 +12,20 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel import formatcheck, library, macros, schematypes, validators
-from webhook.cel.access import Node, node_of
-from webhook.cel.bounds import Bounds
-from webhook.cel.checker import Checked, check
-from webhook.cel.declarations import Declarations, Function, ObjectMaker, TypeResolver
+from webhook.cel.cost.bounds import Bounds
+from webhook.cel.cost.estimate import estimate
+from webhook.cel.cost.sizes import SizeHint, schema_hint
 from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
-from webhook.cel.estimate import estimate
-from webhook.cel.parser import Dialect, parse
-from webhook.cel.sizes import SizeHint, schema_hint
+from webhook.cel.library import registry as library
+from webhook.cel.syntax import macros
+from webhook.cel.syntax.parser import Dialect, parse
 from webhook.cel.types import DYN, Type, optional_of
+from webhook.cel.typing import formats as formatcheck
+from webhook.cel.typing import literals as validators
+from webhook.cel.typing import schematypes
+from webhook.cel.typing.checker import Checked, check
+from webhook.cel.typing.declarations import Declarations, Function, ObjectMaker, TypeResolver
+from webhook.cel.values.nodes import Node, node_of
 
 if TYPE_CHECKING:
     from webhook.cel.overload import Overload

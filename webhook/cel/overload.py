@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.costs import Cost, call_cost
+from webhook.cel.cost.runtime import Cost, call_cost
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
-from webhook.cel.values import Duration, Opt, Timestamp, UInt, type_name, type_of_value
+from webhook.cel.values.value import Duration, Opt, Timestamp, UInt, type_name, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

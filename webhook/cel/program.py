@@ -9,18 +9,18 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from webhook.cel.closures import Compiler
+from webhook.cel.codegen.generate import generate
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.srcgen import generate
-from webhook.cel.steps import COST, LIMIT, UNSET, Frame, Run, over_limit
+from webhook.cel.interpreter.compiler import Compiler
+from webhook.cel.interpreter.frame import COST, LIMIT, UNSET, Frame, Run, over_limit
 
 if TYPE_CHECKING:
-    from webhook.cel.access import Node
-    from webhook.cel.checker import Checked
-    from webhook.cel.closures import Build
-    from webhook.cel.declarations import Function
-    from webhook.cel.srcgen import Generated
+    from webhook.cel.codegen.generate import Generated
+    from webhook.cel.interpreter.compiler import Build
     from webhook.cel.types import Type
+    from webhook.cel.typing.checker import Checked
+    from webhook.cel.typing.declarations import Function
+    from webhook.cel.values.nodes import Node
 
 __all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Compiled", "Program", "build"]
 

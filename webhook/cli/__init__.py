@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from webhook.errors import ModelgateError
+from webhook.admission.errors import ModelgateError
 
 __all__ = ["main"]
 

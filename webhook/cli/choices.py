@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from pydantic import TypeAdapter, ValidationError
 
-from webhook.errors import Problem, SettingsError
+from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = ["add_arguments", "chosen"]

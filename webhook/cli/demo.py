@@ -31,10 +31,11 @@ import yaml
 from certs.issue import issue
 from certs.names import LOCAL
 from certs.store import DirectoryStore, authority
-from webhook import catalog, patch
-from webhook.errors import Unavailable
+from webhook.admission import patch
+from webhook.admission.errors import Unavailable
+from webhook.admission.stamp import ANNOTATION
+from webhook.engine import catalog
 from webhook.policy.path import field_path
-from webhook.stamp import ANNOTATION
 
 __all__ = ["add_parser", "run"]
 

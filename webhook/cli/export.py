@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import yaml
 
-from webhook import catalog, documents
-from webhook.catalog import KnownKind
+from webhook.engine import catalog
+from webhook.engine.catalog import KnownKind
+from webhook.manifests import documents
 from webhook.policy import Profile
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import yaml
 
-from webhook import catalog, patch
-from webhook.catalog import KnownKind
-from webhook.stamp import ANNOTATION
+from webhook.admission import patch
+from webhook.admission.stamp import ANNOTATION
+from webhook.engine import catalog
+from webhook.engine.catalog import KnownKind
 
 __all__ = ["add_parser", "run"]
 

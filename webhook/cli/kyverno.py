@@ -16,15 +16,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from webhook import documents, patch
-from webhook.documents import Document
-from webhook.errors import DocumentError, Problem
-from webhook.policy.native import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
-from webhook.policy.native.models import ParamKind
-from webhook.policy.native.selector import Selector
-from webhook.policy.native.surroundings import CLUSTER_KINDS
+from webhook.admission import patch
+from webhook.admission.errors import DocumentError, Problem
+from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.policy.problems import problems
-from webhook.request import GroupVersionKind, Request, group_version
+from webhook.vap import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
+from webhook.vap.context import CLUSTER_KINDS
+from webhook.vap.matching.selector import Selector
+from webhook.vap.models import ParamKind
 
 __all__ = ["Outcome", "run"]
 

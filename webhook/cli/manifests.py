@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from webhook import catalog, engine, policyset
-from webhook.catalog import Catalog, KnownKind
+from webhook import engine
+from webhook.admission.decision import Cause, Decision
+from webhook.admission.errors import DocumentError, Problem
+from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cli import choices
 from webhook.cluster import ClusterView, MemoryView
-from webhook.decision import Cause, Decision
-from webhook.documents import Document
-from webhook.engine import Options
-from webhook.errors import DocumentError, Problem
-from webhook.folders import read_all
-from webhook.native import Native
+from webhook.engine import Options, catalog, policyset
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.context import NAMESPACE, Offline
+from webhook.engine.native import Native
+from webhook.manifests.documents import Document
+from webhook.manifests.folders import read_all
 from webhook.policy import Profile
-from webhook.policy.native import resource_of_kind
-from webhook.policy.native.surroundings import CLUSTER_KINDS
-from webhook.request import GroupVersionKind, Request, group_version
-from webhook.surroundings import NAMESPACE, Offline
+from webhook.vap import resource_of_kind
+from webhook.vap.context import CLUSTER_KINDS
 
 __all__ = ["Outcome", "add_arguments", "outcomes", "review"]
 

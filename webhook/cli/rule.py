@@ -10,13 +10,13 @@ from textwrap import fill, indent
 
 import yaml
 
-from webhook import catalog
-from webhook.cases import Case
-from webhook.cases import run as run_case
-from webhook.catalog import Catalog, KnownKind
+from webhook.admission.request import GroupVersionKind
+from webhook.cli.cases import Case
+from webhook.cli.cases import run as run_case
 from webhook.cli.test import read_cases
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import Action, DefaultRule, ValidationRule
-from webhook.request import GroupVersionKind
 
 __all__ = ["add_parser", "run"]
 

@@ -9,14 +9,15 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
 
-from webhook import catalog, documents
-from webhook.cases import CasesDocument, parse_cases
-from webhook.cases import run as run_case
-from webhook.catalog import KYVERNO_TEST, Catalog
+from webhook.admission.errors import DocumentError, LoadError, Problem
+from webhook.admission.request import GroupVersionKind
 from webhook.cli import kyverno
-from webhook.errors import DocumentError, LoadError, Problem
-from webhook.folders import entries
-from webhook.request import GroupVersionKind
+from webhook.cli.cases import CasesDocument, parse_cases
+from webhook.cli.cases import run as run_case
+from webhook.engine import catalog
+from webhook.engine.catalog import KYVERNO_TEST, Catalog
+from webhook.manifests import documents
+from webhook.manifests.folders import entries
 
 __all__ = ["add_parser", "read_cases", "run"]
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.backoff import backoff
 from webhook.cluster.discovery import find
+from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Source
 from webhook.cluster.resource import Key, Resource
-from webhook.cluster.source import FIRST_WAIT, LONGEST_WAIT, Source
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
-from webhook.cluster.waiting import backoff
 
 __all__ = ["Informer"]
 

@@ -12,17 +12,17 @@ from typing import Any, Final, TypeGuard
 from kubernetes import config
 from kubernetes.client import ApiClient, Configuration
 
+from webhook.admission.errors import Fault, NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.asking import LEAST, ask
+from webhook.cluster.backoff import join
 from webhook.cluster.discovery import find
 from webhook.cluster.informer import Informer
-from webhook.cluster.memory import Memory
-from webhook.cluster.reading import Answer, Question, Reference
+from webhook.cluster.questions import LEAST, ask
+from webhook.cluster.readthrough import Answer, Question, Reference
+from webhook.cluster.recent import Memory
 from webhook.cluster.resource import Key, Resource
 from webhook.cluster.store import light
 from webhook.cluster.view import Kind, News
-from webhook.cluster.waiting import join
-from webhook.errors import Fault, NotReady, Unavailable
 
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
 

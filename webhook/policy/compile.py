@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError
 from typing import Any, Final
 
-from webhook.cel.ast import Expr, Ident, Select
+from webhook.admission.errors import CatalogError, Problem
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure
-from webhook.cel.schematypes import type_of_schema
+from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
-from webhook.cel.validators import walk
-from webhook.documents import Document
-from webhook.errors import CatalogError, Problem
+from webhook.cel.typing.literals import walk
+from webhook.cel.typing.schematypes import type_of_schema
+from webhook.manifests.documents import Document
 from webhook.policy.document import Action, Default, PolicyDocument
 from webhook.policy.order import Reads, in_order
 from webhook.policy.path import MISSING, Path

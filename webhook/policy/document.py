@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from webhook.documents import Document
-from webhook.errors import CatalogError
+from webhook.admission.errors import CatalogError
+from webhook.manifests.documents import Document
 from webhook.policy.path import Path
 from webhook.policy.problems import problems
 

@@ -6,9 +6,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from webhook.admission.errors import Fault
 from webhook.cel.errors import CelError
 from webhook.cel.program import Budget
-from webhook.errors import Fault
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy
 

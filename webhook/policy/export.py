@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from webhook.admission.request import GroupVersionKind
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
 from webhook.policy.portable import condition, defaulting, is_portable, message
-from webhook.request import GroupVersionKind
 from webhook.schema import SchemaError, load_crd
 
 __all__ = ["Target", "left_out", "mutating", "validating", "with_rules"]

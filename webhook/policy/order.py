@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
-from webhook.cel.ast import Call, Const, Expr, Ident, Select
-from webhook.cel.validators import children
+from webhook.cel.syntax.ast import Call, Const, Expr, Ident, Select
+from webhook.cel.typing.literals import children
 
 __all__ = ["Reads", "in_order"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from webhook import patch
-from webhook.cel.ast import Ident
-from webhook.cel.parser import parse
-from webhook.cel.validators import walk
+from webhook.admission import patch
+from webhook.cel.syntax.ast import Ident
+from webhook.cel.syntax.parser import parse
+from webhook.cel.typing.literals import walk
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 

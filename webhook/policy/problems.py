@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from webhook.documents import Document
-from webhook.errors import Problem
+from webhook.admission.errors import Problem
+from webhook.manifests.documents import Document
 from webhook.policy.path import field_path
 
 __all__ = ["problem", "problems"]

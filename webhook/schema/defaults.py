@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webhook.schema.default import copy_json
 from webhook.schema.node import MISSING, Node
-from webhook.schema.objectmeta import coerce, has_embedded
+from webhook.schema.objectmeta.embedded import coerce, has_embedded
 from webhook.schema.prune import prune
 
 __all__ = ["Steps", "prune_defaults", "surround"]

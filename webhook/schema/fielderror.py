@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.schema.gotext import GoStrings, go_json, quote, value_text
+from webhook.golang.fmt import GoStrings, go_json, quote, value_text
 
 __all__ = [
     "ERRORS",

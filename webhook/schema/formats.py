@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webhook.cel import gourl, leaves
 from webhook.cel.errors import CelError
-from webhook.schema.mailaddress import is_address
-from webhook.schema.netformats import is_cidr, is_ipv4, is_ipv6, is_mac
+from webhook.cel.values import scalars as leaves
+from webhook.golang import url as gourl
+from webhook.golang.mail import is_address
+from webhook.golang.net import is_cidr, is_ipv4, is_ipv6, is_mac
 from webhook.schema.regex import matcher
 
 __all__ = ["FORMATS", "known", "recognised"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.golang.fmt import go_json
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
-from webhook.schema.gotext import go_json
 from webhook.schema.node import Node
 
 __all__ = ["validate_lists"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.schema.crd import validate_crd
-from webhook.schema.crdshape import shape_errors
+from webhook.schema.crd.document import validate_crd
+from webhook.schema.crd.shape import shape_errors
 from webhook.schema.errors import SchemaError
 from webhook.schema.structural import Structural
 

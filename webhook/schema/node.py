@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
+from webhook.golang.fmt import go_numbers
 from webhook.schema.formats import recognised
-from webhook.schema.gotext import go_numbers
-from webhook.schema.sharing import share
+from webhook.schema.intern import share
 
 __all__ = ["MISSING", "Node", "Version", "build", "distinct"]
 

@@ -6,8 +6,8 @@ import math
 import struct
 from typing import Any
 
+from webhook.golang.fmt import INT64, value_text
 from webhook.schema.correlate import deep_equal
-from webhook.schema.gotext import INT64, value_text
 from webhook.schema.node import Node
 from webhook.schema.result import Result, Violation
 

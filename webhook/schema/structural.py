@@ -7,20 +7,20 @@ from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from webhook.cel.program import Budget
-from webhook.schema.clean import Check, compile_clean
+from webhook.golang.fmt import go_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
 from webhook.schema.errors import DecodeError
+from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fielderror import FieldError, invalid
-from webhook.schema.gotext import go_numbers
 from webhook.schema.listtype import validate_lists
-from webhook.schema.nearest import nearest
 from webhook.schema.node import MISSING, build
-from webhook.schema.objectmeta import coerce, has_embedded, validate_embedded
+from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
-from webhook.schema.rulerun import RuleRun
-from webhook.schema.rules import RuleNode, compile_rules
+from webhook.schema.rules.compile import RuleNode, compile_rules
+from webhook.schema.rules.run import RuleRun
+from webhook.schema.suggest import nearest
 from webhook.schema.validate import validate
 
 __all__ = ["RULES_NOT_RUN", "Structural"]

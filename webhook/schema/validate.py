@@ -1,6 +1,6 @@
 """OpenAPI validation of a value against a node, with kube-openapi's verdicts and wording.
 
-This walker finds every error and is only run on values that :mod:`webhook.schema.clean`
+This walker finds every error and is only run on values that :mod:`webhook.schema.fast.check`
 did not pass at once.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.golang.fmt import go_json, quote
 from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
     ERRORS,
@@ -20,7 +21,6 @@ from webhook.schema.fielderror import (
     type_invalid,
 )
 from webhook.schema.formats import FORMATS
-from webhook.schema.gotext import go_json, quote
 from webhook.schema.node import MISSING, Node
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
 from webhook.schema.regex import RegexError, matcher

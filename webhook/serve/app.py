@@ -17,7 +17,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from webhook.errors import Malformed, ModelgateError, RequestError, TooLarge, TooSlow, Unavailable, UnsupportedMedia
+from webhook.admission.errors import (
+    Malformed,
+    ModelgateError,
+    RequestError,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+    UnsupportedMedia,
+)
 from webhook.serve.gate import Call, Gate, one_line
 
 __all__ = ["BODY_LIMIT", "Background", "application"]

@@ -10,21 +10,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from webhook import engine, review
-from webhook.catalog import Catalog
+from webhook import engine
+from webhook.admission import review
+from webhook.admission.decision import Cause, Decision
+from webhook.admission.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
+from webhook.admission.request import Request
 from webhook.cluster import ClusterView, MemoryView
-from webhook.cluster.reading import Answer, Question, Reading
-from webhook.decision import Cause, Decision
+from webhook.cluster.readthrough import Answer, Question, Reading
 from webhook.engine import Options
-from webhook.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
-from webhook.native import Native
-from webhook.request import Request
-from webhook.serve.follower import Follower
+from webhook.engine.catalog import Catalog
+from webhook.engine.native import Native
+from webhook.serve.liveview import Follower
 from webhook.serve.metrics import Metrics
 
 if TYPE_CHECKING:  # who loads no admission policies does not pay for their language: 80 ms at start
-    from webhook.policyset import PolicySet
-    from webhook.surroundings import Offline
+    from webhook.engine.context import Offline
+    from webhook.engine.policyset import PolicySet
 
 __all__ = ["Call", "Gate", "one_line"]
 

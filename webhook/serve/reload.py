@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from prometheus_client import Counter
 
-from webhook import catalog, folders
-from webhook.catalog import Catalog
-from webhook.errors import CatalogError, LoadError, Problem
+from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog
+from webhook.manifests import folders
 from webhook.serve.gate import Gate
 
 if TYPE_CHECKING:
-    from webhook.policyset import PolicySet
+    from webhook.engine.policyset import PolicySet
 
 __all__ = ["Reloader", "admission_policies", "rules"]
 
@@ -113,7 +114,7 @@ def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
 
 def admission_policies(gate: Gate, folder: Path) -> Reloader[PolicySet]:
     """Kubernetes' own policies: a folder of documents."""
-    from webhook import policyset  # noqa: PLC0415 - their language costs 80 ms, and is needed by nobody else
+    from webhook.engine import policyset  # noqa: PLC0415 - compiling their language costs 80 ms; only this needs it
 
     def load() -> PolicySet:
         return policyset.load(folder)

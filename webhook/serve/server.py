@@ -16,13 +16,12 @@ import uvicorn
 from cryptography import x509
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from webhook import catalog
-from webhook.engine import Options
-from webhook.errors import Problem, SettingsError
+from webhook.admission.errors import Problem, SettingsError
+from webhook.engine import Options, catalog
 from webhook.serve.app import Background, application
 from webhook.serve.connection import Connection
-from webhook.serve.follower import follower
 from webhook.serve.gate import Gate
+from webhook.serve.liveview import follower
 from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webhook.errors import Problem, SettingsError
+from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile

@@ -8,9 +8,9 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, text
-from webhook.facts.ome.gotext import float_error, is_float, parse_float, prometheus_error
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, namespace_of, runtimes_for
 from webhook.facts.ome.modelsize import range_of
+from webhook.facts.ome.prometheus import float_error, is_float, parse_float, prometheus_error
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,

@@ -1,0 +1,136 @@
+"""An update may leave a fault as it was; the stamp then matches nothing, and nothing acts on the object."""
+
+import copy
+
+import pytest
+
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
+from webhook.cluster import MemoryView
+from webhook.engine import Options, catalog
+from webhook.policy import Profile
+
+MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
+LOADED = catalog.load()
+VIEW = MemoryView()
+
+
+def model(source, hardware=None, **annotations):
+    metadata = {"name": "m", "namespace": "default", "annotations": annotations}
+    spec = {"source": source} | ({"hardware": hardware} if hardware else {})
+    return {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": metadata, "spec": spec}
+
+
+def request(obj, old=None):
+    return Request(MODEL, "models", "UPDATE" if old else "CREATE", obj, old, name="m", namespace="default")
+
+
+def mutated(obj, old=None, profile=Profile.STRICT):
+    return engine.mutate(request(obj, old), LOADED, VIEW, Options(profile=profile))
+
+
+def stamped(decision):
+    return Stamp.read(decision.object).matches(decision.object)
+
+
+GOOD, BAD = "hf://org/repo", "pvc://weights"
+
+
+def test_a_bad_object_older_than_the_gate_passes_without_a_valid_stamp_and_is_told_why():
+    old = model(BAD)
+    decision = mutated(old, old)
+    assert not stamped(decision)
+    assert decision.object["spec"]["format"] == "gguf"  # the API's own defaults come all the same
+    (warning,) = decision.warnings
+    assert str(warning).startswith(f"{UNSTAMPED}spec.source: ")
+    assert engine.validate(request(decision.object, old), LOADED, VIEW, Options(profile=Profile.STRICT)).allowed
+
+
+def test_a_good_object_older_than_the_gate_is_stamped():
+    decision = mutated(model(GOOD), model(GOOD))
+    assert stamped(decision)
+    assert decision.warnings == ()
+
+
+def test_an_old_object_that_is_mended_is_stamped():
+    decision = mutated(model(GOOD), model(BAD))
+    assert stamped(decision)
+
+
+@pytest.mark.parametrize("stamp", ["", "{}", Stamp.of(model(GOOD), "c", {}).encode()])
+def test_a_stamp_of_something_else_does_not_help(stamp):
+    old = model(BAD, **{ANNOTATION: stamp, "theirs": "stays"})
+    decision = mutated(old, old)
+    assert not stamped(decision)
+    assert decision.object["metadata"]["annotations"]["theirs"] == "stays"
+
+
+def test_what_was_filled_in_is_recorded_all_the_same_and_follows_its_inputs_once_the_object_is_mended():
+    old = model(BAD, hardware={"gpu": {"enabled": True, "count": 1, "vendor": "amd"}})
+    tolerated = mutated(old, old).object
+    assert tolerated["spec"]["hardware"]["gpu"]["resourceName"] == "amd.com/gpu"
+    mended = copy.deepcopy(tolerated)
+    mended["spec"]["source"] = GOOD
+    mended["spec"]["hardware"]["gpu"]["vendor"] = "nvidia"
+    decision = mutated(mended, tolerated)
+    assert stamped(decision)
+    assert decision.object["spec"]["hardware"]["gpu"]["resourceName"] == "nvidia.com/gpu"
+
+
+def test_an_object_that_was_stamped_once_stays_so_when_rules_become_stricter():
+    """It was right as a whole when it came; what changes is checked, and what does not is ratcheted."""
+    old = model(BAD)
+    old["metadata"]["annotations"][ANNOTATION] = Stamp.of(old, "an older catalog", {}).encode()
+    decision = mutated(old, old)
+    assert stamped(decision)
+
+
+def test_a_bad_object_that_comes_anew_is_stamped_and_refused():
+    decision = mutated(model(BAD))
+    assert stamped(decision)
+    assert not engine.validate(request(decision.object), LOADED, VIEW, Options(profile=Profile.STRICT)).allowed
+
+
+def test_where_nothing_is_refused_everything_is_stamped():
+    decision = mutated(model(BAD), model(BAD), Profile.AUDIT)
+    assert stamped(decision)
+
+
+def test_mutating_again_changes_nothing():
+    old = model(BAD)
+    once = mutated(old, old).object
+    assert mutated(once, old).object == once
+
+
+# What the gate fills in is nobody's change: a rule that reads the whole specification, in which a GPU is derived.
+
+OLDER = {"source": GOOD, "mmproj": "mmproj.gguf", "hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+
+
+def updated(change, stored=OLDER, stamped_before=False):
+    """The codes that refuse an update of a specification that was there before the gate."""
+    old = {**model(GOOD), "spec": copy.deepcopy(stored)}
+    old = mutated(old, old).object if stamped_before else old
+    new = copy.deepcopy(old)
+    new["spec"] = {**new["spec"], **change}
+    decision = engine.validate(request(mutated(new, old).object, old), LOADED, VIEW, Options(profile=Profile.STRICT))
+    return [cause.code for cause in decision.causes]
+
+
+@pytest.mark.parametrize("stamped_before", [False, True])
+def test_what_is_derived_does_not_count_as_a_change(stamped_before):
+    assert updated({}, stamped_before=stamped_before) == []
+    assert updated({"quantization": "Q4_K_M"}, stamped_before=stamped_before) == ["LK212"]
+
+
+def test_what_the_user_changes_counts_though_what_is_derived_from_it_does_not():
+    nvidia = {"hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "nvidia"}}}
+    assert updated(nvidia) == ["LK212"]
+    assert updated({"hardware": {}}) == ["LK212"]
+
+
+def test_a_value_that_the_user_takes_back_counts_though_the_gate_puts_another_in_its_place():
+    stored = {**OLDER, "hardware": {"gpu": {**OLDER["hardware"]["gpu"], "resourceName": "example.com/gpu"}}}
+    assert updated({}, stored) == []
+    assert updated({"hardware": OLDER["hardware"]}, stored) == ["LK212"]

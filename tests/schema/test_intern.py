@@ -1,0 +1,61 @@
+"""Equal parts of a schema are one object, and nothing else changes."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from tests.definitions import definitions
+from webhook.schema.intern import share
+from webhook.schema.load import load_crd
+from webhook.schema.node import build, distinct
+from webhook.schema.structural import Structural
+
+PORT = {"type": "object", "properties": {"number": {"type": "integer", "default": 80}}}
+TWICE = {"type": "object", "properties": {"a": PORT, "b": {"type": "array", "items": dict(PORT)}}}
+
+
+def test_equal_parts_become_one():
+    shared = share(TWICE)
+    assert shared == TWICE
+    assert shared["properties"]["a"] is shared["properties"]["b"]["items"]
+    assert TWICE["properties"]["a"] is not TWICE["properties"]["b"]["items"]
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (0, False), (0.0, -0.0), ("1", 1), (None, "null")])
+def test_parts_that_only_python_takes_for_equal_stay_apart(one, other):
+    shared = share([{"default": one}, {"default": other}])
+    assert [repr(part["default"]) for part in shared] == [repr(one), repr(other)]
+
+
+def _nested(depth: int) -> Any:
+    value: Any = {}
+    for _ in range(depth):
+        value = {"properties": {"x": value}}
+    return value
+
+
+@pytest.mark.parametrize("value", [{"a": date(2026, 1, 1)}, {"a": 2**70}, {1: "a"}, {"a": "\ud800"}, _nested(150)])
+def test_what_cannot_be_compared_comes_back_as_it_is(value):
+    assert share(value) is value
+
+
+def test_a_schema_at_two_places_is_one_node():
+    root = build(TWICE)
+    assert root.properties["a"] is root.properties["b"].items
+    assert len([*distinct(root)]) == 4  # the object, the list, the port, its number
+
+
+def test_a_default_is_pruned_where_it_stands():
+    """One node at two places, of which one has more room for the default than the other."""
+    leaf = {"type": "object", "default": {"known": 1, "more": 2}, "properties": {"known": {"type": "integer"}}}
+    preserving = {**leaf, "x-kubernetes-preserve-unknown-fields": True}
+    schema = Structural({"type": "object", "properties": {"a": leaf, "b": dict(leaf), "c": preserving}})
+    assert schema.default({}) == {"a": {"known": 1}, "b": {"known": 1}, "c": {"known": 1, "more": 2}}
+
+
+def test_the_installed_definitions_are_small_in_memory():
+    """A pod is written out at a dozen places of OME's definitions: forty thousand schemas, of which few differ."""
+    for document in definitions():
+        for version in load_crd(document, trusted=True).versions.values():
+            assert sum(1 for _ in distinct(version.schema.root)) < 600

@@ -1,0 +1,292 @@
+"""What validating policies say about requests."""
+
+from typing import Any
+
+import pytest
+
+from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
+from webhook.vap import MemorySurroundings
+from webhook.vap.models import ParamKind
+from webhook.vap.verdict import FAILURE_KEY
+
+BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
+RULE = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["widgets"]}
+
+
+def texts(verdict: Any) -> list[str]:
+    return [denial.text for denial in verdict.denials]
+
+
+def test_a_denial_names_policy_binding_and_message() -> None:
+    verdict = validate(load(policy("p", validations=[BIG | {"reason": "Forbidden"}]), binding("p")), widget(size=4))
+    assert texts(verdict) == ["ValidatingAdmissionPolicy 'p' with binding 'p' denied request: size 4"]
+    assert (verdict.denials[0].reason, verdict.denials[0].code) == ("Forbidden", 403)
+    assert [str(cause) for cause in verdict.causes] == texts(verdict)
+    assert not verdict.allowed
+
+
+def test_what_is_fine_is_allowed_and_the_policy_named_as_evaluated() -> None:
+    verdict = validate(load(policy("p", validations=[BIG]), binding("p")), widget(size=3))
+    assert verdict.allowed
+    assert verdict.evaluated == ("p",)
+
+
+@pytest.mark.parametrize(
+    ("actions", "denied", "warned", "audited"),
+    [(["Deny"], 1, 0, False), (["Warn"], 0, 1, False), (["Audit", "Warn"], 0, 1, True), (["Audit"], 0, 0, True)],
+)
+def test_the_binding_decides_what_becomes_of_a_failure(
+    actions: list[str], denied: int, warned: int, audited: bool
+) -> None:
+    verdict = validate(load(policy("p", validations=[BIG]), binding("p", validationActions=actions)), widget(size=4))
+    assert (len(verdict.denials), len(verdict.warnings), FAILURE_KEY in verdict.audit) == (denied, warned, audited)
+    for warning in verdict.warnings:
+        assert str(warning) == "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': size 4"
+
+
+def test_an_audited_failure_is_written_as_the_api_server_writes_it() -> None:
+    loaded = load(policy("p", validations=[{"expression": "true"}, BIG]), binding("p", validationActions=["Audit"]))
+    assert validate(loaded, widget(size=4)).audit[FAILURE_KEY] == (
+        '[{"message":"size 4","policy":"p","binding":"p","expressionIndex":1,"validationActions":["Audit"]}]'
+    )
+
+
+@pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
+def test_an_evaluation_that_fails_is_for_the_failure_policy(failure_policy: str, allowed: bool) -> None:
+    broken = policy("p", validations=[{"expression": "object.spec.nope == 1"}], failurePolicy=failure_policy)
+    assert validate(load(broken, binding("p")), widget()).allowed is allowed
+
+
+def test_variables_are_lazy_and_see_those_before_them() -> None:
+    variables = [
+        {"name": "never", "expression": "object.spec.nope"},
+        {"name": "size", "expression": "object.spec.size"},
+        {"name": "double", "expression": "variables.size * 2"},
+    ]
+    loaded = load(policy("p", variables=variables, validations=[{"expression": "variables.double == 4"}]), binding("p"))
+    assert validate(loaded, widget(size=2)).allowed
+    assert "variables.double == 4" in texts(validate(loaded, widget(size=3)))[0]
+
+
+def test_the_object_is_null_when_it_is_deleted() -> None:
+    rules = policy("p", validations=[{"expression": "object == null && oldObject.spec.size == 1"}])
+    assert validate(load(rules, binding("p")), None, old=widget(size=1)).allowed
+
+
+@pytest.mark.parametrize(
+    ("condition", "evaluated"),
+    [("request.name == 'w'", True), ("false", False), ("request.userInfo.username == 'a'", True)],
+)
+def test_match_conditions_select_requests(condition: str, evaluated: bool) -> None:
+    conditions = [{"name": "c", "expression": condition}]
+    loaded = load(policy("p", matchConditions=conditions, validations=[{"expression": "false"}]), binding("p"))
+    verdict = validate(loaded, widget(), user={"username": "a"})
+    assert (not verdict.allowed, bool(verdict.evaluated)) == (evaluated, evaluated)
+
+
+def test_a_condition_that_is_false_wins_over_one_that_fails() -> None:
+    conditions = [{"name": "a", "expression": "object.spec.nope"}, {"name": "b", "expression": "false"}]
+    conditions[0]["expression"] += " == 1"
+    loaded = load(policy("p", matchConditions=conditions, validations=[{"expression": "false"}]), binding("p"))
+    assert validate(loaded, widget()).allowed
+    alone = load(policy("p", matchConditions=conditions[:1], validations=[{"expression": "true"}]), binding("p"))
+    assert "no such key: nope" in texts(validate(alone, widget()))[0]
+
+
+def test_audit_annotations_are_published_once_each_and_blank_ones_not() -> None:
+    annotations = [
+        {"key": "size", "valueExpression": "string(object.spec.size) + params.data.suffix"},
+        {"key": "none", "valueExpression": "' '"},
+        {"key": "null", "valueExpression": "null"},
+    ]
+    params = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    loaded = load(policy("p", auditAnnotations=annotations, **params), binding("p", paramRef={"selector": {}}))
+    limits = [_limits(name, suffix=suffix) for name, suffix in (("a", "x"), ("b", "y"), ("c", "x"))]
+    assert validate(loaded, widget(size=1), *limits).audit == {"p/size": "1x, 1y"}
+
+
+def _limits(name: str, **data: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "team", "labels": {"for": name}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+LIMITED = policy(
+    "p",
+    paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+    validations=[
+        {"expression": "object.spec.size <= int(params.data.max)", "messageExpression": "string(params.data.max)"}
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("ref", "denied"),
+    [
+        ({"name": "a"}, ["1"]),
+        ({"name": "a", "namespace": "team"}, ["1"]),
+        ({"selector": {}}, ["1", "2"]),
+        ({"selector": {"matchLabels": {"for": "b"}}}, ["2"]),
+        ({"name": "none", "parameterNotFoundAction": "Allow"}, []),
+        (
+            {"name": "none", "parameterNotFoundAction": "Deny"},
+            ["failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"],
+        ),
+        (
+            {"name": "a", "namespace": "other"},
+            ["failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"],
+        ),
+    ],
+)
+def test_each_param_of_a_binding_is_evaluated(ref: dict[str, Any], denied: list[str]) -> None:
+    verdict = validate(
+        load(LIMITED, binding("p", paramRef=ref)), widget(size=3), _limits("a", max="1"), _limits("b", max="2")
+    )
+    assert [denial.message for denial in verdict.denials] == denied
+
+
+def test_namespaced_params_do_not_fit_a_request_without_a_namespace() -> None:
+    loaded = load(LIMITED, binding("p", paramRef={"name": "a"}))
+    verdict = validate(loaded, widget(size=3), _limits("a", max="1"), namespace="")
+    assert "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources" in texts(verdict)[0]
+
+
+@pytest.mark.parametrize(
+    ("resources", "matches"),
+    [
+        ({"resourceRules": [RULE]}, True),
+        ({"resourceRules": [RULE | {"operations": ["UPDATE"]}]}, False),
+        ({"resourceRules": [RULE | {"apiVersions": ["v2"]}]}, False),
+        ({"resourceRules": [RULE | {"resources": ["widgets/scale"]}]}, False),
+        ({"resourceRules": [RULE | {"resourceNames": ["w"]}]}, True),
+        ({"resourceRules": [RULE | {"resourceNames": ["x"]}]}, False),
+        ({"resourceRules": [RULE | {"scope": "Cluster"}]}, False),
+        ({"resourceRules": [RULE | {"scope": "Namespaced"}]}, True),
+        ({"resourceRules": [RULE], "excludeResourceRules": [RULE | {"resourceNames": ["w"]}]}, False),
+        ({"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "gold"}}}, True),
+        ({"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "iron"}}}, False),
+        ({"resourceRules": [RULE], "namespaceSelector": {"matchLabels": {"env": "prod"}}}, True),
+        (
+            {
+                "resourceRules": [RULE],
+                "namespaceSelector": {"matchExpressions": [{"key": "env", "operator": "NotIn", "values": ["prod"]}]},
+            },
+            False,
+        ),
+    ],
+)
+@pytest.mark.parametrize("of_binding", [False, True])
+def test_policies_and_bindings_match_by_rules_and_selectors(
+    resources: dict[str, Any], matches: bool, of_binding: bool
+) -> None:
+    broad = {"validations": [{"expression": "false"}]}
+    narrow = {"matchResources": resources} if of_binding else {}
+    loaded = load(
+        policy("p", **broad, **({} if of_binding else {"matchConstraints": resources})), binding("p", **narrow)
+    )
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"env": "prod"}}}
+    assert validate(loaded, widget(), namespace).allowed is not matches
+
+
+def test_namespace_object_shows_what_policies_may_know() -> None:
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "team", "labels": {"env": "prod"}, "managedFields": [{}]},
+    }
+    sees = "namespaceObject.metadata.labels.env == 'prod' && dyn(namespaceObject.metadata).size() == 2"
+    loaded = load(policy("p", validations=[{"expression": sees}]), binding("p"))
+    assert texts(validate(loaded, widget(), namespace)) == []
+
+
+def test_policies_cannot_be_locked_in() -> None:
+    from webhook.admission.request import GroupVersionKind, Request  # noqa: PLC0415 - needed by this test only
+
+    kind = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")
+    loaded = load(policy("p", validations=[{"expression": "false"}]), binding("p"))
+    deleted = Request(kind, "validatingadmissionpolicies", "DELETE", None, {"metadata": {"name": "p"}}, name="p")
+    assert loaded.validate(deleted, MemorySurroundings()).allowed
+
+
+CHECK = "!authorizer.path('/x').check('get').allowed()"
+TWO_CHECKS = {"expression": f"{CHECK} && {CHECK}"}
+"""A little over 700,000 of the 10,000,000 that the validations of a binding may cost."""
+SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+@pytest.mark.parametrize(("validations", "denied"), [(14, []), (15, [SPENT])])
+def test_validations_share_a_budget(validations: int, denied: list[str]) -> None:
+    verdict = validate(load(policy("p", validations=[TWO_CHECKS] * validations), binding("p")), widget())
+    assert [denial.message for denial in verdict.denials] == denied
+
+
+def test_messages_share_the_budget_of_the_validations() -> None:
+    loop = "variables.ten.all(a, variables.ten.all(b, variables.ten.all(c, variables.ten.all(d, d < 0 || d >= 0))))"
+    variables = [{"name": "ten", "expression": "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"}]
+    validations = [TWO_CHECKS | {"messageExpression": f"{loop} ? 'a' : 'b'"}] * 14
+    verdict = validate(load(policy("p", variables=variables, validations=validations), binding("p")), widget())
+    assert [denial.message for denial in verdict.denials] == [f"failed messageExpression: {SPENT}"] * 14
+
+
+def test_the_request_is_as_the_api_server_shows_it() -> None:
+    seen = "request.kind.kind == 'Widget' && request.resource.resource == 'widgets' && request.dryRun"
+    loaded = load(policy("p", validations=[{"expression": f"{seen} && !has(request.subResource)"}]), binding("p"))
+    assert loaded.validate(request(widget(), dry_run=True), MemorySurroundings()).allowed
+
+
+class _TimeIsUp(Exception):
+    pass
+
+
+def test_a_deadline_ends_an_evaluation() -> None:
+    loop = "variables.ten.all(a, variables.ten.all(b, variables.ten.all(c, variables.ten.all(d, d < 0 || d >= 0))))"
+    numbers = ", ".join(map(str, range(200)))
+    variables = [{"name": "ten", "expression": f"[{numbers}]"}]
+    loaded = load(policy("p", variables=variables, validations=[{"expression": loop}]), binding("p"))
+
+    asked = iter([False])  # before the policy begins
+
+    def interrupt() -> bool:
+        if next(asked, True):
+            raise _TimeIsUp
+        return False
+
+    with pytest.raises(_TimeIsUp):
+        loaded.validate(request(widget()), MemorySurroundings(), interrupt)
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, [], {"labels": [1]}, {"labels": {"tier": ["gold"]}}, {"labels": {"tier": 1}}]
+)
+def test_metadata_that_is_none_matches_no_selector(metadata: Any) -> None:
+    constraints = {"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "gold"}}}
+    loaded = load(policy("p", matchConstraints=constraints, validations=[{"expression": "false"}]), binding("p"))
+    assert validate(loaded, widget() | {"metadata": metadata}).allowed
+
+
+class _Nothing(MemorySurroundings):
+    """No kind is served, no namespace is there."""
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        del kind
+        return None
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        del name
+        return None
+
+
+def test_a_kind_of_params_that_is_not_served_fails_its_policy_for_every_request_it_is_about() -> None:
+    elsewhere = {"objectSelector": {"matchLabels": {"tier": "none"}}}
+    loaded = load(LIMITED, binding("p", matchResources=elsewhere))
+    verdict = loaded.validate(request(widget(size=3)), _Nothing())
+    unknown = "failed to find resource referenced by paramKind: 'v1, Kind=ConfigMap'"
+    assert texts(verdict) == [
+        f"ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: {unknown}",
+    ]
+
+
+def test_a_policy_that_nothing_binds_is_never_asked() -> None:
+    selector = {"matchExpressions": [{"key": "tier", "operator": "Exists"}]}
+    constraints = {"resourceRules": RULES, "namespaceSelector": selector}
+    loaded = load(policy("p", validations=[{"expression": "false"}], matchConstraints=constraints))
+    assert loaded.validate(request(widget()), _Nothing()).denials == ()

@@ -1,0 +1,1 @@
+"""The wire of admission: requests, reviews, decisions, patches, stamps and the exception tree."""

@@ -1,0 +1,214 @@
+"""AdmissionReview on the wire: decode and cross-check a request, encode a decision.
+
+``admission.k8s.io/v1`` is spoken, ``v1beta1`` understood and answered in kind. The reply is
+what ``k8s.io/apiserver``'s ``VerifyAdmissionResponse`` accepts: same uid and version, patch
+and patchType together or not at all, and never on a validating call.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Final, Literal
+
+import orjson
+
+from webhook.admission import patch
+from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission.errors import Malformed
+from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.golang.json import has_unsettled, settle
+
+__all__ = ["decode", "encode"]
+
+_VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
+_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+WARNING_LENGTH: Final = 256
+"""Runes that the API server keeps of a warning once all are over the limit (``endpoints/filters/warning.go``)."""
+WARNINGS_LENGTH: Final = 4096
+"""Bytes of all warnings together, after which the API server drops the rest."""
+
+
+def decode(body: bytes) -> tuple[str, Request]:
+    """The review's API version and its request.
+
+    Raises:
+        Malformed: not JSON, not an AdmissionReview, or one whose parts contradict each other.
+    """
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"the body is not JSON: {error}") from None
+    if has_unsettled(body):
+        review = settle(review)
+    if not isinstance(review, dict):
+        raise Malformed(f"the body must be an AdmissionReview object, not {_json_type(review)}")
+    version = review.get("apiVersion")
+    if review.get("kind") != "AdmissionReview" or version not in _VERSIONS:
+        raise Malformed(
+            f"expected kind AdmissionReview of {' or '.join(_VERSIONS)}, "
+            f"got kind {_shown(review.get('kind'))} of {_shown(version)}"
+        )
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise Malformed(f"AdmissionReview has no request: expected an object, got {_json_type(request)}")
+    return version, _request(request)
+
+
+def _request(raw: dict[str, Any]) -> Request:
+    kind = _mapping(raw, "kind")
+    resource = _mapping(raw, "resource")
+    api = (_text(resource, "group"), _text(resource, "version"))
+    request = Request(
+        kind=GroupVersionKind(_text(kind, "group"), _text(kind, "version"), _text(kind, "kind")),
+        resource=_text(resource, "resource"),
+        operation=_text(raw, "operation"),
+        object=_object(raw, "object"),
+        old_object=_object(raw, "oldObject"),
+        uid=_text(raw, "uid"),
+        name=_text(raw, "name"),
+        namespace=_text(raw, "namespace"),
+        subresource=_text(raw, "subResource"),
+        dry_run=raw.get("dryRun") is True,
+        user=_mapping(raw, "userInfo"),
+        options=_mapping(raw, "options"),
+        resource_api=api,
+    )
+    if not request.uid:
+        raise Malformed("request.uid is missing: an answer could not name its question")
+    if request.operation not in _OPERATIONS:
+        raise Malformed(f"request.operation must be one of {', '.join(_OPERATIONS)}, not {_shown(request.operation)}")
+    if not request.subresource and api != (request.kind.group, request.kind.version):
+        raise Malformed(
+            f"request.kind ({request.kind}) and request.resource "
+            f"({request.resource}.{api[1]}.{api[0]}) are of different APIs"
+        )
+    _cross_check(request)
+    return request
+
+
+def _cross_check(request: Request) -> None:
+    """Refuse a review whose request and object disagree: whoever dispatches on one would be fooled by the other."""
+    needed = {"CREATE": ("object",), "UPDATE": ("object", "oldObject"), "DELETE": (), "CONNECT": ()}
+    objects = {"object": request.object, "oldObject": request.old_object}
+    for name in needed[request.operation]:
+        if objects[name] is None:
+            raise Malformed(f"request.{name} is missing on {request.operation}")
+    if request.subresource or request.operation == "CONNECT":
+        return  # the object may be of the subresource's own kind: a Scale, an Eviction, connect options
+    for name, found in objects.items():
+        if found is not None:
+            _same_object(request, name, found)
+
+
+def _same_object(request: Request, name: str, found: dict[str, Any]) -> None:
+    api_version, kind = found.get("apiVersion"), found.get("kind")
+    expected = (request.kind.group, request.kind.version, request.kind.kind)
+    if not isinstance(api_version, str) or (*group_version(api_version), kind) != expected:
+        raise Malformed(
+            f"request.{name} is {_shown(kind)} of {_shown(api_version)}, but request.kind is {request.kind}"
+        )
+    metadata = found.get("metadata")
+    if not isinstance(metadata, dict):
+        raise Malformed(f"request.{name}.metadata must be an object, not {_json_type(metadata)}")
+    for field, value in (("name", request.name), ("namespace", request.namespace)):
+        own = metadata.get(field)
+        if own and value and own != value:
+            raise Malformed(f"request.{name}.metadata.{field} is {_shown(own)}, but request.{field} is {_shown(value)}")
+
+
+def _mapping(raw: dict[str, Any], key: str) -> dict[str, Any]:
+    value = raw.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Malformed(f"request.{key} must be an object, not {_json_type(value)}")
+    return value
+
+
+def _object(raw: dict[str, Any], key: str) -> dict[str, Any] | None:
+    return _mapping(raw, key) if raw.get(key) is not None else None
+
+
+def _text(raw: dict[str, Any], key: str) -> str:
+    value = raw.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Malformed(f"request: {key} must be a string, not {_json_type(value)}")
+    return value
+
+
+def _json_type(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _shown(value: Any) -> str:
+    """A value of the sender's in a message of ours: quoted, and short whatever it is."""
+    if value is None:
+        return "none"
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def encode(call: Literal["mutate", "validate"], version: str, request: Request, decision: Decision) -> bytes:
+    """The reply to the API server: one line of JSON."""
+    response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
+    if not decision.allowed:
+        response["status"] = status(request, decision.causes)
+    if decision.warnings:
+        response["warnings"] = warnings(decision.warnings)
+    if decision.audit:
+        response["auditAnnotations"] = decision.audit
+    if call == "mutate" and decision.allowed:
+        operations = patch.diff(request.object, decision.object)
+        if operations:
+            response["patchType"] = "JSONPatch"
+            response["patch"] = base64.b64encode(orjson.dumps(operations)).decode()
+    return orjson.dumps({"apiVersion": version, "kind": "AdmissionReview", "response": response})
+
+
+def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
+    """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field.
+
+    Where only policies of Kubernetes' own refuse, it is the API server's for the first of them,
+    with the texts and causes of all.
+    """
+    kind, name = request.kind, request.name
+    details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
+    details["causes"] = [{"reason": c.reason, "message": c.text, "field": c.field} for c in causes]
+    texts = [str(cause) for cause in causes]
+    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
+    refusals = [cause.refusal for cause in causes]
+    if refusals[0] is not None and all(refusals):
+        prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
+        details |= {"group": (request.resource_api or (kind.group,))[0], "kind": request.resource}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{prefix}{summary}",
+        "reason": reason,
+        "details": details,
+        "code": code,
+    }
+
+
+def warnings(found: tuple[Warn, ...]) -> list[str]:
+    """The warnings as they reach the user: each within the API server's limit, the last one counting those left out."""
+    lines: list[str] = []
+    room = WARNINGS_LENGTH - WARNING_LENGTH  # what the line that counts the rest may need
+    for index, warning in enumerate(found):
+        line = _shortened(str(warning))
+        room -= len(line.encode())
+        if room < 0:
+            lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
+            break
+        lines.append(line)
+    return lines
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WARNING_LENGTH else f"{line[: WARNING_LENGTH - 1]}…"

@@ -1,0 +1,1 @@
+"""The fast backend: one generated Python function for an expression."""

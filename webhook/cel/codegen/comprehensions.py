@@ -1,0 +1,150 @@
+"""Generated loops: the macros over lists and maps, and what binds a name to a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from webhook.cel.codegen.code import Code, Unsupported
+from webhook.cel.syntax.ast import Call, Comprehension, ListExpr
+from webhook.cel.types import BOOL, DYN, INT, STRING
+
+if TYPE_CHECKING:
+    from webhook.cel.codegen.writer import Writer
+
+__all__ = ["write_fold"]
+
+Body = Callable[["Writer", Comprehension, str], int]
+"""Writes what is done for each element, ``result`` being the accumulator; its value is the cost of the macro itself."""
+
+
+def write_fold(writer: Writer, expr: Comprehension) -> Code:
+    if isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements:
+        return _bind(writer, expr)
+    macro = _MACROS.get(expr.macro)
+    source = writer.expr(expr.iter_range)
+    if macro is None or source.maybe:
+        raise Unsupported
+    start, body = macro
+    loop = _Loop(writer, expr, source)
+    result = writer.name(start)
+    outer_cost, writer.cost = writer.cost, 0
+    outer_locals, writer.locals = writer.locals, {**writer.locals, **loop.variables}
+    outer_calls, writer.calls = writer.calls, False
+    writer.loops += 1
+    with writer.inner() as block:
+        block.extend(writer.slot(local) for local in loop.names)
+        overhead = body(writer, expr, result)
+    writer.loops -= 1
+    if writer.calls:
+        writer.is_interruptible = True
+        block.insert(0, "if i is not None and i(): raise E")
+    writer.calls = outer_calls
+    writer.locals = outer_locals
+    each, writer.cost = writer.cost + overhead, outer_cost + 8
+    writer.meter(f"len({loop.values}) * {each}")
+    if not writer.loops:
+        writer.line("if b < 0: raise E")
+    writer.block.append((loop.header, block))
+    if expr.macro == "exists_one":
+        return Code(f"({result} == 1)", BOOL)
+    return Code(result, writer.type_of(expr), is_name=True)
+
+
+def _bind(writer: Writer, expr: Comprehension) -> Code:
+    """``optMap`` and its like: a name for a value, evaluated once."""
+    bound = writer.expr(expr.accu_init)
+    if bound.maybe:
+        raise Unsupported
+    outer = writer.locals
+    writer.locals = {**outer, expr.accu_var: bound if bound.is_name else _renamed(bound, writer.name(bound.text))}
+    result = writer.expr(expr.result)
+    writer.locals = outer
+    return result
+
+
+def _renamed(code: Code, name: str) -> Code:
+    return Code(name, code.of, code.node, checked=code.checked, is_name=True)
+
+
+class _Loop:
+    """The header of a loop, the container it runs over, and its variables."""
+
+    def __init__(self, writer: Writer, expr: Comprehension, source: Code) -> None:
+        of = writer.type_of(expr.iter_range)
+        kind = source.node.kind if source.node is not None else of.kind
+        wanted = _RANGES.get(kind)
+        if wanted is None or (wanted == "dict" and (of.kind != "map" or of.params[0].kind != "string")):
+            raise Unsupported
+        self.values = writer.container(source, wanted)
+        first, second = writer.name(), writer.name()
+        self.names = (first, second)
+        item = source.node.items if source.node is not None else None
+        element = Code(second, of.params[-1] if of.params else DYN, item, is_name=True)
+        is_pair = expr.iter_var2 is not None
+        if wanted == "list":
+            self.variables = {expr.iter_var2 or expr.iter_var: element}
+            if is_pair:
+                self.variables[expr.iter_var] = Code(first, INT, is_name=True)
+            self.header = f"for {f'{first}, ' if is_pair else ''}{second} in {_in_list(self.values, is_pair)}:"
+        else:
+            self.variables = {expr.iter_var: Code(first, STRING, is_name=True)}
+            if expr.iter_var2 is not None:
+                self.variables[expr.iter_var2] = element
+            self.header = f"for {first}, {second} in {self.values}.items():"
+
+
+def _in_list(values: str, is_pair: bool) -> str:
+    return f"enumerate({values})" if is_pair else values
+
+
+_RANGES: Final = {"list": "list", "set": "list", "maplist": "list", "dyn": "list", "map": "dict"}
+"""What a range must be; one of unknown type that is no list is left to the closures."""
+
+
+def _all(writer: Writer, expr: Comprehension, result: str) -> int:
+    assert isinstance(expr.loop_step, Call)
+    text = writer.truth(expr.loop_step.args[1])
+    writer.block.append((f"if not {text}:", [f"{result} = False", "break"]))
+    return 4
+
+
+def _exists(writer: Writer, expr: Comprehension, result: str) -> int:
+    assert isinstance(expr.loop_step, Call)
+    text = writer.truth(expr.loop_step.args[1])
+    writer.block.append((f"if {text}:", [f"{result} = True", "break"]))
+    return 5
+
+
+def _exists_one(writer: Writer, expr: Comprehension, result: str) -> int:
+    assert isinstance(expr.loop_step, Call)
+    text = writer.truth(expr.loop_step.args[0])
+    writer.block.append((f"if {text}:", [f"{result} += 1"]))
+    return 3
+
+
+def _collect(writer: Writer, expr: Comprehension, result: str) -> int:
+    step = expr.loop_step
+    assert isinstance(step, Call)
+    if step.function == "_?_:_":
+        condition = writer.truth(step.args[0])
+        writer.block.append((f"if not {condition}:", ["continue"]))
+        writer.learn(step.args[0], outcome=True)
+        step = step.args[1]
+    assert isinstance(step, Call)
+    added = step.args[1]
+    if not isinstance(added, ListExpr) or len(added.elements) != 1 or added.optional:
+        raise Unsupported
+    item = writer.value(writer.expr(added.elements[0]))
+    writer.line(f"{result}.append({item.text})")
+    return 14
+
+
+_MACROS: Final[dict[str, tuple[str, Body]]] = {
+    "all": ("True", _all),
+    "exists": ("False", _exists),
+    "exists_one": ("0", _exists_one),
+    "map": ("[]", _collect),
+    "filter": ("[]", _collect),
+    "transformList": ("[]", _collect),
+}

@@ -1,0 +1,141 @@
+"""Generated forms of members by index and of optionals, which are not wrapped before somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from webhook.cel.codegen.code import CLASSES, CONTAINERS, Code, Unsupported, is_not_of
+from webhook.cel.syntax.ast import Call, Const, Expr
+from webhook.cel.types import BOOL, Type
+from webhook.cel.values.members import member
+from webhook.cel.values.nodes import COMPOSITE, Node, unescape
+
+if TYPE_CHECKING:
+    from webhook.cel.codegen.writer import Writer
+
+__all__ = ["has_value", "index", "none", "of", "optional_member", "optional_select", "or_value", "value"]
+
+
+def index(writer: Writer, expr: Call) -> Code:
+    operand = writer.expr(expr.args[0])
+    if operand.maybe or operand.of.kind == "optional" or operand.is_literal:
+        raise Unsupported
+    key_expr = expr.args[1]
+    if isinstance(key_expr, Const) and key_expr.value.__class__ is str:
+        writer.cost += 2
+        return writer.member(operand, key_expr.value, writer.type_of(expr))
+    key = writer.value(writer.expr(key_expr))
+    writer.cost += 2
+    of = writer.type_of(expr)
+    node = operand.node
+    if node is not None and node.kind == "map" and key.of.kind == "string":
+        return Code(writer.name(f"{writer.container(operand, 'dict')}[{key.text}]"), of, node.items, is_name=True)
+    if node is not None and node.kind in ("list", "set", "maplist") and key.of.kind == "int":
+        parent, at = writer.container(operand, "list"), writer.local(key)
+        return Code(writer.name(f"{parent}[{at}] if {at} >= 0 else fail()"), of, node.items, is_name=True)
+    if node is not None:
+        raise Unsupported
+    text = f"{writer.constant(member)}({writer.named(operand).text}, {key.text})"
+    return Code(writer.name(text), of, is_name=True)
+
+
+def optional_select(writer: Writer, expr: Call) -> Code:
+    key = expr.args[1]
+    if not isinstance(key, Const) or key.value.__class__ is not str:
+        raise Unsupported
+    operand = writer.expr(expr.args[0])
+    writer.cost += 2
+    return optional_member(writer, operand, key.value, writer.type_of(expr))
+
+
+def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
+    """The member of something that may be ABSENT, or ABSENT itself."""
+    if operand.of.kind == "optional" and not operand.maybe:
+        raise Unsupported
+    node = operand.node
+    if node is None:
+        parent = writer.local(operand)
+        return Code(writer.name(f"find({parent}, {field!r})"), of, is_name=True, maybe=True)
+    if node.kind == "object":
+        name = unescape(field)
+        child = None if name is None else node.field(name)
+    else:
+        name, child = field, node.items if node.kind == "map" else None
+    if child is None:
+        raise Unsupported
+    if operand.maybe:
+        found = writer.name(f"A if {operand.text} is A else {operand.text}.get({name!r}, A)")
+    else:
+        found = writer.name(f"{writer.container(operand, 'dict')}.get({name!r}, A)")
+    _enter_optional(writer, found, child, is_null_absent=node.kind == "object")
+    return Code(found, of, child if child.kind in COMPOSITE else None, checked=True, is_name=True, maybe=True)
+
+
+def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: bool) -> None:
+    if is_null_absent:
+        writer.line(f"if {found} is None: {found} = A")
+    wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
+    if wanted is not None:
+        writer.line(f"if {found} is not A and {is_not_of(found, wanted)}: raise E")
+    else:
+        writer.line(f"if {found} is not A: {found} = {writer.constant(child.value)}({found})")
+
+
+def _maybe(writer: Writer, expr: Expr) -> Code:
+    code = writer.expr(expr)
+    if not code.maybe:
+        raise Unsupported
+    return code
+
+
+def has_value(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
+    code = writer.expr(args[0])
+    writer.cost += 1
+    if not code.maybe:
+        return Code(f"{code.atom}.present", BOOL)
+    return Code(f"({code.text} is not A)", BOOL)
+
+
+def value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    code = _maybe(writer, args[0])
+    writer.cost += 1
+    if not code.is_name:
+        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
+    writer.line(f"if {code.text} is A: raise E")
+    return Code(code.text, writer.type_of(expr), code.node, checked=code.checked, is_name=True)
+
+
+def of(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    """``optional.of(x)``"""
+    code = writer.value(writer.expr(args[0]))
+    writer.cost += 1
+    return Code(writer.name(code.text), writer.type_of(expr), is_name=True, maybe=True)
+
+
+def none(writer: Writer, expr: Call, _args: Sequence[Expr]) -> Code:
+    """``optional.none()``"""
+    writer.cost += 1
+    return Code("A", writer.type_of(expr), is_name=True, maybe=True)
+
+
+def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    code = _maybe(writer, args[0])
+    if not code.is_name:
+        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
+    with writer.inner() as block:
+        other = writer.expr(args[1])
+        is_empty = other.is_literal and other.literal in ([], {})
+        node = code.node if code.node is other.node or is_empty else None
+        if node is None:
+            other = writer.value(other)
+    of = writer.type_of(expr)
+    if node is None and code.node is not None:
+        code = Code(f"({code.text} if {code.text} is A else {writer.carried(code.text, code.node)})", of)
+        code = writer.named(code)
+    if not any(block):
+        chosen = writer.name(f"{other.text} if {code.text} is A else {code.text}")
+    else:
+        chosen = writer.name(code.text)
+        writer.block.append((f"if {chosen} is A:", [*block, f"{chosen} = {other.text}"]))
+    return Code(chosen, of, node, checked=node is not None and (is_empty or other.checked), is_name=True)

@@ -1,0 +1,120 @@
+"""What generated functions call: each helper is exact, or raises so that the closures decide."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.cel.values import containers, members
+from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import value as values
+from webhook.cel.values.members import ABSENT
+from webhook.cel.values.nodes import Node
+from webhook.cel.values.schema_aware import carry, is_whole
+from webhook.cel.values.value import NONE, Opt
+
+__all__ = ["GLOBALS", "Escape"]
+
+
+class Escape(Exception):
+    """The generated function met something it has no exact form for."""
+
+
+def _boolean(value: Any) -> bool:
+    if value.__class__ is bool:
+        return bool(value)
+    raise Escape
+
+
+def _carried(raw: Any, node: Node) -> Any:
+    if raw is None:
+        raise Escape
+    value = carry(node.enter(raw), node)
+    if not is_whole(value):
+        raise Escape  # the error comes where an element is read, which here is done without a look at it
+    return value
+
+
+def _strings(items: list[Any]) -> bool:
+    """False for a list of strings: what ``x in items`` is once no element was equal."""
+    for item in items:
+        if item.__class__ is not str:
+            raise Escape
+    return False
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a.__class__ is b.__class__ and a.__class__ in _SCALARS:
+        return bool(a == b)
+    return values.equal(a, b)
+
+
+_SCALARS: Final = frozenset({str, int, bool, bytes})
+
+
+def _contains(element: Any, container: Any) -> bool:
+    if container.__class__ is list or container.__class__ is dict:
+        return containers.contains(element, container)
+    return carriers.contains(container, element)
+
+
+def _absent(value: Any) -> bool:
+    """What ``has`` says of a value that is not of its schema's class: null is absence, all else an error."""
+    if value is None:
+        return False
+    raise Escape
+
+
+def _fail(*_values: Any) -> Any:
+    raise Escape
+
+
+def _length(value: Any) -> int:
+    """At least the size that the cost of a comparison depends on."""
+    return len(value) if value.__class__ in _SIZED else getattr(value, "cel_size", 1)
+
+
+_SIZED: Final = frozenset({str, bytes, list, dict})
+
+
+def _find(value: Any, key: Any) -> Any:
+    """``value.?key`` without the optional around it; ABSENT for what is not there."""
+    if value is ABSENT:
+        return value
+    if value.__class__ is dict:
+        return value.get(key, ABSENT)
+    if value.__class__ is list or value.__class__ is Opt:
+        raise Escape
+    return members.find(value, key)
+
+
+def _optional(found: Any) -> Opt:
+    return NONE if found is ABSENT else Opt(True, found)
+
+
+GLOBALS: Final[dict[str, Any]] = {
+    "__builtins__": {
+        "len": len,
+        "str": str,
+        "int": int,
+        "bool": bool,
+        "dict": dict,
+        "list": list,
+        "float": float,
+        "enumerate": enumerate,
+        "Exception": Exception,
+    },
+    "E": Escape,
+    "A": ABSENT,
+    "IS": frozenset({int, str}),
+    "boolean": _boolean,
+    "carried": _carried,
+    "strings": _strings,
+    "equal": _equal,
+    "contains": _contains,
+    "fail": _fail,
+    "absent": _absent,
+    "length": _length,
+    "find": _find,
+    "optional": _optional,
+}
+"""The global names of every generated function; shared, never written to."""

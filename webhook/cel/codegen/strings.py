@@ -1,0 +1,78 @@
+"""Generated forms of the functions of strings that rules are full of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from webhook.cel.codegen.code import CONTAINERS, Code, Unsupported
+from webhook.cel.library.regex import compiled
+from webhook.cel.syntax.ast import Call, Expr
+from webhook.cel.types import BOOL, INT
+from webhook.cel.values.nodes import COMPOSITE
+from webhook.golang import regexp as fastre
+
+if TYPE_CHECKING:
+    from webhook.cel.codegen.writer import Writer
+
+__all__ = ["affix", "contains", "matches", "size"]
+
+
+def size(writer: Writer, arg: Expr) -> Code:
+    """Whatever has a length in Python has it in CEL; nothing else has."""
+    code = writer.expr(arg)
+    if code.maybe:
+        raise Unsupported
+    writer.cost += 1
+    if code.node is not None and code.node.kind in COMPOSITE:
+        return Code(f"len({writer.container(code, CONTAINERS[code.node.kind])})", INT)
+    return Code(f"len({writer.value(code).text})", INT)
+
+
+def affix(method: str) -> Callable[[Writer, Call, Sequence[Expr]], Code]:
+    def write(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
+        text, affix = (writer.value(writer.expr(arg)) for arg in args)
+        if not affix.is_literal:
+            affix = writer.named(affix)
+            writer.meter(f"length({affix.text})")
+        writer.cost += 1 + (len(affix.literal) if affix.is_literal else 0)
+        return Code(f"{text.atom}.{method}({affix.text})", BOOL)
+
+    return write
+
+
+def contains(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
+    text, part = (writer.named(writer.value(writer.expr(arg))) for arg in args)
+    _meter_product(writer, text, part)
+    if text.of.kind == "string" and part.of.kind == "string":
+        return Code(f"({part.text} in {text.text})", BOOL)
+    if not part.is_literal:
+        raise Unsupported
+    return Code(f"({text.text}.find({part.text}) >= 0)", BOOL)
+
+
+def _meter_product(writer: Writer, text: Code, part: Code) -> None:
+    """A tenth of one length times a tenth of the other."""
+    if part.is_literal and len(part.literal) <= 100:
+        tenth = math.ceil(len(part.literal) / 10)  # so tenth * ceil(n / 10) <= n + tenth
+        writer.cost += tenth
+        writer.meter(f"len({text.text})")
+    else:
+        writer.meter(f"(len({text.text}) // 10 + 1) * (len({part.text}) // 10 + 1)")
+
+
+def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
+    pattern = writer.expr(args[1])
+    if not pattern.is_literal:
+        raise Unsupported
+    text = writer.named(writer.value(writer.expr(args[0])))
+    operators = math.ceil(len(pattern.literal) / 4)
+    fast = fastre.translate(pattern.literal)
+    if fast is not None:
+        writer.cost += operators * (fastre.LENGTH_LIMIT // 10 + 2)
+        writer.line(f"if len({text.text}) > {fastre.LENGTH_LIMIT}: raise E")
+        return Code(f"({writer.constant(fast)}({text.text}) is not None)", BOOL)
+    writer.cost += 2 * operators
+    writer.meter(f"len({text.text}) * {math.ceil(operators / 10)}")
+    return Code(f"({writer.constant(compiled(pattern.literal))}({text.text}.encode(), 0) is not None)", BOOL)

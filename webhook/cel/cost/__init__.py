@@ -1,0 +1,1 @@
+"""What expressions cost: the estimate when a rule is compiled, and the count when it runs."""

@@ -1,0 +1,245 @@
+"""What an expression may cost at most, before it ever runs.
+
+The API server refuses rules that could be too expensive for an object that its schema allows.
+This is cel-go's ``checker/cost.go``: a walk that knows of every part its cost and, where it
+can, the size of its value, which for a field of the schema is bounded by ``maxLength``,
+``maxItems`` and ``maxProperties``, and by the size of a request where these are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from webhook.cel.cost.bounds import MAX, ZERO, Bounds, fixed
+from webhook.cel.cost.calls import STANDARD, CallEstimate, Operand
+from webhook.cel.cost.libraries import EXTENSIONS, KUBERNETES
+from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, STRUCT_CREATE
+from webhook.cel.cost.sizes import Entries, Local, Sizes
+from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
+from webhook.cel.syntax.macros import ACCUMULATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from webhook.cel.cost.sizes import SizeHint
+    from webhook.cel.typing.checker import Checked
+
+__all__ = ["estimate"]
+
+_ONE = fixed(1)
+_OPTIONAL_SELECT = "select_optional_field"
+
+
+def estimate(checked: Checked, hint: SizeHint) -> Bounds:
+    """The least and the greatest cost of evaluating the expression.
+
+    ``hint`` says what the variables' schema says about sizes; what is not known is unbounded.
+    """
+    return _Estimator(checked, hint).cost(checked.expr)
+
+
+class _Estimator:
+    def __init__(self, checked: Checked, hint: SizeHint) -> None:
+        self.checked = checked
+        self.sizes = Sizes(checked, hint)
+        self.costs: dict[Expr, Bounds] = {}
+
+    def cost(self, expr: Expr) -> Bounds:
+        """The cost of a node, worked out once: what a macro uses twice costs twice, but is walked once."""
+        known = self.costs.get(expr)
+        if known is None:
+            known = self.costs[expr] = self._COSTS[type(expr)](self, expr)
+        return known
+
+    def _const(self, _expr: Const) -> Bounds:
+        return ZERO
+
+    def _ident(self, expr: Ident) -> Bounds:
+        local = self.sizes.local(expr.name)
+        self.sizes.paths[expr] = (expr.name,) if local is None else local.path
+        return _ONE
+
+    def _select(self, expr: Select) -> Bounds:
+        reference = self.checked.references.get(expr)
+        if reference is not None:  # a name with dots
+            self.sizes.paths[expr] = (reference.name,)
+            return _ONE
+        cost = self.cost(expr.operand)
+        if expr.test_only:
+            return cost  # Kubernetes keeps the has() of old free of charge
+        self.sizes.paths[expr] = (*self.sizes.path(expr.operand), expr.field)
+        return cost.plus(_ONE) if self.checked.types[expr.operand].kind in ("map", "object") else cost
+
+    # Calls
+
+    def _call(self, expr: Call) -> Bounds:
+        reference = self.checked.references.get(expr)
+        if expr.function == "dyn" and expr.target is None:
+            cost = _ONE.plus(self.cost(expr.args[0]))
+            self.sizes.set(expr, self.sizes.size(expr.args[0]), self.sizes.entries(expr.args[0]))
+            return cost
+        costs: list[Bounds] = []
+        operands: list[Operand] = []
+        for arg in expr.args:
+            costs.append(self.cost(arg))
+            operands.append(self._operand(arg))
+        if reference is None:
+            return ZERO
+        target: Operand | None = None
+        receiver = ZERO
+        if expr.target is not None and not reference.namespaced:
+            receiver = self.cost(expr.target)
+            target = self._operand(expr.target)
+        ids = [overload.id for overload in reference.overloads] or [_OPTIONAL_SELECT]
+        return receiver.plus(self._dispatch(expr, reference.name, ids, target, operands, costs))
+
+    def _dispatch(
+        self,
+        expr: Call,
+        function: str,
+        ids: Sequence[str],
+        target: Operand | None,
+        args: Sequence[Operand],
+        costs: Sequence[Bounds],
+    ) -> Bounds:
+        total = Bounds(MAX, 0)
+        size: Bounds | None = None
+        for overload in ids:
+            found = self._overload(expr, function, overload, target, args, costs)
+            total = total.union(found.cost)
+            if found.result is not None:
+                size = found.result if size is None else size.union(found.result)
+            if overload in ("index_list", "index_map") and args:
+                size = self._index(expr, args[0].expr, "@items" if overload == "index_list" else "@values")
+            if size is None:
+                size = self.sizes.size(expr)
+        self.sizes.set(expr, size)
+        return total
+
+    def _index(self, expr: Call, container: Expr, step: str) -> Bounds | None:
+        self.sizes.paths[expr] = (*self.sizes.path(container), step)
+        entries = self.sizes.entries(container)
+        return None if entries is None else entries.value
+
+    def _overload(
+        self,
+        expr: Call,
+        function: str,
+        overload: str,
+        target: Operand | None,
+        args: Sequence[Operand],
+        costs: Sequence[Bounds],
+    ) -> CallEstimate:
+        if overload in ("logical_and", "logical_or"):
+            return CallEstimate(Bounds(costs[0].min, costs[0].plus(costs[1]).max))
+        if overload == "conditional":
+            self._union_entries(expr, args[1].expr, args[2].expr)
+            size = args[1].known_size.union(args[2].known_size)
+            return CallEstimate(costs[0].plus(costs[1].union(costs[2])), size)
+        found = _estimate_call(function, overload, target, args)
+        if overload in ("add_string", "add_bytes", "add_list"):
+            self._union_entries(expr, args[0].expr, args[1].expr)
+        total = found.cost
+        for cost in costs:
+            total = total.plus(cost)
+        return CallEstimate(total, found.result)
+
+    def _union_entries(self, expr: Expr, one: Expr, other: Expr) -> None:
+        first, second = self.sizes.entries(one), self.sizes.entries(other)
+        if first is not None and second is not None:
+            self.sizes.entry_sizes[expr] = first.union(second)
+
+    def _operand(self, expr: Expr) -> Operand:
+        of = self.checked.types[expr]
+        path = self.sizes.path(expr)
+        path = () if path and path[0] in (ACCUMULATOR, "__result__") else path
+        items = self.sizes.hint((*path, "@items") if path else (), of.params[0]) if of.params else None
+        return Operand(expr, of, self.sizes.size(expr), items)
+
+    # Literals
+
+    def _list(self, expr: ListExpr) -> Bounds:
+        total, item = fixed(LIST_CREATE), Bounds(MAX if expr.elements else 0, 0)
+        for element in expr.elements:
+            total = total.plus(self.cost(element))
+            item = item.union(self.sizes.known_size(element))
+        self.sizes.entry_sizes[expr] = Entries("list", _ONE, item)
+        return total
+
+    def _map(self, expr: MapExpr) -> Bounds:
+        total = fixed(MAP_CREATE)
+        key_size = value_size = Bounds(MAX if expr.entries else 0, 0)
+        for entry in expr.entries:
+            assert isinstance(entry.key, Expr)
+            total = total.plus(self.cost(entry.key)).plus(self.cost(entry.value))
+            key_size = key_size.union(self.sizes.known_size(entry.key))
+            value_size = value_size.union(self.sizes.known_size(entry.value))
+        self.sizes.entry_sizes[expr] = Entries("map", key_size, value_size)
+        return total
+
+    def _struct(self, expr: StructExpr) -> Bounds:
+        total = fixed(STRUCT_CREATE)
+        for entry in expr.entries:
+            total = total.plus(self.cost(entry.value))
+        return total
+
+    # Macros
+
+    def _comprehension(self, expr: Comprehension) -> Bounds:
+        sizes = self.sizes
+        total = self.cost(expr.iter_range).plus(self.cost(expr.accu_init))
+        init = expr.accu_init
+        accumulator = {expr.accu_var: Local(sizes.path(init), sizes.size(init), sizes.entries(init))}
+        if _is_binding(expr):
+            with sizes.scope(accumulator):
+                total = total.plus(self.cost(expr.result))
+            sizes.set(expr, sizes.size(expr.result), sizes.entries(expr.result))
+            return total
+        with sizes.scope(accumulator):
+            with sizes.scope(self._loop_variables(expr)):
+                once = self.cost(expr.loop_condition).plus(self.cost(expr.loop_step))
+            total = total.plus(self.cost(expr.result))
+        count = sizes.known_size(expr.iter_range)
+        if isinstance(init, Const):
+            sizes.set(expr, sizes.size(init))
+        elif isinstance(init, (ListExpr, MapExpr)):
+            sizes.set(expr, count, sizes.entries(expr.loop_step))
+        return total.plus(count.times(once))
+
+    def _loop_variables(self, expr: Comprehension) -> dict[str, Local]:
+        entries = self.sizes.entries(expr.iter_range)
+        kind = entries.kind if entries else self.checked.types[expr.iter_range].kind
+        path = self.sizes.path(expr.iter_range)
+        key_size, value_size = (entries.key, entries.value) if entries else (None, None)
+        key = Local((*path, "@indices" if kind == "list" else "@keys"), key_size)
+        value = Local((*path, "@items" if kind == "list" else "@values"), value_size)
+        if expr.iter_var2 is not None:
+            return {expr.iter_var: key, expr.iter_var2: value}
+        return {expr.iter_var: value if kind == "list" else key}
+
+    _COSTS: ClassVar[Mapping[type[Expr], Callable[[_Estimator, Any], Bounds]]] = {
+        Const: _const,
+        Ident: _ident,
+        Select: _select,
+        Call: _call,
+        ListExpr: _list,
+        MapExpr: _map,
+        StructExpr: _struct,
+        Comprehension: _comprehension,
+    }
+
+
+def _estimate_call(function: str, overload: str, target: Operand | None, args: Sequence[Operand]) -> CallEstimate:
+    for estimator in (EXTENSIONS.get(overload), KUBERNETES.get(function), STANDARD.get(overload)):
+        found = estimator(overload, target, args) if estimator is not None else None
+        if found is not None:
+            return found
+    return CallEstimate(_ONE)
+
+
+def _is_binding(expr: Comprehension) -> bool:
+    """Whether the fold is over nothing and only gives a value a name (optMap, sortBy)."""
+    is_empty = isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements
+    never = isinstance(expr.loop_condition, Const) and expr.loop_condition.value is False
+    return is_empty and never and expr.accu_var != "__result__"

@@ -1,0 +1,246 @@
+"""What a call costs at run time, in the units of the API server's budget.
+
+The tables are those of cel-go's ``interpreter/runtimecost.go`` and of Kubernetes'
+``pkg/cel/library/cost.go``. A function of Kubernetes is charged by its name, one of cel-go by
+the overload the checker decided on: a call it left open (``dyn`` arguments) costs 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from webhook.cel.values.value import Opt
+
+__all__ = [
+    "LIST_CREATE",
+    "MAP_CREATE",
+    "REGEX_FACTOR",
+    "SELECT",
+    "STRING_FACTOR",
+    "STRUCT_CREATE",
+    "Cost",
+    "call_cost",
+    "size_of",
+]
+
+Cost = Callable[[tuple[Any, ...], Any], int]
+"""The cost of a call from its arguments and its result."""
+
+LIST_CREATE: Final = 10
+MAP_CREATE: Final = 30
+STRUCT_CREATE: Final = 40
+SELECT: Final = 1
+STRING_FACTOR: Final = 0.1  # of the length of a string, to read it once
+REGEX_FACTOR: Final = 0.25  # of the length of a pattern: an operator of it is taken to be four characters long
+AUTHORIZATION_CHECK: Final = 350_000  # allows two checks within the limit of one expression
+
+
+def size_of(value: Any) -> int:
+    """The number of elements of what has a size, 1 for everything else; an optional's is that of its value."""
+    if isinstance(value, (str, bytes, list, dict)):
+        return len(value)
+    if value.__class__ is Opt:
+        return size_of(value.value) if value.present else 1
+    size = getattr(value, "cel_size", None)  # an IP address is as long as its bytes, a CIDR as those of its prefix
+    return 1 if size is None else int(size)
+
+
+def _traversal(length: float, factor: float = STRING_FACTOR) -> int:
+    return math.ceil(length * factor)
+
+
+def _first(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[0]))
+
+
+def _first_twice(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[0]) * 2)
+
+
+def _result_twice(_args: tuple[Any, ...], result: Any) -> int:
+    return _traversal(size_of(result) * 2)
+
+
+def _second_read(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[1]))
+
+
+def _second(args: tuple[Any, ...], _result: Any) -> int:
+    return size_of(args[1])
+
+
+def _shorter(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(min(size_of(args[0]), size_of(args[1])))
+
+
+def _both(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[0]) + size_of(args[1]))
+
+
+def _product(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[0])) * _traversal(size_of(args[1]))
+
+
+def _regex(args: tuple[Any, ...], _result: Any) -> int:
+    # The 1 keeps an expensive pattern from being free on an empty string.
+    return _traversal(1 + size_of(args[0])) * _traversal(size_of(args[1]), REGEX_FACTOR)
+
+
+def _format(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(1 + size_of(args[1])) * _traversal(args[0].max_regex_size, REGEX_FACTOR)
+
+
+def _selector(args: tuple[Any, ...], _result: Any) -> int:
+    # The shortest requirement is two characters ("k,"); each makes a struct and a list.
+    length = size_of(args[1])
+    requirements = _traversal(length, 0.5)
+    return LIST_CREATE + _traversal(length) + requirements * (LIST_CREATE + STRUCT_CREATE)
+
+
+def _contains_ip(args: tuple[Any, ...], _result: Any) -> int:
+    return _traversal(size_of(args[0]) * 2)
+
+
+def _contains_ip_string(args: tuple[Any, ...], result: Any) -> int:
+    return _contains_ip(args, result) + _traversal(size_of(args[1]))
+
+
+def _contains_cidr(args: tuple[Any, ...], result: Any) -> int:
+    return _contains_ip(args, result) + _traversal(size_of(args[0])) + 1
+
+
+def _contains_cidr_string(args: tuple[Any, ...], result: Any) -> int:
+    return _contains_cidr(args, result) + _traversal(size_of(args[1]))
+
+
+def _tree(args: tuple[Any, ...], _result: Any) -> int:
+    return _tree_size(args[0])
+
+
+def _tree_size(value: Any) -> int:
+    if value.__class__ is str:
+        return int(len(value if value.isascii() else value.encode(errors="surrogatepass")) * STRING_FACTOR)
+    if value.__class__ is bytes:
+        return int(len(value) * STRING_FACTOR)
+    if isinstance(value, list):
+        return sum(map(_tree_size, value))
+    if isinstance(value, dict):
+        return sum(_tree_size(key) + _tree_size(item) for key, item in value.items())
+    return 1
+
+
+def _sets(args: tuple[Any, ...], _result: Any) -> int:
+    return 1 + size_of(args[0]) * size_of(args[1])
+
+
+def _sets_both_ways(args: tuple[Any, ...], _result: Any) -> int:
+    return 1 + 2 * size_of(args[0]) * size_of(args[1])
+
+
+def _new_list(_args: tuple[Any, ...], result: Any) -> int:
+    return _new_list_of(size_of(result))
+
+
+def _new_list_of(size: int, factor: float = 1) -> int:
+    return int(size * factor) + 1 + LIST_CREATE
+
+
+def _flatten(args: tuple[Any, ...], _result: Any) -> int:
+    return _new_list_of(size_of(args[0]), args[1] if len(args) == 2 and args[1] >= 0 else 1)
+
+
+def _compared_with_itself(args: tuple[Any, ...], _result: Any) -> int:
+    keys = args[-1]  # what is sorted by: the list itself, but for sortBy
+    size = len(keys)
+    return _new_list_of(size * size, 2 + STRING_FACTOR if keys and keys[0].__class__ in (str, bytes) else 2)
+
+
+def _authorization_check(_args: tuple[Any, ...], _result: Any) -> int:
+    return AUTHORIZATION_CHECK
+
+
+def _one(_args: tuple[Any, ...], _result: Any) -> int:
+    return 1
+
+
+def _equals(args: tuple[Any, ...], _result: Any) -> int:
+    # A value of a Kubernetes library has a fixed cost whatever its size (an IP address has one).
+    return 1 if hasattr(args[0], "cel_type") else _shorter(args, _result)
+
+
+_BY_FUNCTION: Final[dict[str, Cost]] = {
+    "check": _authorization_check,
+    "_==_": _equals,
+    "validate": _format,
+    "join": _result_twice,
+    "ip.isCanonical": _first_twice,
+    "containsIP": _contains_ip,
+    "containsCIDR": _contains_cidr,
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _tree),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"), _first),
+    **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver", "ip"), _first),
+    **dict.fromkeys(("replace", "split"), _first_twice),
+    **dict.fromkeys(("find", "findAll"), _regex),
+}
+
+_BY_KUBERNETES_OVERLOAD: Final[dict[str, Cost]] = {
+    "cidr_ip": _one,
+    "cidr_contains_ip_ip": _contains_ip,
+    "cidr_contains_ip_string": _contains_ip_string,
+    "cidr_contains_cidr": _contains_cidr,
+    "cidr_contains_cidr_string": _contains_cidr_string,
+}
+
+_SORTED: Final = (
+    "bool",
+    "bytes",
+    "double",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
+    "int",
+    "string",
+    "uint",
+)
+
+_BY_OVERLOAD: Final[dict[str, Cost]] = {
+    **dict.fromkeys(("string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first),
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), _second_read),
+    "in_list": _second,
+    **dict.fromkeys(
+        (f"{op}_{of}" for op in ("less", "less_equals", "greater", "greater_equals") for of in ("string", "bytes")),
+        _shorter,
+    ),
+    "equals": _shorter,
+    "not_equals": _shorter,
+    "add_string": _both,
+    "add_bytes": _both,
+    "matches": _regex,
+    "matches_string": _regex,
+    "contains_string": _product,
+    "list_sets_contains_list": _sets,
+    "list_sets_intersects_list": _sets,
+    "list_sets_equivalent_list": _sets_both_ways,
+    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _new_list),
+    **dict.fromkeys(("list_flatten", "list_flatten_int"), _flatten),
+    "list_distinct": _compared_with_itself,
+    **{
+        f"list_{of}_{what}": _compared_with_itself
+        for what in ("sort", "sortByAssociatedKeys")
+        for of in (
+            *["bool", "bytes", "double", "int", "string", "uint"],
+            "google.protobuf.Duration",
+            "google.protobuf.Timestamp",
+        )
+    },
+}
+
+
+def call_cost(function: str, overload_id: str = "") -> Cost | None:
+    """How to charge a call; None for a cost of 1.
+
+    ``overload_id`` is "" for a call that the checker left open between several overloads.
+    """
+    return _BY_KUBERNETES_OVERLOAD.get(overload_id) or _BY_FUNCTION.get(function) or _BY_OVERLOAD.get(overload_id)

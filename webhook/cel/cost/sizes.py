@@ -1,0 +1,144 @@
+"""How large the parts of an expression may be, as far as literals, macros and the schema tell.
+
+The half of cel-go's ``checker/cost.go`` that does not count costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from webhook.cel.cost.bounds import UNKNOWN, ZERO, Bounds, fixed
+from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr
+
+if TYPE_CHECKING:
+    from webhook.cel.types import Type
+    from webhook.cel.typing.checker import Checked
+    from webhook.cel.typing.schematypes import Declared
+
+__all__ = ["Entries", "Local", "Path", "SizeHint", "Sizes", "schema_hint"]
+
+_SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
+Path = tuple[str, ...]
+SizeHint = Callable[[Path, "Type"], Bounds | None]
+"""What is known of the size of a value from its path (a variable and names; empty if computed) and its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The sizes of what a list or map holds."""
+
+    kind: str
+    key: Bounds
+    value: Bounds
+
+    def union(self, other: Entries) -> Entries:
+        return Entries(self.kind, self.key.union(other.key), self.value.union(other.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A variable of a macro."""
+
+    path: Path
+    size: Bounds | None
+    entries: Entries | None = None
+
+
+class Sizes:
+    """What is known so far of the expression's parts; the estimator adds to it on its walk."""
+
+    def __init__(self, checked: Checked, hint: SizeHint) -> None:
+        self.checked = checked
+        self.hint = hint
+        self.paths: dict[Expr, Path] = {}
+        self.sizes: dict[Expr, Bounds] = {}
+        self.entry_sizes: dict[Expr, Entries] = {}
+        self.locals: dict[str, list[Local]] = {}
+
+    @contextmanager
+    def scope(self, variables: Mapping[str, Local]) -> Iterator[None]:
+        """Within it the variables of a macro are visible."""
+        for name, local in variables.items():
+            self.locals.setdefault(name, []).append(local)
+        yield
+        for name in variables:
+            self.locals[name].pop()
+
+    def local(self, name: str) -> Local | None:
+        stack = self.locals.get(name)
+        return stack[-1] if stack else None
+
+    def path(self, expr: Expr) -> Path:
+        """The names from a variable to the value; empty where it does not come from one."""
+        if isinstance(expr, Ident) and (local := self.local(expr.name)) is not None:
+            return local.path
+        return self.paths.get(expr, ())
+
+    def size(self, expr: Expr) -> Bounds | None:
+        if expr in self.sizes:
+            return self.sizes[expr]
+        literal = _literal_size(expr)
+        if literal is not None:
+            return literal
+        of = self.checked.types[expr]
+        hinted = self.hint(self.path(expr), of)
+        if hinted is not None:
+            self.sizes[expr] = hinted
+            return hinted
+        if _is_scalar(of):
+            return fixed(1)
+        local = self.local(expr.name) if isinstance(expr, Ident) else None
+        return None if local is None else local.size
+
+    def known_size(self, expr: Expr) -> Bounds:
+        size = self.size(expr)
+        return UNKNOWN if size is None else size
+
+    def entries(self, expr: Expr) -> Entries | None:
+        found = self.entry_sizes.get(expr)
+        if found is None and isinstance(expr, Ident) and (local := self.local(expr.name)) is not None:
+            return local.entries
+        return found
+
+    def set(self, expr: Expr, size: Bounds | None, entries: Entries | None = None) -> None:
+        """Remember what is known of a part; None changes nothing."""
+        if size is not None:
+            self.sizes[expr] = size
+        if entries is not None:
+            self.entry_sizes[expr] = entries
+
+
+def _literal_size(expr: Expr) -> Bounds | None:
+    if isinstance(expr, Const):
+        return fixed(len(expr.value) if isinstance(expr.value, (str, bytes)) else 1)
+    if isinstance(expr, ListExpr):
+        return fixed(len(expr.elements))
+    return fixed(len(expr.entries)) if isinstance(expr, MapExpr) else None
+
+
+def _is_scalar(of: Type) -> bool:
+    return of.kind in _SCALARS or (of.kind == "optional" and _is_scalar(of.params[0]))
+
+
+def schema_hint(roots: Mapping[str, Declared], variables: Container[str]) -> SizeHint:
+    """The bounds that the schemas of variables set.
+
+    The API server's estimator takes every path for one of ``self``, also that of a type's name
+    or of a computed value. So does this, but for ``variables`` that have no schema.
+    """
+
+    def hint(path: Path, _of: Type) -> Bounds | None:
+        root = path[0] if path else ""
+        declared = roots.get(root if root in variables else "self") if path else None
+        for name in path[1:]:
+            if declared is None:
+                return None
+            if name == "@keys":
+                return ZERO if declared.type.kind == "map" else None
+            declared = declared.element if name in ("@items", "@values") else declared.fields.get(name)
+        return None if declared is None else Bounds(0, declared.max_elements)
+
+    return hint

@@ -1,0 +1,1 @@
+"""The exact backend: closures that count what they cost."""

@@ -1,0 +1,1 @@
+"""The functions of CEL and of Kubernetes' libraries."""

@@ -1,0 +1,187 @@
+"""The conversion functions: ``int(x)``, ``string(x)``, ``timestamp(x)`` … with cel-go's texts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from webhook.cel.errors import CelError
+from webhook.cel.overload import Overload, free
+from webhook.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Type,
+    param,
+    type_of,
+)
+from webhook.cel.values import times
+from webhook.cel.values.value import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, type_of_value
+from webhook.golang import strconv as gofloat
+
+__all__ = ["CONVERSIONS"]
+
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+def _failed(source: Type, target: Type) -> CelError:
+    # cel-go calls a time by its type's name here and everywhere.
+    return CelError(f"type conversion error from '{source}' to '{target}'")
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def float_to_int(value: float) -> int:
+    # -2**63 itself is refused as well: cel-go wants to be inside the range, not at its border.
+    if not INT_MIN < value < INT_MAX:
+        raise CelError("integer overflow")
+    return int(value)
+
+
+def float_to_uint(value: float) -> UInt:
+    if not 0 <= value < 2.0**64:
+        raise CelError("unsigned integer overflow")
+    return UInt(value)
+
+
+def uint_to_int(value: UInt) -> int:
+    if value > INT_MAX:
+        raise CelError("integer overflow")
+    return int(value)
+
+
+def int_to_uint(value: int) -> UInt:
+    if value < 0:
+        raise CelError("unsigned integer overflow")
+    return UInt(value)
+
+
+def string_to_int(text: str) -> int:
+    value = gofloat.parse_int(text)
+    if value is None or not INT_MIN <= value <= INT_MAX:
+        raise _failed(STRING, INT)
+    return value
+
+
+def string_to_uint(text: str) -> UInt:
+    value = None if text[:1] in ("+", "-") else gofloat.parse_int(text)
+    if value is None or value > UINT_MAX:
+        raise _failed(STRING, UINT)
+    return UInt(value)
+
+
+def string_to_double(text: str) -> float:
+    value = gofloat.parse_float(text)
+    if value is None:
+        raise _failed(STRING, DOUBLE)
+    return value
+
+
+def string_to_bool(text: str) -> bool:
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise _failed(STRING, BOOL)
+
+
+def string_to_bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def string_to_duration(text: str) -> Duration:
+    value = times.parse_duration(text)
+    if value is None:
+        raise _failed(STRING, DURATION)
+    return value
+
+
+def string_to_timestamp(text: str) -> Timestamp:
+    value = times.parse_timestamp(text)
+    if value is None:
+        raise _failed(STRING, TIMESTAMP)
+    return times.checked(value)
+
+
+def bytes_to_string(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def bool_to_string(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def int_to_string(value: int) -> str:
+    return str(int(value))
+
+
+def int_to_double(value: int) -> float:
+    return float(value)
+
+
+def int_to_timestamp(seconds: int) -> Timestamp:
+    return times.from_unix(seconds)
+
+
+def timestamp_to_int(value: Timestamp) -> int:
+    return value.ns // times.SECOND
+
+
+def duration_to_int(value: Duration) -> int:
+    return value.ns
+
+
+def double_to_string(value: float) -> str:
+    return "NaN" if math.isnan(value) else gofloat.shortest(value)
+
+
+_A: Final = param("A")
+
+CONVERSIONS: Final[tuple[Overload, ...]] = (
+    free("type", "type", (_A,), type_of(_A), type_of_value),
+    free("dyn", "to_dyn", (_A,), DYN, same),
+    free("bool", "bool_to_bool", (BOOL,), BOOL, same),
+    free("bool", "string_to_bool", (STRING,), BOOL, string_to_bool),
+    free("bytes", "bytes_to_bytes", (BYTES,), BYTES, same),
+    free("bytes", "string_to_bytes", (STRING,), BYTES, string_to_bytes),
+    free("double", "double_to_double", (DOUBLE,), DOUBLE, same),
+    free("double", "int64_to_double", (INT,), DOUBLE, int_to_double),
+    free("double", "string_to_double", (STRING,), DOUBLE, string_to_double),
+    free("double", "uint64_to_double", (UINT,), DOUBLE, int_to_double),
+    free("duration", "duration_to_duration", (DURATION,), DURATION, same),
+    free("duration", "string_to_duration", (STRING,), DURATION, string_to_duration),
+    free("int", "int64_to_int64", (INT,), INT, same),
+    free("int", "double_to_int64", (DOUBLE,), INT, float_to_int),
+    free("int", "duration_to_int64", (DURATION,), INT, duration_to_int),
+    free("int", "string_to_int64", (STRING,), INT, string_to_int),
+    free("int", "timestamp_to_int64", (TIMESTAMP,), INT, timestamp_to_int),
+    free("int", "uint64_to_int64", (UINT,), INT, uint_to_int),
+    free("string", "string_to_string", (STRING,), STRING, same),
+    free("string", "bool_to_string", (BOOL,), STRING, bool_to_string),
+    free("string", "bytes_to_string", (BYTES,), STRING, bytes_to_string),
+    free("string", "double_to_string", (DOUBLE,), STRING, double_to_string),
+    free("string", "duration_to_string", (DURATION,), STRING, times.format_duration),
+    free("string", "int64_to_string", (INT,), STRING, int_to_string),
+    free("string", "timestamp_to_string", (TIMESTAMP,), STRING, times.format_timestamp),
+    free("string", "uint64_to_string", (UINT,), STRING, int_to_string),
+    free("timestamp", "timestamp_to_timestamp", (TIMESTAMP,), TIMESTAMP, same),
+    free("timestamp", "int64_to_timestamp", (INT,), TIMESTAMP, int_to_timestamp),
+    free("timestamp", "string_to_timestamp", (STRING,), TIMESTAMP, string_to_timestamp),
+    free("uint", "uint64_to_uint64", (UINT,), UINT, same),
+    free("uint", "double_to_uint64", (DOUBLE,), UINT, float_to_uint),
+    free("uint", "int64_to_uint64", (INT,), UINT, int_to_uint),
+    free("uint", "string_to_uint64", (STRING,), UINT, string_to_uint),
+)
+"""The conversions of cel-go's standard library, in its order."""

@@ -1,0 +1,196 @@
+"""The IP and CIDR libraries of Kubernetes: no zones, no IPv4 in IPv6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from webhook.cel import types
+from webhook.cel.errors import CelError
+from webhook.cel.overload import Overload, free, member
+from webhook.cel.types import BOOL, INT, STRING, Type
+from webhook.cel.values.value import Opaque
+from webhook.golang.netip import Address, parse_address, parse_prefix
+from webhook.golang.quote import quoted
+
+__all__ = ["CIDR", "CIDRS", "CIDR_TYPES", "IP", "IPS", "IP_TYPES"]
+
+_PREFIX_FAULT: Final = "network address parse error during conversion from string: "
+
+
+@dataclass(frozen=True, slots=True)
+class IP(Opaque):
+    """An address of 4 or 16 bytes."""
+
+    packed: bytes
+
+    cel_type: ClassVar[Type] = types.opaque("net.IP")
+
+    @property
+    def cel_size(self) -> int:
+        return len(self.packed)
+
+    def __str__(self) -> str:
+        return str(Address(self.packed))
+
+
+@dataclass(frozen=True, slots=True)
+class CIDR(Opaque):
+    """An address and the length of its network's prefix in bits; the other bits are kept."""
+
+    packed: bytes
+    bits: int
+
+    cel_type: ClassVar[Type] = types.opaque("net.CIDR")
+
+    @property
+    def cel_size(self) -> int:
+        return -(-self.bits // 8)
+
+    def network(self, bits: int) -> int:
+        """The first ``bits`` bits of the address, as a number."""
+        return int.from_bytes(self.packed, "big") >> (len(self.packed) * 8 - bits)
+
+    def __str__(self) -> str:
+        return f"{Address(self.packed)}/{self.bits}"
+
+
+def to_ip(text: str) -> IP:
+    try:
+        address = parse_address(text)
+    except CelError as error:
+        fault = f"IP Address {quoted(text)} parse error during conversion from string: {error.message}"
+        raise CelError(fault) from None
+    if address.zone:
+        raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
+    if address.is_mapped:
+        raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+    return IP(address.packed)
+
+
+def is_ip(text: str) -> bool:
+    try:
+        to_ip(text)
+    except CelError:
+        return False
+    return True
+
+
+def is_canonical(text: str) -> bool:
+    return str(to_ip(text)) == text
+
+
+def family(ip: IP) -> int:
+    return 4 if len(ip.packed) == 4 else 6
+
+
+def is_unspecified(ip: IP) -> bool:
+    return not any(ip.packed)
+
+
+def is_loopback(ip: IP) -> bool:
+    return ip.packed[0] == 127 if len(ip.packed) == 4 else ip.packed == b"\0" * 15 + b"\1"
+
+
+def is_link_local_multicast(ip: IP) -> bool:
+    if len(ip.packed) == 4:
+        return ip.packed.startswith(b"\xe0\0\0")
+    return ip.packed[0] == 0xFF and ip.packed[1] & 0x0F == 2
+
+
+def is_link_local_unicast(ip: IP) -> bool:
+    if len(ip.packed) == 4:
+        return ip.packed.startswith(b"\xa9\xfe")
+    return ip.packed[0] == 0xFE and ip.packed[1] & 0xC0 == 0x80
+
+
+def is_global_unicast(ip: IP) -> bool:
+    """Everything that is no special address; private ones are global here."""
+    multicast = ip.packed[0] & 0xF0 == 0xE0 if len(ip.packed) == 4 else ip.packed[0] == 0xFF
+    broadcast = ip.packed == b"\xff" * 4
+    return not (multicast or broadcast or is_unspecified(ip) or is_loopback(ip) or is_link_local_unicast(ip))
+
+
+def to_cidr(text: str) -> CIDR:
+    try:
+        address, bits = parse_prefix(text)
+    except CelError as error:
+        raise CelError(_PREFIX_FAULT + _PREFIX_FAULT + error.message) from None
+    if address.is_mapped:
+        raise CelError(f"{_PREFIX_FAULT}IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+    return CIDR(address.packed, bits)
+
+
+def is_cidr(text: str) -> bool:
+    try:
+        to_cidr(text)
+    except CelError:
+        return False
+    return True
+
+
+def contains_ip(cidr: CIDR, ip: IP) -> bool:
+    return len(cidr.packed) == len(ip.packed) and CIDR(ip.packed, 0).network(cidr.bits) == cidr.network(cidr.bits)
+
+
+def contains_ip_string(cidr: CIDR, text: str) -> bool:
+    try:
+        return contains_ip(cidr, to_ip(text))
+    except CelError:
+        raise CelError("no such overload") from None  # Kubernetes says so of a text that is no address
+
+
+def contains_cidr(cidr: CIDR, other: CIDR) -> bool:
+    if len(cidr.packed) != len(other.packed) or cidr.bits > other.bits:
+        return False
+    return cidr.network(cidr.bits) == other.network(cidr.bits)
+
+
+def contains_cidr_string(cidr: CIDR, text: str) -> bool:
+    return contains_cidr(cidr, to_cidr(text))
+
+
+def ip_of(cidr: CIDR) -> IP:
+    return IP(cidr.packed)
+
+
+def prefix_length(cidr: CIDR) -> int:
+    return cidr.bits
+
+
+def masked(cidr: CIDR) -> CIDR:
+    length = len(cidr.packed)
+    network = cidr.network(cidr.bits) << (length * 8 - cidr.bits)
+    return CIDR(network.to_bytes(length, "big"), cidr.bits)
+
+
+_IP, _CIDR = IP.cel_type, CIDR.cel_type
+
+IP_TYPES: Final = {"net.IP": _IP}
+CIDR_TYPES: Final = {"net.CIDR": _CIDR}
+
+IPS: Final[tuple[Overload, ...]] = (
+    free("ip", "string_to_ip", (STRING,), _IP, to_ip),
+    member("family", "ip_family", (_IP,), INT, family),
+    free("ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, is_canonical),
+    member("isUnspecified", "ip_is_unspecified", (_IP,), BOOL, is_unspecified),
+    member("isLoopback", "ip_is_loopback", (_IP,), BOOL, is_loopback),
+    member("isLinkLocalMulticast", "ip_is_link_local_multicast", (_IP,), BOOL, is_link_local_multicast),
+    member("isLinkLocalUnicast", "ip_is_link_local_unicast", (_IP,), BOOL, is_link_local_unicast),
+    member("isGlobalUnicast", "ip_is_global_unicast", (_IP,), BOOL, is_global_unicast),
+    free("isIP", "is_ip", (STRING,), BOOL, is_ip),
+    free("string", "ip_to_string", (_IP,), STRING, str),
+)
+
+CIDRS: Final[tuple[Overload, ...]] = (
+    free("cidr", "string_to_cidr", (STRING,), _CIDR, to_cidr),
+    member("containsIP", "cidr_contains_ip_string", (_CIDR, STRING), BOOL, contains_ip_string),
+    member("containsIP", "cidr_contains_ip_ip", (_CIDR, _IP), BOOL, contains_ip),
+    member("containsCIDR", "cidr_contains_cidr_string", (_CIDR, STRING), BOOL, contains_cidr_string),
+    member("containsCIDR", "cidr_contains_cidr", (_CIDR, _CIDR), BOOL, contains_cidr),
+    member("ip", "cidr_ip", (_CIDR,), _IP, ip_of),
+    member("prefixLength", "cidr_prefix_length", (_CIDR,), INT, prefix_length),
+    member("masked", "cidr_masked", (_CIDR,), _CIDR, masked),
+    free("isCIDR", "is_cidr", (STRING,), BOOL, is_cidr),
+    free("string", "cidr_to_string", (_CIDR,), STRING, str),
+)

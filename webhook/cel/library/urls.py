@@ -1,0 +1,84 @@
+"""The URL library of Kubernetes: ``url('https://…').getHost()``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from webhook.cel import types
+from webhook.cel.errors import CelError
+from webhook.cel.overload import Overload, free, member
+from webhook.cel.types import BOOL, STRING, Type, list_of, map_of
+from webhook.cel.values.value import Opaque
+from webhook.golang import url as gourl
+
+__all__ = ["URL", "URLS"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class URL(Opaque):
+    """A URL; two are equal when they print alike."""
+
+    parts: gourl.ParsedURL
+
+    cel_type: ClassVar[Type] = types.opaque("kubernetes.URL")
+
+    def cel_equal(self, other: object) -> bool | None:
+        return str(self) == str(other) if isinstance(other, URL) else None
+
+    def __str__(self) -> str:
+        return str(self.parts)
+
+
+def to_url(text: str) -> URL:
+    try:
+        gourl.parse_request_uri(text)  # decides what is a URL …
+        return URL(gourl.parse(text))  # … and this knows what a fragment is
+    except CelError as error:
+        raise CelError(f"URL parse error during conversion from string: {error.message}") from None
+
+
+def is_url(text: str) -> bool:
+    try:
+        gourl.parse_request_uri(text)
+    except CelError:
+        return False
+    return True
+
+
+def scheme(url: URL) -> str:
+    return gourl.decoded(url.parts.scheme)
+
+
+def host(url: URL) -> str:
+    return gourl.decoded(url.parts.host)
+
+
+def hostname(url: URL) -> str:
+    return gourl.decoded(url.parts.host_and_port()[0])
+
+
+def port(url: URL) -> str:
+    return gourl.decoded(url.parts.host_and_port()[1])
+
+
+def escaped_path(url: URL) -> str:
+    return gourl.decoded(url.parts.escaped_path())
+
+
+def query(url: URL) -> dict[str, list[str]]:
+    return gourl.query_values(url.parts)
+
+
+_U: Final = URL.cel_type
+
+URLS: Final[tuple[Overload, ...]] = (
+    free("url", "string_to_url", (STRING,), _U, to_url),
+    member("getScheme", "url_get_scheme", (_U,), STRING, scheme),
+    member("getHost", "url_get_host", (_U,), STRING, host),
+    member("getHostname", "url_get_hostname", (_U,), STRING, hostname),
+    member("getPort", "url_get_port", (_U,), STRING, port),
+    member("getEscapedPath", "url_get_escaped_path", (_U,), STRING, escaped_path),
+    member("getQuery", "url_get_query", (_U,), map_of(STRING, list_of(STRING)), query),
+    free("isURL", "is_url_string", (STRING,), BOOL, is_url),
+)

@@ -1,0 +1,1 @@
+"""Static types: the checker, and what a schema declares."""

@@ -1,0 +1,151 @@
+"""What names mean in an environment: variables, types and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from webhook.cel.syntax.ast import Expr, Ident, Select
+from webhook.cel.types import Type, type_of
+
+if TYPE_CHECKING:
+    from webhook.cel.overload import Overload
+
+__all__ = [
+    "Declarations",
+    "Function",
+    "ObjectMaker",
+    "Reference",
+    "Signature",
+    "TypeResolver",
+    "fields_of",
+    "qualified_name",
+]
+
+TypeResolver = Callable[[str], Type | None]
+ObjectMaker = Callable[[Type, dict[str, Any]], Any]  # from an object type and field values to the object
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a name in an expression was found to mean.
+
+    For an identifier (or a selection that is a qualified identifier) ``name`` is its full
+    name and ``value`` the type it denotes, None for a variable. For a call ``name`` is the
+    function, ``overloads`` are those that the arguments' types allow, and ``namespaced`` says
+    that what looks like a receiver is a part of the function's name.
+    """
+
+    name: str
+    value: Type | None = None
+    overloads: tuple[Overload, ...] = ()
+    namespaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An overload with the names of its type parameters."""
+
+    overload: Overload
+    params: tuple[Type, ...]
+
+    @classmethod
+    def of(cls, overload: Overload) -> Signature:
+        found: dict[Type, None] = {}
+        for part in (*overload.args, overload.result):
+            found.update(dict.fromkeys(_params(part)))
+        return cls(overload, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """All signatures of one name, split by call style."""
+
+    name: str
+    free: tuple[Signature, ...]
+    member: tuple[Signature, ...]
+
+    @classmethod
+    def of(cls, name: str, overloads: Sequence[Overload]) -> Function:
+        free = tuple(Signature.of(overload) for overload in overloads if not overload.member)
+        return cls(name, free, tuple(Signature.of(overload) for overload in overloads if overload.member))
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The names of an environment.
+
+    ``variables`` and ``constants`` (type denotations) are looked up by qualified name within
+    ``container``; ``types`` finds an object type by its name, for ``Object.spec{…}``.
+    ``disabled`` overloads exist at run time but not for the checker. With ``keyword_fields`` a
+    field named as a keyword may be written as it is (``self.namespace``).
+    """
+
+    variables: Mapping[str, Type]
+    functions: Mapping[str, Function]
+    constants: Mapping[str, Type] = field(default_factory=dict)
+    types: TypeResolver | None = None
+    container: str = ""
+    disabled: frozenset[str] = frozenset()
+    keyword_fields: bool = True
+
+    def variable(self, name: str) -> tuple[Type, Reference] | None:
+        """The type and meaning of an identifier, which no variable of a macro hides."""
+        for candidate in self._candidates(name):
+            if (of := self.variables.get(candidate)) is not None:
+                return of, Reference(candidate)
+            if (denoted := self._denoted(candidate)) is not None:
+                return type_of(denoted), Reference(candidate, denoted)
+        return None
+
+    def type_named(self, name: str) -> tuple[Type, Reference] | None:
+        """What a type name denotes, even where a variable has the same name."""
+        for candidate in self._candidates(name):
+            if (denoted := self._denoted(candidate)) is not None:
+                return denoted, Reference(candidate, denoted)
+        return None
+
+    def _denoted(self, name: str) -> Type | None:
+        return self.constants.get(name) or (self.types(name) if self.types else None)
+
+    def function(self, name: str) -> Function | None:
+        for candidate in self._candidates(name):
+            if (found := self.functions.get(candidate)) is not None:
+                return found
+        return None
+
+    def _candidates(self, name: str) -> Iterator[str]:
+        """The full names ``name`` may stand for, innermost container first."""
+        if name.startswith("."):
+            yield name[1:]
+            return
+        container = self.container
+        while container:
+            yield f"{container}.{name}"
+            container = container.rpartition(".")[0]
+        yield name
+
+
+def qualified_name(expr: Expr) -> str | None:
+    """``a.b.c`` if the expression is nothing but that."""
+    names: list[str] = []
+    while isinstance(expr, Select) and not expr.test_only:
+        names.append(expr.field)
+        expr = expr.operand
+    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None
+
+
+def fields_of(of: Type) -> Mapping[str, Type]:
+    """The fields of an object type."""
+    declared = of.fields
+    if declared is None:
+        return {}
+    return declared() if callable(declared) else declared
+
+
+def _params(of: Type) -> Iterator[Type]:
+    if of.kind == "param":
+        yield of
+    for inner in of.params:
+        yield from _params(inner)

@@ -1,0 +1,123 @@
+"""What cel-go refuses in an expression whose types are right.
+
+Literals that a function would refuse whenever it is called (``duration('1x')``), patterns
+that do not compile, and literal lists and maps of mixed types. The checks of cel-go's
+``cel/validator.go`` with its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import re2
+
+from webhook.cel.errors import CelError, Issue
+from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, ListExpr, MapExpr, Select, StructExpr
+from webhook.cel.typing.unify import equivalent, format_type
+
+if TYPE_CHECKING:
+    from webhook.cel.types import Type
+    from webhook.cel.typing.checker import Checked
+
+__all__ = ["children", "mixed_literals", "refused_literals", "walk"]
+
+_MIXED_ALLOWED = "format"  # the list of arguments of string.format
+_PATTERN = re2.Options()
+_PATTERN.log_errors = False  # or a bad pattern would be printed on stderr
+_PATTERN.max_mem = 8 << 20
+
+
+def refused_literals(checked: Checked) -> Iterator[Issue]:
+    """Literal arguments of ``duration``, ``timestamp`` and ``matches`` that these can never take."""
+    for node in walk(checked.expr):
+        if not isinstance(node, Call) or not node.args or not isinstance(node.args[0], Const):
+            continue
+        literal = node.args[0]
+        if node.function in ("duration", "timestamp"):
+            refused = node.target is None and not _converts(checked, node, literal)
+        else:
+            refused = node.function == "matches" and not _is_pattern(literal.value)
+        if refused:
+            yield Issue.at(checked.source, literal.pos, f"invalid {node.function} argument")
+
+
+def mixed_literals(checked: Checked) -> Iterator[Issue]:
+    """Elements, keys and values whose type is not that of the first of their literal."""
+    pending: list[tuple[Expr, bool]] = [(checked.expr, False)]
+    while pending:
+        node, allowed = pending.pop()
+        allowed = allowed or (isinstance(node, Call) and node.function == _MIXED_ALLOWED)
+        pending += ((child, allowed) for child in children(node))
+        if not allowed and isinstance(node, ListExpr):
+            types = [
+                _element_type(checked, element, optional=index in node.optional)
+                for index, element in enumerate(node.elements)
+            ]
+            yield from _mixed(checked, node.elements, types, once=True)
+        elif not allowed and isinstance(node, MapExpr):
+            keys = [entry.key for entry in node.entries if isinstance(entry.key, Expr)]
+            values = [entry.value for entry in node.entries]
+            value_types = [_element_type(checked, entry.value, optional=entry.optional) for entry in node.entries]
+            yield from _mixed(checked, keys, [checked.types[key] for key in keys])
+            yield from _mixed(checked, values, value_types)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every node once, parents first."""
+    pending, seen = [expr], {expr}
+    while pending:
+        node = pending.pop()
+        yield node
+        below = [child for child in children(node) if child not in seen]
+        seen.update(below)
+        pending += reversed(below)
+
+
+def children(expr: Expr) -> Sequence[Expr]:
+    """The nodes directly below, in the order of the source."""
+    match expr:
+        case Select():
+            return (expr.operand,)
+        case Call():
+            return expr.args if expr.target is None else (expr.target, *expr.args)
+        case ListExpr():
+            return expr.elements
+        case MapExpr() | StructExpr():
+            return [part for entry in expr.entries for part in (entry.key, entry.value) if isinstance(part, Expr)]
+        case Comprehension():
+            steps = (expr.accu_init, expr.loop_condition, expr.loop_step, expr.result)
+            return (expr.iter_range, *steps)
+    return ()
+
+
+def _converts(checked: Checked, call: Call, literal: Const) -> bool:
+    reference = checked.references.get(call)
+    try:
+        for overload in reference.overloads if reference else ():
+            overload.impl(literal.value)
+    except CelError:
+        return False
+    return True
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        re2.compile(value, _PATTERN)
+    except re2.error:
+        return False
+    return True
+
+
+def _element_type(checked: Checked, element: Expr, *, optional: bool) -> Type:
+    of = checked.types[element]
+    return of.params[0] if optional and of.params else of
+
+
+def _mixed(checked: Checked, parts: Sequence[Expr], types: Sequence[Type], *, once: bool = False) -> Iterator[Issue]:
+    for part, of in zip(parts[1:], types[1:], strict=True):
+        if not equivalent(types[0], of):
+            message = f"expected type '{format_type(types[0])}' but found '{format_type(of)}'"
+            yield Issue.at(checked.source, part.pos, message)
+            if once:
+                return

@@ -1,0 +1,189 @@
+"""From an OpenAPI schema to the type that rules see.
+
+The rules of Kubernetes' ``apiserver/pkg/cel/common/schemas.go``: a field exists for CEL when
+its schema has a type that CEL has a word for and its name can be written; fields that are
+merely preserved do not exist. What sizes values may have, which cost estimates need, is
+kept beside the type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from webhook.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    object_of,
+)
+from webhook.cel.values.nodes import escape, has_metadata
+
+__all__ = ["MAX_REQUEST", "SCALARS", "Declared", "declare", "type_of_schema"]
+
+MAX_REQUEST: Final = 3 * 1024 * 1024  # bytes of the largest request an API server reads; bounds every size
+_RFC3339: Final = 32  # "9999-12-31T23:59:59.999999999Z" with its quotation marks; also taken for durations
+_DATE: Final = 12  # "2006-01-02" with quotation marks
+_NAME_LENGTH: Final = 253  # of a DNS subdomain
+_TEXT: Final = {"type": "string"}
+_UNBOUNDED: Final = MAX_REQUEST - 2  # without the two brackets or quotation marks
+
+# type names that an environment with a schema knows in addition to the standard ones
+SCALARS: Final[Mapping[str, Type]] = {"duration": DURATION, "timestamp": TIMESTAMP}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """A type with what is known about the size of its values.
+
+    ``max_elements`` bounds the length of a string or bytes (in bytes), or the number of items
+    or entries; 0 where size has no meaning. ``min_size`` is the fewest bytes of JSON a value can
+    take. ``element`` is the type of items or map values, ``fields`` those of an object by
+    their escaped names, declared when they are first asked for: a rule about a pod reads few.
+    """
+
+    type: Type
+    min_size: int
+    max_elements: int = 0
+    element: Declared | None = None
+    declare_fields: Callable[[], Mapping[str, Declared]] = field(default=dict, repr=False)
+
+    @property
+    def fields(self) -> Mapping[str, Declared]:
+        return self.declare_fields()
+
+    @property
+    def occurrences(self) -> int:
+        """How often such a value may occur in a request at all: each takes its least size and a comma."""
+        return MAX_REQUEST // (self.min_size + 1)
+
+
+def type_of_schema(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Type:
+    """The type of values under a schema; ``dyn`` for a schema without a type.
+
+    ``name`` names the type, if it is an object, and prefixes the names of the objects within.
+    ``is_root`` is for the schema of a whole resource, which has apiVersion, kind,
+    metadata.name and metadata.generateName whatever the schema says.
+    """
+    declared = declare(schema, is_root=is_root, name=name)
+    return DYN if declared is None else declared.type
+
+
+def declare(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Declared | None:
+    """The type and sizes of values under a schema; None where CEL has no type, so that the field does not exist."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return Declared(DYN, 1, _string_bound(schema, _UNBOUNDED))
+    if is_root:
+        schema = _with_metadata(schema)
+    match schema.get("type"):
+        case "array":
+            return _list(schema, name)
+        case "object":
+            values = schema.get("additionalProperties")
+            return _map(schema, values, name) if isinstance(values, Mapping) else _object(schema, name)
+        case "string":
+            return _string(schema)
+        case "boolean":
+            return Declared(BOOL, 4)
+        case "number":
+            return Declared(DOUBLE, 1)
+        case "integer":
+            return Declared(INT, 1)
+    return None
+
+
+def _child(schema: Mapping[str, Any], name: str) -> Declared | None:
+    return declare(schema, is_root=bool(schema.get("x-kubernetes-embedded-resource")), name=name)
+
+
+def _list(schema: Mapping[str, Any], name: str) -> Declared | None:
+    items = schema.get("items")
+    element = _child(items, f"{name}.@idx") if isinstance(items, Mapping) else None
+    if element is None:
+        return None
+    bound = _bound(schema, "maxItems", _UNBOUNDED // (element.min_size + 1))
+    return Declared(list_of(element.type), 2, bound, element)
+
+
+def _map(schema: Mapping[str, Any], values: Mapping[str, Any], name: str) -> Declared | None:
+    element = _child(values, f"{name}.@elem")
+    if element is None:
+        return None
+    bound = _bound(schema, "maxProperties", _UNBOUNDED // (element.min_size + 6))  # "" : and , around a value
+    return Declared(map_of(STRING, element.type), 2, bound, element)
+
+
+def _object(schema: Mapping[str, Any], name: str) -> Declared:
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties") or {}
+
+    @cache
+    def fields() -> Mapping[str, Declared]:
+        named = ((escape(key), child) for key, child in properties.items())
+        declared = {key: _child(child, f"{name}.{key}") for key, child in named if key is not None}
+        return {key: found for key, found in declared.items() if found is not None}
+
+    @cache
+    def types() -> Mapping[str, Type]:
+        return {key: declared.type for key, declared in fields().items()}
+
+    min_size = 2
+    for key in set(schema.get("required") or ()) & properties.keys():
+        declared = _child(properties[key], key) if properties[key].get("default") is None else None
+        if declared is not None:
+            min_size += len(key.encode()) + declared.min_size + 4
+    return Declared(object_of(name, types), min_size, declare_fields=fields)
+
+
+def _string(schema: Mapping[str, Any]) -> Declared:
+    match schema.get("format"):
+        case "byte":
+            return Declared(BYTES, 2, _bound(schema, "maxLength", _UNBOUNDED))
+        case "duration":
+            return Declared(DURATION, 3, _RFC3339)
+        case "date":
+            return Declared(TIMESTAMP, _DATE, _DATE)
+        case "date-time":
+            return Declared(TIMESTAMP, 21, _RFC3339)
+    longest = [len(value.encode()) for value in schema.get("enum") or () if isinstance(value, str)]
+    unbounded = max(longest, default=0) if schema.get("enum") else _UNBOUNDED
+    return Declared(STRING, 2, _string_bound(schema, unbounded))
+
+
+def _string_bound(schema: Mapping[str, Any], default: int) -> int:
+    """``maxLength`` counts code points, of up to four bytes."""
+    return default if schema.get("maxLength") is None else 4 * _bound(schema, "maxLength", 0)
+
+
+def _bound(schema: Mapping[str, Any], keyword: str, default: int) -> int:
+    limit = schema.get(keyword)
+    return default if limit is None else max(0, int(limit))
+
+
+def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with what every resource has; nothing else of its metadata can be seen."""
+    properties = dict(schema.get("properties") or {})
+    if has_metadata(properties):
+        return schema
+    known = (properties.get("metadata") or {}).get("properties") or {}
+    names = {
+        "name": _name(known.get("name"), _NAME_LENGTH),
+        "generateName": _name(known.get("generateName"), _NAME_LENGTH - 1),  # the suffix has at least one byte
+    }
+    metadata = {"type": "object", "properties": names}
+    return {**schema, "properties": {**properties, "apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata}}
+
+
+def _name(declared: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
+    """A name's schema: no longer than a DNS subdomain, whatever the CRD says (as Kubernetes since 1.37)."""
+    length = (declared or {}).get("maxLength")
+    return {**_TEXT, "maxLength": limit if length is None else min(limit, length)}

@@ -1,0 +1,165 @@
+"""Cases: tables of objects with what must become of them. The unit tests of the rules, and their examples.
+
+A case gives ``object`` (or only its ``spec``), for an update also ``oldObject`` (or
+``oldSpec``), further objects under ``others``, a ``profile``, ``settings``; and under ``expect`` what must
+come out:
+
+    spec      the whole specification after defaulting
+    set       leaves of the normalised object: dotted path → value, null for absent
+    defaults  the codes of the policy's defaults that filled something
+    deny      codes of the causes, or the field of a cause of the schema
+    warn      codes of the warnings, or the field of one without a code
+    causes    texts that printed causes must contain, one cause each
+
+``deny`` and ``warn`` are exact: what is not listed must not be found. The old object of an
+update has been through the gate itself, unless ``oldObject`` is written out or ``unstamped``
+is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from webhook import engine
+from webhook.admission import patch
+from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission.errors import DocumentError
+from webhook.admission.request import Request
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.manifests.documents import Document
+from webhook.policy import Path, Profile
+from webhook.policy.path import MISSING
+from webhook.policy.problems import problems
+
+__all__ = ["Case", "Result", "parse_cases", "run"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Expectation(_Model):
+    spec: dict[str, Any] | None = None
+    set: dict[str, Any] = {}
+    defaults: list[str] | None = None
+    deny: list[str] = []
+    warn: list[str] = []
+    causes: list[str] = []
+
+
+class Case(_Model):
+    name: str
+    object: dict[str, Any] | None = None
+    spec: Any = MISSING
+    oldObject: dict[str, Any] | None = None  # noqa: N815 - the spelling of Kubernetes documents
+    oldSpec: Any = MISSING  # noqa: N815
+    unstamped: bool = False
+    others: list[dict[str, Any]] = []
+    profile: Literal["standard", "strict", "audit"] = "standard"
+    settings: Settings = DEFAULT_SETTINGS
+    expect: Expectation
+
+
+class Target(_Model):
+    group: str
+    version: str
+    kind: str
+
+
+class CasesDocument(_Model):
+    """``cases/<kind>.yaml``: the kind, and its cases."""
+
+    apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815
+    kind: Literal["Cases"]
+    target: Target
+    cases: list[Case]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one case; ``request`` is what came in, ``failures`` is empty when it is as expected."""
+
+    case: Case
+    request: Request
+    mutation: Decision
+    validation: Decision
+    failures: tuple[str, ...]
+
+
+def parse_cases(document: Document) -> CasesDocument:
+    """Check a document of cases.
+
+    Raises:
+        DocumentError: with every error, each with its line.
+    """
+    try:
+        return CasesDocument.model_validate(document.value)
+    except ValidationError as error:
+        raise DocumentError(problems(document, error)) from None
+
+
+def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
+    """Put one case through the engine, as the API server would: mutate, then validate what came out."""
+    view = MemoryView(case.others)
+    options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
+    obj = _object(case.object, case.spec, known)
+    assert obj is not None, f"{case.name}: give object or spec"
+    old = _object(case.oldObject, case.oldSpec, known)
+    request = Request(known.gvk, known.plural, "UPDATE" if old else "CREATE", obj, old)
+    if old and case.oldObject is None and not case.unstamped:
+        stored = engine.mutate(Request(known.gvk, known.plural, "CREATE", old), catalog, view, options).object
+        assert stored is not None
+        obj = _with_annotations_of(stored, obj)
+        request = replace(request, object=obj, old_object=stored)
+    mutation = engine.mutate(request, catalog, view, options)
+    validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
+    return Result(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
+
+
+def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[str, Any] | None:
+    if whole is None and spec is MISSING:
+        return None
+    gvk = known.gvk
+    head: dict[str, Any] = {
+        "apiVersion": f"{gvk.group}/{gvk.version}",
+        "kind": gvk.kind,
+        "metadata": {"name": "case", **({"namespace": "default"} if known.namespaced else {})},
+    }
+    return {**head, **(whole if whole is not None else {"spec": spec})}
+
+
+def _with_annotations_of(stored: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+    """As kubectl leaves it: annotations that the user did not write stay, among them the stamp."""
+    annotations = {**stored["metadata"].get("annotations", {}), **obj["metadata"].get("annotations", {})}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[str]:
+    expect, obj = case.expect, mutation.object or {}
+    if expect.spec is not None and patch.diff(expect.spec, obj.get("spec")):
+        yield f"spec: expected {expect.spec}, got {obj.get('spec')}"
+    for path, value in expect.set.items():
+        found = Path.parse(path).get(obj)
+        if patch.diff(value, None if found is MISSING else found):
+            yield f"{path}: expected {value!r}, got {found!r}"
+    filled = sorted({item.code for item in mutation.defaults if item.code and not item.removed})
+    if expect.defaults is not None and filled != sorted(expect.defaults):
+        yield f"defaults: expected {sorted(expect.defaults)}, got {filled}"
+    yield from _compare("deny", expect.deny, validation.causes)
+    yield from _compare("warn", expect.warn, validation.warnings)
+    for text in expect.causes:
+        if not any(text in str(cause) for cause in validation.causes):
+            yield f"causes: none contains {text!r} in {[str(cause) for cause in validation.causes]}"
+
+
+def _compare(part: str, expected: list[str], found: tuple[Cause | Warn, ...]) -> Iterator[str]:
+    names = sorted(item.code or item.field for item in found)
+    if names != sorted(expected):
+        yield f"{part}: expected {sorted(expected)}, got {names}: {[str(item) for item in found]}"

@@ -1,0 +1,46 @@
+"""What admission policies want to know, asked of the API server: objects of any kind, scopes, and who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlencode
+
+import orjson
+
+from webhook.cluster.api import Reader
+from webhook.cluster.discovery import find
+from webhook.cluster.readthrough import Access, Answer, Question, Selection, Served
+from webhook.cluster.resource import Resource, is_name
+
+__all__ = ["LEAST", "ask"]
+
+LEAST: Final = 0.01
+"""Seconds for a request that is begun when its time is over: the library wants more than none."""
+
+
+def ask(api: Reader, question: Question, timeout: float, clock: Callable[[], float]) -> Answer:
+    """The answer, within ``timeout`` seconds.
+
+    Raises:
+        ApiError: there is none.
+    """
+    end = clock() + timeout
+    if isinstance(question, Access):
+        return api.review(orjson.loads(question.spec), timeout)
+    resource = find(api, question.kind, timeout, question.version)
+    if resource is None:
+        return None
+    if isinstance(question, Served):
+        return {"namespaced": resource.namespaced}
+    left = max(LEAST, end - clock())
+    if isinstance(question, Selection):
+        return _selected(api, question, resource, left)
+    return api.get(resource, question.namespace, question.name, left)
+
+
+def _selected(api: Reader, selection: Selection, resource: Resource, timeout: float) -> Answer:
+    if selection.namespace and not is_name(selection.namespace):
+        return None
+    query = f"?{urlencode({'labelSelector': selection.selector})}" if selection.selector else ""
+    return api.document(resource.path(selection.namespace) + query, timeout)

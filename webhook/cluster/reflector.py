@@ -1,0 +1,145 @@
+"""The objects of a resource, as they change: one list, then a watch that continues where it broke off."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
+from webhook.cluster.backoff import backoff
+from webhook.cluster.resource import Key, Resource
+
+__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Source"]
+
+log = logging.getLogger(__name__)
+
+# From a second, which a restarting API server does not notice, to half a minute, which a user does not mind.
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+
+GONE = 410
+ABSENT = 404
+
+
+class Source:
+    """Lists and watches one resource and reports every object that it meets.
+
+    ``changed(key, object)`` is called for what exists or changes, ``deleted(key)`` for what is
+    gone, also when it went unseen, between a watch and the list after it. With ``metadata_only``
+    the objects are PartialObjectMetadata. With ``until_absent``, :meth:`run` ends where the API
+    server no longer serves the resource.
+    """
+
+    def __init__(
+        self,
+        api: Reader,
+        resource: Resource,
+        changed: Callable[[Key, dict[str, Any]], None],
+        deleted: Callable[[Key], None],
+        namespace: str = "",
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        metadata_only: bool = False,
+        until_absent: bool = False,
+    ) -> None:
+        self._api = api
+        self._resource = resource
+        self._changed = changed
+        self._deleted = deleted
+        self._namespace = namespace
+        self._clock = clock
+        self._metadata_only = metadata_only
+        self._until_absent = until_absent
+        self._keys: set[Key] = set()
+        self._version = ""  # where the next watch begins; "" asks for a list
+        self._failures = 0
+        self._stop = threading.Event()
+        self._stream: Stream | None = None
+        self._heard: float | None = None
+        self.listed = threading.Event()
+        self.trouble = ""
+        """What went wrong last; empty once all is well again."""
+
+    def run(self) -> None:
+        """Follows the resource until :meth:`stop`; never raises for anything the API server does."""
+        while not self._stop.is_set():
+            try:
+                if not self._version:
+                    self._list()
+                self._follow()
+            except ApiError as error:
+                self.trouble = str(error)
+                if error.status == ABSENT and self._until_absent:
+                    return
+                if error.status == GONE:
+                    self._version = ""
+                wait = backoff(self._failures, FIRST_WAIT, LONGEST_WAIT)
+                self._failures += 1
+                log.warning("%s: %s; again in %.0f s", self._resource.plural, error, wait)
+                self._stop.wait(wait)
+
+    def stop(self) -> None:
+        """May be called from any thread; a watch that is waiting ends at once."""
+        self._stop.set()
+        stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def silence(self) -> float | None:
+        """Seconds since the API server last said anything; None before the first list."""
+        return None if self._heard is None else self._clock() - self._heard
+
+    def _list(self) -> None:
+        found: set[Key] = set()
+        version = ""
+        for page in self._api.pages(self._resource, self._namespace, self._metadata_only):
+            version = page["metadata"]["resourceVersion"]
+            for item in page.get("items") or ():
+                key = Key.of(item)
+                found.add(key)
+                self._keys.add(key)
+                self._changed(key, item)
+        for key in self._keys - found:
+            self._deleted(key)
+        self._keys = found
+        self._version = version
+        self._well()
+        self.listed.set()
+
+    def _well(self) -> None:
+        self._heard = self._clock()
+        self.trouble = ""
+
+    def _follow(self) -> None:
+        """One watch, to its end; raises ApiError where it ends in any other way than the server's time limit."""
+        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only)
+        self._stream = stream
+        if self._stop.is_set():  # since run looked
+            stream.close()
+        silent = True
+        for event in stream:
+            self._tell(event["type"], event["object"])
+            self._well()
+            silent = False
+            self._failures = 0
+        if silent and not self._stop.is_set():  # the server sends a bookmark before it ends a watch
+            raise Unreachable("the watch ended without a word")
+
+    def _tell(self, type_: str, obj: dict[str, Any]) -> None:
+        if type_ == "ERROR":
+            raise ApiError(
+                obj.get("code", 500), obj.get("reason", ""), obj.get("message", "the watch reports an error")
+            )
+        self._version = obj["metadata"]["resourceVersion"]
+        if type_ == "BOOKMARK":
+            return
+        key = Key.of(obj)
+        if type_ == "DELETED":
+            self._keys.discard(key)
+            self._deleted(key)
+        else:
+            self._keys.add(key)
+            self._changed(key, obj)

@@ -1,0 +1,154 @@
+"""What the gate knows: for each kind its CRD, compiled schema, compiled policy and facts, under one digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import product
+from typing import Final
+
+from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.admission.request import GroupVersionKind
+from webhook.facts import FACTS
+from webhook.facts.fact import Fact
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+from webhook.manifests.folders import entries
+from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
+from webhook.schema import CRD, SchemaError, Structural, load_crd
+
+__all__ = ["KYVERNO_TEST", "Catalog", "KnownKind", "load"]
+
+_LIKENESS: Final = 0.8
+"""Of difflib's ratio, from which on a name may have been meant for another."""
+NO_POLICY: Final = Policy("", {}, (), ())
+KYVERNO_TEST: Final = "kyverno-test.yaml"
+"""A folder that has one is a test of native policies (`modelgate test`), and no API."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKind:
+    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
+
+    ``status`` tells whether /status is a subresource: what a creation says of the status is then dropped.
+    """
+
+    api: str
+    gvk: GroupVersionKind
+    plural: str
+    namespaced: bool
+    schema: Structural
+    policy: Policy = NO_POLICY
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything known, immutable: a reload makes a new one. ``digest`` identifies the data it was made from."""
+
+    kinds: Mapping[GroupVersionKind, KnownKind]
+    digest: str
+
+    def find(self, gvk: GroupVersionKind) -> KnownKind | None:
+        return self.kinds.get(gvk)
+
+    def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
+        """The kind that may have been meant by one that is not here: it has another version, or a slip of the pen."""
+        likeness = {min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds}
+        most = max(likeness, default=0.0)
+        return likeness[most] if most >= _LIKENESS else None
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
+    """Load a folder of APIs (default: the ``policies`` that are installed with modelgate).
+
+    The digest is also that of the ``settings``, under which the same rules come to other answers.
+
+    Raises:
+        CatalogError: with every problem of every file.
+    """
+    loader = _Loader(trusted=root is None)
+    for folder in entries(files("policies") if root is None else root):
+        if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
+            loader.api(folder)
+    if loader.problems:
+        raise CatalogError(loader.problems)
+    loader.digest.update(repr(settings).encode())
+    return Catalog(loader.kinds, loader.digest.hexdigest()[:16])
+
+
+class _Loader:
+    def __init__(self, *, trusted: bool) -> None:
+        self.trusted = trusted  # the installed CRDs, which our tests check as the API server would
+        self.kinds: dict[GroupVersionKind, KnownKind] = {}
+        self.problems: list[Problem] = []
+        self.digest = hashlib.sha256()
+        self._codes: dict[str, str] = {}
+
+    def api(self, folder: Traversable) -> None:
+        """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` that speak of them."""
+        for document in self._documents(folder.joinpath("crds"), f"{folder.name}/crds"):
+            try:
+                self._crd(folder.name, load_crd(document.value, trusted=self.trusted))
+            except SchemaError as error:
+                where = f"{document.source}:{document.line}"
+                self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
+        for document in self._documents(folder, folder.name):
+            try:
+                self._policy(folder.name, document, parse_policy(document))
+            except LoadError as error:
+                self.problems += error.problems
+
+    def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
+        if not folder.is_dir():
+            return
+        for file in entries(folder):
+            if not file.name.endswith((".yaml", ".json")):
+                continue
+            content = file.read_bytes()
+            self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
+            try:
+                yield from documents.parse(content.decode(), f"{name}/{file.name}", trusted=self.trusted)
+            except LoadError as error:
+                self.problems += error.problems
+
+    def _crd(self, api: str, crd: CRD) -> None:
+        for version in crd.versions.values():
+            if version.served:
+                gvk = GroupVersionKind(crd.group, version.name, crd.kind)
+                facts = FACTS.get(api, {}).get(crd.kind, {})
+                namespaced = crd.scope == "Namespaced"
+                self.kinds[gvk] = KnownKind(
+                    api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status
+                )
+
+    def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+        target = document.spec.target
+        for version, kind in product(target.versions, target.kinds):
+            gvk = GroupVersionKind(target.group, version, kind)
+            known = self.kinds.get(gvk)
+            if known is None or known.api != api:
+                message = f"no CRD in {api}/crds serves {gvk}"
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
+                continue
+            facts = {name: fact.schema for name, fact in known.facts.items()}
+            policy = compile_policy(document, origin, known.schema.raw, facts)
+            self._claim(policy, origin)
+            self.kinds[gvk] = replace(known, policy=policy)
+
+    def _claim(self, policy: Policy, origin: Document) -> None:
+        """A code names one rule in the whole catalog."""
+        for code in policy.codes:
+            owner = self._codes.setdefault(code, policy.name)
+            if owner != policy.name:
+                self.problems.append(Problem(origin.source, "", f"code {code} belongs to policy {owner} already"))

@@ -1,0 +1,179 @@
+"""What Kubernetes' own policies may know beyond a request: from files, or from a live cluster.
+
+Offline   the catalog, and a fixed set of objects
+Live      the same, and for all else the API server, by way of :class:`~webhook.cluster.readthrough.Reading`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from webhook.admission.request import GroupVersionKind, group_version
+from webhook.cel.library.authorizer import Decision, Question
+from webhook.cluster import Kind
+from webhook.cluster.readthrough import Access, Reading, Reference, Selection, Served
+from webhook.engine.catalog import Catalog
+from webhook.schema import SchemaError, load_crd
+from webhook.vap import Equivalent, KindSchema, MemorySurroundings, Resource
+from webhook.vap.context import CLUSTER_KINDS
+from webhook.vap.matching.selector import Selector
+from webhook.vap.models import ParamKind
+
+__all__ = ["NAMESPACE", "Live", "Offline"]
+
+NAMESPACE: Final = "default"
+"""Where kubectl puts an object that does not say where it belongs."""
+
+
+class Offline(MemorySurroundings):
+    """The schemas of the catalog, and a fixed set of objects. Nobody may do anything.
+
+    A namespace that is not among the objects is one of which nothing is known; with ``assume``
+    it is taken for one without labels, which is what a check of files can do best.
+    """
+
+    def __init__(self, catalog: Catalog, objects: Iterable[dict[str, Any]] = (), *, assume: bool = False) -> None:
+        given = list(objects)
+        self._assume = assume
+        self._scopes = {(gvk.group, gvk.kind): known.namespaced for gvk, known in catalog.kinds.items()}
+        self._defined = dict(_defined(given))
+        self._schemas_of_definitions: dict[GroupVersionKind, KindSchema | None] = {}
+        self._scopes |= dict.fromkeys(CLUSTER_KINDS, False)
+        self._scopes |= {kind: crd["spec"].get("scope") == "Namespaced" for kind, crd in self._defined.items()}
+        self._names: dict[tuple[str, str], list[Equivalent]] = {}
+        for gvk, known in catalog.kinds.items():
+            same = self._names.setdefault((gvk.group, known.plural), [])
+            same.append(Equivalent(Resource(gvk.group, gvk.version, known.plural), gvk))
+        super().__init__(map(self._placed, given), {gvk: known.schema for gvk, known in catalog.kinds.items()})
+
+    def scope(self, group: str, kind: str) -> bool | None:
+        """Whether a kind is namespaced, where that is known: of the catalog, built in, or defined by an object."""
+        known = self._scopes.get((group, kind))
+        return True if known is None and "." not in group else known
+
+    def has(self, group: str, kind: str) -> bool:
+        """Whether there are objects of the kind."""
+        return (group, kind) in self._objects
+
+    def live(self, reading: Reading) -> Live:
+        """The same within a cluster, for one request."""
+        return Live(self, reading)
+
+    def _placed(self, obj: dict[str, Any]) -> dict[str, Any]:
+        group, kind = group_version(obj["apiVersion"])[0], obj["kind"]
+        if obj["metadata"].get("namespace") or not self.scope(group, kind):
+            return obj
+        return {**obj, "metadata": {**obj["metadata"], "namespace": NAMESPACE}}
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        known = self.param(ParamKind(apiVersion="v1", kind="Namespace"), "", name) is not None
+        return super().namespace(name) if known or self._assume else None
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        known = self.scope(group_version(kind.apiVersion)[0], kind.kind)
+        return super().is_namespaced(kind) if known is None else known
+
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        """The schema of a kind: of the catalog, or of a definition among the objects."""
+        known = super().schema(kind)
+        definition = self._defined.get((kind.group, kind.kind))
+        if known is None and definition is not None:
+            if kind not in self._schemas_of_definitions:
+                self._schemas_of_definitions[kind] = _schema_in(definition, kind.version)
+            known = self._schemas_of_definitions[kind]
+        return known
+
+    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+        return self._names.get((resource.group, resource.name), ()) if subresource in {"", "status"} else ()
+
+
+def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """The CustomResourceDefinitions among the objects, by the kind that they define."""
+    for obj in objects:
+        spec = obj.get("spec")
+        if obj.get("kind") == "CustomResourceDefinition" and isinstance(spec, dict):
+            names = spec.get("names")
+            if isinstance(names, dict):
+                yield (str(spec.get("group")), str(names.get("kind"))), obj
+
+
+def _schema_in(definition: dict[str, Any], version: str) -> KindSchema | None:
+    try:
+        found = load_crd(definition).versions.get(version)
+    except SchemaError:  # what the API server refuses to create defines nothing
+        return None
+    return None if found is None else found.schema
+
+
+class Live:
+    """A cluster, for one try at one request. What lies beside the policies comes first, then what the cluster has.
+
+    What is not known yet is noted in the ``reading``; what the policies make of the missing answer
+    is not to be used then.
+    """
+
+    def __init__(self, files: Offline, reading: Reading) -> None:
+        self._files = files
+        self._reading = reading
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        return self._reading.ask(Reference(Kind("", "Namespace"), "", name, "v1"))
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        group, version = group_version(kind.apiVersion)
+        known = self._files.scope(group, kind.kind)
+        if known is not None or self._files.has(group, kind.kind):
+            return self._files.is_namespaced(kind)
+        served = self._reading.ask(Served(Kind(group, kind.kind), version))
+        return None if served is None else bool(served["namespaced"])
+
+    def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
+        group, version = group_version(kind.apiVersion)
+        here = self._files.param(kind, namespace, name)
+        return here or self._reading.ask(Reference(Kind(group, kind.kind), namespace, name, version))
+
+    def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
+        group, version = group_version(kind.apiVersion)
+        there = self._reading.ask(Selection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
+        found = {item["metadata"]["name"]: item for item in there.get("items") or ()}
+        found |= {item["metadata"]["name"]: item for item in self._files.params(kind, namespace, selector)}
+        return [found[name] for name in sorted(found)]
+
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        return self._files.schema(kind)
+
+    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+        return self._files.equivalents(resource, subresource)
+
+    def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
+        spec = orjson.dumps(_access(user, question), option=orjson.OPT_SORT_KEYS).decode()
+        status = self._reading.ask(Access(spec))
+        if status is None:
+            return Decision(False)
+        return Decision(status.get("allowed") is True, status.get("reason", ""), status.get("evaluationError"))
+
+
+def _access(user: Mapping[str, Any], question: Question) -> dict[str, Any]:
+    """The ``spec`` of a SubjectAccessReview."""
+    if question.service_account is not None:
+        namespace, name = question.service_account
+        groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+        user = {"username": f"system:serviceaccount:{namespace}:{name}", "groups": groups}
+    subject = {"user": user.get("username"), **{key: user[key] for key in ("uid", "groups", "extra") if user.get(key)}}
+    if question.path:
+        return {**subject, "nonResourceAttributes": {"path": question.path, "verb": question.verb}}
+    attributes: dict[str, Any] = {
+        "group": question.group,
+        "version": "*",
+        "resource": question.resource,
+        "subresource": question.subresource,
+        "namespace": question.namespace,
+        "name": question.name,
+        "verb": question.verb,
+    }
+    selectors = {"fieldSelector": question.field_selector, "labelSelector": question.label_selector}
+    attributes |= {key: {"rawSelector": text} for key, text in selectors.items() if text}
+    return {**subject, "resourceAttributes": {key: value for key, value in attributes.items() if value}}

@@ -1,0 +1,58 @@
+"""Kubernetes' own policies beside the rules of ours: what takes part in a decision, and how a webhook says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from webhook.admission.decision import Cause, Warn
+from webhook.admission.request import Request
+
+if TYPE_CHECKING:  # who loads no such policies does not pay for the language of their documents
+    from webhook.vap import NativePolicies, Surroundings, Verdict
+
+__all__ = ["Native", "refusals_as_warnings"]
+
+Checkpoint = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A set of policies, and what they may know of the cluster."""
+
+    policies: NativePolicies
+    surroundings: Surroundings
+
+    def mutate(
+        self,
+        request: Request,
+        checkpoint: Checkpoint,
+        webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
+    ) -> Verdict:
+        """What the mutating policies make of the request's object; ``webhooks`` is what mutates it after them."""
+        return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
+
+    def validate(self, request: Request, checkpoint: Checkpoint) -> Verdict:
+        """What the validating policies say about the request."""
+        return self.policies.validate(request, self.surroundings, _interrupt(checkpoint))
+
+
+def _interrupt(checkpoint: Checkpoint) -> Callable[[], bool]:
+    checkpoint("admission policies")
+
+    def interrupt() -> bool:
+        checkpoint("the end of admission policies")
+        return False
+
+    return interrupt
+
+
+def refusals_as_warnings(causes: tuple[Cause, ...]) -> tuple[Warn, ...]:
+    """What would be refused under another profile."""
+    return tuple(
+        Warn(
+            cause.field, f"would be refused: {cause.message}", cause.code, cause.refusal.policy if cause.refusal else ""
+        )
+        for cause in causes
+    )

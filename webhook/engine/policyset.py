@@ -1,0 +1,98 @@
+"""A folder of Kubernetes' own policies: the documents, compiled, and the objects that lie beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from webhook.admission.errors import CatalogError, Problem
+from webhook.admission.request import GroupVersionKind
+from webhook.engine.catalog import Catalog
+from webhook.engine.context import Offline
+from webhook.manifests import folders
+from webhook.manifests.documents import Document
+from webhook.vap import NativePolicies, Resource, is_native
+from webhook.vap.mutating.published import published
+
+__all__ = ["PolicySet", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Policies and bindings, and ``objects``: params, namespaces, definitions. ``digest`` identifies the documents."""
+
+    policies: NativePolicies
+    objects: tuple[dict[str, Any], ...]
+    documents: tuple[Document, ...]
+    digest: str
+
+    def __bool__(self) -> bool:
+        """Whether there is any policy."""
+        return bool(self.policies.validators or self.policies.mutators)
+
+    def over(self, catalog: Catalog) -> Offline:
+        """What the policies know without asking anybody."""
+        return Offline(catalog, self.objects)
+
+    def remarks(self, catalog: Catalog) -> list[Problem]:
+        """What the authors should know: types that do not fit the kinds of the catalog, policies that nothing binds."""
+        origins = {(each.value["kind"], each.value["metadata"]["name"]): each for each in self.documents}
+        found = []
+        for kind, name in self.policies.unbound:
+            origin = origins[kind, name]
+            where = f"{origin.source}:{origin.line}"
+            found.append(Problem(where, "", f"{kind} {name} has no binding: it never applies"))
+        for name, warning in self.policies.warnings(_kinds_in(catalog), _schemas_of(catalog)):
+            origin = origins["ValidatingAdmissionPolicy", name]
+            where = f"{origin.source}:{origin.line_at(warning.field)}"
+            found.append(Problem(where, f"ValidatingAdmissionPolicy {name}: {warning.field}", warning.text.rstrip()))
+        return found
+
+
+def load(folder: Path) -> PolicySet:
+    """Load a folder, or a file.
+
+    Raises:
+        CatalogError: with every problem of every document.
+    """
+    documents, problems = folders.scan([folder])
+    native = [each for each in documents if is_native(each)]
+    others = [each for each in documents if not is_native(each)]
+    problems += _nameless(others)
+    policies = NativePolicies()
+    try:
+        policies = NativePolicies.load(native)
+    except CatalogError as error:
+        problems += error.problems
+    if problems:
+        raise CatalogError(problems)
+    digest = hashlib.sha256(json.dumps([each.value for each in documents], sort_keys=True).encode()).hexdigest()[:16]
+    return PolicySet(policies, tuple(each.value for each in others), tuple(native), digest)
+
+
+def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
+    for each in documents:
+        metadata = each.value.get("metadata")
+        names = [metadata.get("name"), metadata.get("namespace", "")] if isinstance(metadata, dict) else [None]
+        if not names[0] or not all(isinstance(name, str) for name in names):
+            title = f"{each.value.get('kind')} without a name: nothing can refer to it"
+            yield Problem(f"{each.source}:{each.line}", "metadata.name", title)
+
+
+def _kinds_in(catalog: Catalog) -> Any:
+    by_resource: dict[Resource, list[GroupVersionKind]] = {}
+    for gvk, known in catalog.kinds.items():
+        by_resource.setdefault(Resource(gvk.group, gvk.version, known.plural), []).append(gvk)
+    return lambda resource: by_resource.get(resource, [])
+
+
+def _schemas_of(catalog: Catalog) -> Any:
+    def schema_of(kind: GroupVersionKind) -> Any:
+        known = catalog.find(kind)
+        return None if known is None else published(known.schema.raw)
+
+    return schema_of

@@ -1,0 +1,1 @@
+"""How Go reads and prints text: the ground floor. It imports nothing else of Modelgate."""

@@ -1,0 +1,271 @@
+"""URLs as Go's ``net/url`` reads and prints them, byte by byte, with its error texts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from webhook.cel.errors import CelError
+from webhook.golang.netip import parse_address
+from webhook.golang.quote import quoted
+
+__all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
+
+_PLAIN: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+_PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
+_HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")
+_USER: Final = frozenset(_PLAIN + b"$&+,;=")
+_FRAGMENT: Final = frozenset(_PLAIN + b"!$&()*+,/:;=?@")
+_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # what a path may hold unescaped or escaped, as its author liked
+
+_SCHEME: Final = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*):|(:)")
+_CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
+_PORT: Final = re.compile(rb"(:[0-9]*)?")
+_ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_MAX_QUERY: Final = 10_000  # parameters; Go reads none of more
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="surrogateescape")  # quoted() shows a byte that is no UTF-8 as Go does
+
+
+def decoded(value: bytes) -> str:
+    """Text for CEL, where Go has bytes: each byte that is no UTF-8 becomes U+FFFD, as in its JSON."""
+    text = _text(value)
+    return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedURL:
+    """The parts of a URL; ``raw_path`` and ``raw_fragment`` only where the default escaping would differ."""
+
+    scheme: bytes = b""
+    opaque: bytes = b""
+    user: tuple[bytes, bytes | None] | None = None
+    host: bytes = b""
+    path: bytes = b""
+    raw_path: bytes = b""
+    query: bytes = b""
+    force_query: bool = False
+    omit_host: bool = False
+    fragment: bytes = b""
+    raw_fragment: bytes = b""
+
+    def host_and_port(self) -> tuple[bytes, bytes]:
+        """The host without its brackets, and the port without its colon."""
+        host, colon, port = self.host.rpartition(b":")
+        if not colon or (port and not port.isdigit()):
+            host, port = self.host, b""
+        if host.startswith(b"[") and host.endswith(b"]"):
+            host = host[1:-1]
+        return host, port
+
+    def escaped_path(self) -> bytes:
+        return _escaped(self.path, self.raw_path, _PATH) if self.path != b"*" else b"*"
+
+    def __str__(self) -> str:
+        scheme = self.scheme + b":" if self.scheme else b""
+        body = self.opaque or self._hierarchy(scheme)
+        query = b"?" + self.query if self.query or self.force_query else b""
+        fragment = b"#" + _escaped(self.fragment, self.raw_fragment, _FRAGMENT) if self.fragment else b""
+        return decoded(scheme + body + query + fragment)
+
+    def _hierarchy(self, scheme: bytes) -> bytes:
+        path = self.escaped_path()
+        authority = b""
+        has_authority = bool(self.host or self.user)
+        if (scheme or has_authority) and not (self.omit_host and not has_authority):
+            authority = b"//" if has_authority or self.path else b""
+            if self.user is not None:
+                name, password = self.user
+                secret = b"" if password is None else b":" + _escape(password, _USER)
+                authority += _escape(name, _USER) + secret + b"@"
+            authority += _escape(self.host, _HOST)
+        if path and not path.startswith(b"/") and self.host:
+            path = b"/" + path
+        if not (scheme or authority) and b":" in path.partition(b"/")[0]:
+            path = b"./" + path
+        return authority + path
+
+
+def _escaped(value: bytes, raw: bytes, safe: frozenset[int]) -> bytes:
+    if raw and all(byte in safe or byte in _AS_WRITTEN for byte in raw) and _unescape(raw) == value:
+        return raw
+    return _escape(value, safe)
+
+
+def _escape(value: bytes, safe: frozenset[int]) -> bytes:
+    return b"".join(bytes((byte,)) if byte in safe else b"%%%02X" % byte for byte in value)
+
+
+def _unescape(value: bytes) -> bytes:
+    """Decode %XX.
+
+    Raises:
+        CelError: "invalid URL escape …".
+    """
+    position = value.find(b"%")
+    while position >= 0:
+        if not _ESCAPE.match(value, position):
+            raise CelError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+        position = value.find(b"%", position + 3)
+    return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), value)
+
+
+def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
+    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone whatever it could also hold unescaped."""
+    position = 0
+    while position < len(value):
+        byte = value[position]
+        if byte == ord("%"):
+            escape = _ESCAPE.match(value, position)
+            decoded = int(escape[1], 16) if escape else -1
+            allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
+            if not escape or not (allowed or escape[0] == b"%25"):
+                raise CelError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+            position += 3
+            continue
+        if byte < 0x80 and byte not in _HOST:
+            raise CelError(f"invalid character {quoted(chr(byte))} in host name")
+        position += 1
+    return _unescape(value)
+
+
+def parse(text: str) -> ParsedURL:
+    """Read a URL or a relative reference.
+
+    Raises:
+        CelError: 'parse "…": …' as Go says it.
+    """
+    start, _, fragment = text.partition("#")
+    url = _named(start, via_request=False)
+    if not fragment:
+        return url
+    raw = fragment.encode(errors="surrogatepass")
+    try:
+        value = _unescape(raw)
+    except CelError as error:
+        raise CelError(f"parse {quoted(text)}: {error.message}") from None
+    parts = {name: getattr(url, name) for name in ParsedURL.__slots__}
+    shown = b"" if _escape(value, _FRAGMENT) == raw else raw
+    return ParsedURL(**{**parts, "fragment": value, "raw_fragment": shown})
+
+
+def parse_request_uri(text: str) -> ParsedURL:
+    """Read an absolute URL or an absolute path; a "#" is an ordinary character. Raises as :func:`parse`."""
+    return _named(text, via_request=True)
+
+
+def _named(text: str, *, via_request: bool) -> ParsedURL:
+    try:
+        return _parse(text.encode(errors="surrogatepass"), via_request=via_request)
+    except CelError as error:
+        raise CelError(f"parse {quoted(text)}: {error.message}") from None
+
+
+def _parse(raw: bytes, *, via_request: bool) -> ParsedURL:
+    if _CONTROL.search(raw):
+        raise CelError("net/url: invalid control character in URL")
+    if not raw and via_request:
+        raise CelError("empty url")
+    if raw == b"*":
+        return ParsedURL(path=b"*")
+    scheme, rest = _split_scheme(raw)
+    force_query = rest.endswith(b"?") and rest.count(b"?") == 1
+    rest, _, query = rest.partition(b"?")
+    if not rest.startswith(b"/"):
+        if scheme:
+            return ParsedURL(scheme, opaque=rest, query=query, force_query=force_query)
+        if via_request:
+            raise CelError("invalid URI for request")
+        if b":" in rest.partition(b"/")[0]:
+            raise CelError("first path segment in URL cannot contain colon")
+    user, host, omit_host = None, b"", False
+    if rest.startswith(b"//") and (scheme or not (via_request or rest.startswith(b"///"))):
+        authority, slash, path = rest[2:].partition(b"/")
+        user, host = _authority(scheme, authority)
+        rest = slash + path
+    elif scheme and rest.startswith(b"/"):
+        omit_host = True
+    path = _unescape(rest)
+    raw_path = b"" if _escape(path, _PATH) == rest else rest
+    return ParsedURL(scheme, b"", user, host, path, raw_path, query, force_query, omit_host)
+
+
+def _split_scheme(raw: bytes) -> tuple[bytes, bytes]:
+    match = _SCHEME.match(raw)
+    if match is None:
+        return b"", raw
+    if match[2]:
+        raise CelError("missing protocol scheme")
+    return match[1].lower(), raw[match.end() :]
+
+
+def _authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, bytes | None] | None, bytes]:
+    info, at, host_text = authority.rpartition(b"@")
+    host = _host(scheme, host_text)
+    if not at:
+        return None, host
+    if not _USER_INFO.fullmatch(info):
+        raise CelError("net/url: invalid userinfo")
+    name, colon, password = info.partition(b":")
+    user = _unescape(name)
+    return (user, _unescape(password) if colon else None), host
+
+
+def _host(scheme: bytes, host: bytes) -> bytes:
+    bracket = host.rfind(b"[")
+    if bracket > 0:
+        raise CelError("invalid IP-literal")
+    if bracket == 0:
+        return _literal(host)
+    colon = host.find(b":") if scheme in (b"http", b"https") else host.rfind(b":")
+    if colon >= 0:
+        _check_port(host[colon:])
+    return _unescape_host(host)
+
+
+def _check_port(port: bytes) -> None:
+    if not _PORT.fullmatch(port):
+        raise CelError(f"invalid port {quoted(_text(port))} after host")
+
+
+def _literal(host: bytes) -> bytes:
+    """An IPv6 address in brackets, maybe with a zone after %25 and a port."""
+    close = host.rfind(b"]")
+    if close < 0:
+        raise CelError("missing ']' in host")
+    _check_port(host[close + 1 :])
+    inside = host[1:close]
+    zone = inside.find(b"%25")
+    if zone >= 0:
+        inside = _unescape_host(inside[:zone]) + _unescape_host(inside[zone:], zone=True)
+    else:
+        inside = _unescape_host(inside)
+    try:
+        address = parse_address(_text(inside))
+    except CelError as error:
+        raise CelError(f"invalid host: {error.message}") from None
+    if len(address.packed) == 4:
+        raise CelError("invalid IP-literal")
+    return b"[" + inside + b"]" + host[close + 1 :]
+
+
+def query_values(url: ParsedURL) -> dict[str, list[str]]:
+    """The parameters of the query, decoded; malformed ones are left out."""
+    values: dict[str, list[str]] = {}
+    if url.query.count(b"&") >= _MAX_QUERY:
+        return values
+    for parameter in url.query.split(b"&"):
+        if not parameter or b";" in parameter:
+            continue
+        name, _, value = parameter.replace(b"+", b" ").partition(b"=")
+        try:
+            key, item = _unescape(name), _unescape(value)
+        except CelError:
+            continue
+        values.setdefault(decoded(key), []).append(decoded(item))
+    return values

@@ -1,0 +1,135 @@
+"""YAML as Go reads it (``sigs.k8s.io/yaml``): its scalars, keys of text, values that JSON has, and no others."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import yaml
+from yaml.constructor import ConstructorError, SafeConstructor
+
+from webhook.golang.json import settle
+
+__all__ = ["NESTING", "Loader"]
+
+NESTING: Final = 1000
+"""Levels that a document may have: as many as JSON in an admission review, more or less. What composes the nodes is
+recursive C, which no exception would stop at its end."""
+
+_TAG: Final = "tag:yaml.org,2002:"
+_NUMBER_BEGINS: Final = frozenset("-+0123456789")
+_TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE: Final = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
+_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+
+
+class Loader(yaml.CSafeLoader):
+    """PyYAML's safe loader with the scalars of Go's YAML, no duplicate keys, and an end to nesting."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
+        """Called before a node is composed; there are no path resolvers, for which this is there."""
+        self._depth += 1
+        if self._depth > NESTING:
+            mark = None if parent is None else parent.start_mark
+            raise ConstructorError(None, None, f"nested more than {NESTING} levels deep", mark)
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> Any:
+        """The tag of a node; Go looks at what may be a number without its underscores, wherever they are."""
+        if kind is yaml.ScalarNode and value[:1] in _NUMBER_BEGINS:
+            value = value.replace("_", "")
+        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # PyYAML's
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if tag in {f"{_TAG}null", f"{_TAG}merge"}]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver(f"{_TAG}bool", re.compile(rf"(?:{'|'.join(_BOOLEANS)})$"), list("yYnNtTfFoO"))
+Loader.add_implicit_resolver(
+    f"{_TAG}int",
+    re.compile(r"[-+]?(?:0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$"),
+    sorted(_NUMBER_BEGINS),
+)
+Loader.add_implicit_resolver(
+    f"{_TAG}float",
+    re.compile(
+        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+    ),
+    [*sorted(_NUMBER_BEGINS), "."],
+)
+
+
+def _bool(text: str) -> bool:
+    if text not in _BOOLEANS:
+        raise ValueError(f"{text} is no boolean")
+    return _BOOLEANS[text]
+
+
+def _int(text: str) -> int:
+    text = text.replace("_", "").lower()
+    digits = text.lstrip("+-")
+    return int(text, {"0x": 16, "0b": 2}.get(digits[:2], 8 if digits[:1] == "0" and digits != "0" else 10))
+
+
+def _float(text: str) -> float:
+    text = text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan")
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text} is not a JSON number")
+    return float(text)
+
+
+def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.ScalarNode], Any]:
+    """A constructor of what ``read`` makes of a text; a tag may claim of any text that it is one."""
+
+    def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
+        text = str(loader.construct_scalar(node))
+        try:
+            return read(text)
+        except ValueError as error:
+            raise ConstructorError(None, None, str(error), node.start_mark) from None
+
+    return construct
+
+
+def _mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
+    if not isinstance(node, yaml.MappingNode):
+        raise ConstructorError(None, None, f"expected a mapping node, but found {node.id}", node.start_mark)
+    loader.flatten_mapping(node)
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = _key(loader.construct_object(key_node, deep=True), key_node)
+        if key in result:
+            raise ConstructorError(None, None, f'duplicate key "{key}"', key_node.start_mark)
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+def _key(key: Any, node: yaml.Node) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, str | int | float):
+        return str(settle(key))
+    raise ConstructorError(None, None, "a key must be text", node.start_mark)
+
+
+Loader.yaml_constructors = {
+    f"{_TAG}null": SafeConstructor.construct_yaml_null,
+    f"{_TAG}bool": _scalar(_bool),
+    f"{_TAG}int": _scalar(_int),
+    f"{_TAG}float": _scalar(_float),
+    f"{_TAG}str": _scalar(str),
+    f"{_TAG}timestamp": _scalar(str),
+    f"{_TAG}merge": _scalar(str),  # where it is a value, not a key
+    f"{_TAG}seq": SafeConstructor.construct_yaml_seq,
+    f"{_TAG}map": _mapping,
+    None: SafeConstructor.construct_undefined,
+}

@@ -1,0 +1,1 @@
+"""Manifests in, documents with lines out."""

@@ -1,0 +1,1 @@
+"""The fast path for valid, complete objects."""

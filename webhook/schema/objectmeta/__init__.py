@@ -1,0 +1,1 @@
+"""``metav1.ObjectMeta``: decoding, validation, and the metadata of embedded resources."""

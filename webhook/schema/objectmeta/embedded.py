@@ -1,0 +1,135 @@
+"""apiVersion, kind and metadata of embedded resources: coerced when decoded, checked when validated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.golang.names import dns_1035_label, path_segment
+from webhook.schema.errors import CoerceError
+from webhook.schema.fielderror import FieldError, invalid, required
+from webhook.schema.node import MISSING, Node, distinct
+from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
+from webhook.schema.objectmeta.validation import validate_metadata
+
+__all__ = ["coerce", "has_embedded", "validate_embedded"]
+
+
+def has_embedded(node: Node) -> bool:
+    """Whether any resource is embedded at or below this node."""
+    return any(part.embedded for part in distinct(node))
+
+
+def coerce(
+    node: Node | None, value: Any, *, path: str = "", is_root: bool = False, drop_invalid: bool = False
+) -> tuple[Any, list[str]]:
+    """``value`` with the metadata of embedded resources as ObjectMeta stores it, and the paths dropped.
+
+    ``drop_invalid`` leaves out what does not fit instead of raising :class:`CoerceError`.
+    """
+    unknown: list[str] = []
+    coerced = _Coercer(drop_invalid, unknown).coerce(node, value, path, is_root)
+    return coerced, sorted(unknown)
+
+
+class _Coercer:
+    def __init__(self, drop_invalid: bool, unknown: list[str]) -> None:
+        self.drop_invalid = drop_invalid
+        self.unknown = unknown
+
+    def coerce(self, node: Node | None, value: Any, path: str, embedded: bool = False) -> Any:
+        if isinstance(value, list) and node is not None and node.items is not None:
+            new = [self.coerce(node.items, item, f"{path}[{i}]") for i, item in enumerate(value)]
+            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+        if not isinstance(value, dict) or (node is None and not embedded):
+            return value
+        changed: dict[str, Any] = {}
+        for key, item in value.items():
+            new = self._meta(key, item, path) if embedded or (node and node.embedded) else item
+            if node is not None and new is not MISSING:
+                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
+                new = self.coerce(node.child(key), new, child_path)
+            if new is not item:
+                changed[key] = new
+        if not changed:
+            return value
+        merged = {key: changed.get(key, item) for key, item in value.items()}
+        return {key: item for key, item in merged.items() if item is not MISSING}
+
+    def _meta(self, key: str, value: Any, path: str) -> Any:
+        if key in ("apiVersion", "kind") and not isinstance(value, str):
+            if self.drop_invalid:
+                return MISSING
+            raise CoerceError(invalid(_child(path, key), value, "must be a string"))
+        return self._metadata(value, _child(path, key)) if key == "metadata" else value
+
+    def _metadata(self, value: Any, path: str) -> Any:
+        try:
+            decoded, unknown = decode_metadata(value)
+        except MetadataError as error:
+            if not self.drop_invalid:
+                raise CoerceError(invalid(path, value, str(error))) from error
+            lenient, unknown = decode_metadata_leniently(value)
+            if lenient is None:
+                return value
+            decoded = lenient
+        self.unknown += [f"{path}.{name}" for name in unknown]
+        return value if decoded == value else decoded
+
+
+def _child(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def validate_embedded(node: Node | None, value: Any, *, path: str = "", is_root: bool = False) -> list[FieldError]:
+    """The errors of every embedded resource's apiVersion, kind and metadata."""
+    errors: list[FieldError] = []
+    if isinstance(value, list) and node is not None and node.items is not None:
+        for i, item in enumerate(value):
+            if isinstance(item, dict | list):
+                errors += validate_embedded(node.items, item, path=f"{path}[{i}]")
+    if not isinstance(value, dict):
+        return errors
+    if is_root or (node is not None and node.embedded):
+        errors += _resource_errors(value, path)
+    if node is not None:
+        for key, item in value.items():
+            child = node.child(key)
+            if child is not None and isinstance(item, dict | list):
+                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
+                errors += validate_embedded(child, item, path=child_path)
+    return errors
+
+
+def _resource_errors(value: dict[str, Any], path: str) -> list[FieldError]:
+    errors = [required(_child(path, key)) for key in ("apiVersion", "kind") if key not in value]
+    for key, check in (("apiVersion", _version_problem), ("kind", _kind_problem)):
+        if key in value:
+            problem = _text_problem(value[key]) or check(value[key])
+            errors += [invalid(_child(path, key), value[key], problem)] if problem else []
+    if "metadata" in value:
+        errors += _metadata_errors(value["metadata"], _child(path, "metadata"))
+    return errors
+
+
+def _text_problem(value: Any) -> str:
+    if not isinstance(value, str):
+        return "must be a string"
+    return "" if value else "must not be empty"
+
+
+def _version_problem(text: str) -> str:
+    return f"unexpected GroupVersion string: {text}" if text.count("/") > 1 else ""
+
+
+def _kind_problem(text: str) -> str:
+    problems = dns_1035_label(text.lower())
+    return f"may have mixed case, but should otherwise match: {','.join(problems)}" if problems else ""
+
+
+def _metadata_errors(value: Any, path: str) -> list[FieldError]:
+    try:
+        meta = decode_metadata(value)[0]
+    except MetadataError as error:
+        return [invalid(path, value, str(error))]
+    meta.setdefault("name", "fakename")  # an embedded resource needs none
+    return validate_metadata(meta, namespaced="namespace" in meta, path=path, name_rule=path_segment)

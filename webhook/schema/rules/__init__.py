@@ -1,0 +1,1 @@
+"""``x-kubernetes-validations``: compiled once, run on each object."""

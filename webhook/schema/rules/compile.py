@@ -1,0 +1,212 @@
+"""The x-kubernetes-validations of a schema, compiled: a tree of the nodes that have rules at or below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from webhook.cel.environment import Environment
+from webhook.cel.errors import CompileFailure, ResultFailure
+from webhook.cel.group import Group
+from webhook.cel.program import Program
+from webhook.cel.types import BOOL, STRING
+from webhook.cel.typing.schematypes import declare
+from webhook.cel.values.nodes import escape
+from webhook.schema.fieldpath import PathError, resolve_path
+from webhook.schema.node import Node, Version, distinct
+
+__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One compiled rule.
+
+    ``program`` is None if the rule is empty or does not compile (then ``problem`` says why, and
+    the object is refused). ``transition`` tells whether it reads oldSelf, ``optional`` whether
+    oldSelf is an optional. ``field`` is the fieldPath as errors print it. A messageExpression
+    that does not compile has no program and a ``message_problem``.
+    """
+
+    raw: Mapping[str, Any]
+    program: Program | None = None
+    problem: str = ""
+    transition: bool = False
+    optional: bool = False
+    field: str = ""
+    message: Program | None = None
+    message_problem: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What stands for the rule in an error: its message, else its text."""
+        return str(self.raw.get("message") or self.raw.get("rule") or "").strip()
+
+    @property
+    def reason(self) -> str:
+        return str(self.raw.get("reason") or "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleNode:
+    """The rules of one schema node and where rules are below it.
+
+    ``group`` are the first of them, as far as their costs are known and they read nothing but self.
+    ``problem`` is set where the value's type cannot be declared to CEL, so that no rule can run.
+    """
+
+    node: Node
+    group: Group
+    rules: tuple[Rule, ...] = ()
+    items: RuleNode | None = None
+    properties: Mapping[str, RuleNode] = field(default_factory=dict)
+    additional: RuleNode | None = None
+    all_of: tuple[RuleNode, ...] = ()
+    problem: str = ""
+
+
+def compile_rules(
+    root: Node, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
+) -> RuleNode | None:
+    """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
+
+    ``is_root`` tells that the schema is a resource's: rules see its apiVersion, kind,
+    metadata.name and metadata.generateName. Nothing raises: a rule that does not compile
+    refuses objects, as the API server does with a rule that an older version accepted.
+    ``nested`` finds rules too that stand under allOf alone, which no CRD may have.
+    """
+    if not _has_rules(root, nested=nested):
+        return None
+    declared = declare(root.raw, is_root=is_root, name="selfType") is not None
+    return _compile(root, root, is_root, declared, version)
+
+
+def _has_rules(root: Node, *, nested: bool) -> bool:
+    """Whether there are rules at or below a node; with ``nested`` under allOf, too."""
+    return any(node.rules for node in distinct(root, junctors=nested))
+
+
+def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
+    """``rules`` is where the rules are written: ``node`` itself, or a schema under its allOf."""
+    own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
+    compiled = RuleNode(
+        node=node,
+        rules=own,
+        group=_group(own),
+        items=_child(rules.items, node.items, declared, version),
+        properties=_properties(rules, node, declared, version),
+        additional=_child(rules.additional, node.additional, declared, version),
+        all_of=tuple(
+            child
+            for branch in rules.all_of
+            if (child := _compile(branch, node, is_root, declared, version)) is not None
+        ),
+        problem="failed to convert to declType for CEL validation rules" if rules.rules and not declared else "",
+    )
+    found = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
+    return compiled if any(found) or compiled.problem else None
+
+
+def _group(rules: tuple[Rule, ...]) -> Group:
+    def is_plain(rule: Rule) -> bool:
+        return rule.program is not None and not (rule.problem or rule.transition or rule.optional)
+
+    return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
+
+
+def _child(rules: Node | None, node: Node | None, declared: bool, version: Version) -> RuleNode | None:
+    if rules is None or node is None:
+        return None
+    return _compile(rules, node, node.embedded, declared and _is_declared(node), version)
+
+
+def _is_declared(node: Node) -> bool:
+    return declare(node.raw, is_root=node.embedded, name="selfType") is not None
+
+
+def _properties(rules: Node, node: Node, declared: bool, version: Version) -> dict[str, RuleNode]:
+    """Fields without a CEL type are left out; those without a CEL name are not."""
+    found = {}
+    for key, child_rules in rules.properties.items():
+        child = node.properties.get(key)
+        if child is None or not (declared or escape(key) is None) or not _has_rules(child_rules, nested=True):
+            continue
+        if _is_declared(child):
+            compiled = _compile(child_rules, child, child.embedded, True, version)
+            if compiled is not None:
+                found[key] = compiled
+    return found
+
+
+def compile_own(
+    rules: tuple[Mapping[str, Any], ...],
+    node: Node,
+    *,
+    is_root: bool,
+    version: Version = (1, 36),
+    new: Callable[[str], bool] = lambda _: False,
+) -> tuple[Rule, ...]:
+    """The rules of one node, each by itself.
+
+    Expressions are stored ones, which may use what any version has, unless they are ``new``.
+    """
+
+    def environment(source: str, *, optional: bool) -> Environment:
+        return rule_environment(node, is_root=is_root, optional=optional, version=version, stored=not new(source))
+
+    return tuple(_compile_rule(rule, node, environment) for rule in rules)
+
+
+def rule_environment(
+    node: Node, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
+) -> Environment:
+    """What the rules of a node may say: self, and oldSelf (an optional with optionalOldSelf)."""
+    base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
+    return base.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
+
+
+_TYPE = "selfType#"  # no expression can write it
+
+
+def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[..., Environment]) -> Rule:
+    source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
+    if not source.strip():
+        return Rule(raw)
+    try:
+        program = environment(source, optional=optional).compile(source, expect=BOOL)
+    except ResultFailure:
+        return Rule(raw, problem="cel expression must evaluate to a bool")
+    except CompileFailure as failure:
+        return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
+    text = raw.get("messageExpression") or ""
+    message, problem = _compile_message(text, environment(text, optional=optional)) if text else (None, "")
+    return Rule(
+        raw,
+        program,
+        transition="oldSelf" in program.variables,
+        optional=optional,
+        field=_field(raw.get("fieldPath") or "", node),
+        message=message,
+        message_problem=problem,
+    )
+
+
+def _compile_message(source: str, environment: Environment) -> tuple[Program | None, str]:
+    try:
+        return environment.compile(source, expect=STRING), ""
+    except ResultFailure:
+        return None, "messageExpression must evaluate to a string"
+    except CompileFailure as failure:
+        stage = failure.stage.removeprefix("program ")
+        return None, f"messageExpression {stage}: {failure}"
+
+
+def _field(path: str, node: Node) -> str:
+    if not path:
+        return ""
+    try:
+        return resolve_path(path, node)[0]
+    except PathError:
+        return ""

@@ -1,0 +1,85 @@
+"""What a policy may ask of a request (``admission.Attributes``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from webhook.admission.request import GroupVersionKind, Request
+
+__all__ = ["Attributes", "Resource", "resource_of_kind"]
+
+
+class Resource(NamedTuple):
+    """A resource as it stands in a URL: ``Resource("apps", "v1", "deployments")``."""
+
+    group: str
+    version: str
+    name: str
+
+
+def resource_of_kind(kind: GroupVersionKind) -> Resource:
+    """The resource of a kind, where only its name can be asked (``meta.UnsafeGuessKindToResource``)."""
+    name = kind.kind.lower()
+    if name.endswith("endpoints"):
+        plural = name
+    elif name.endswith("s"):
+        plural = f"{name}es"
+    elif name.endswith("y"):
+        plural = f"{name[:-1]}ies"
+    else:
+        plural = f"{name}s"
+    return Resource(kind.group, kind.version, plural)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One request. ``namespace`` is the object's own name where the object is a namespace."""
+
+    kind: GroupVersionKind
+    resource: Resource
+    operation: str
+    object: dict[str, Any] | None
+    old_object: dict[str, Any] | None = None
+    name: str = ""
+    namespace: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    user: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> Attributes:
+        """The attributes of a request that the gate was sent."""
+        kind = request.kind
+        return cls(
+            kind,
+            Resource(*(request.resource_api or (kind.group, kind.version)), request.resource),
+            request.operation,
+            request.object,
+            request.old_object,
+            request.name,
+            request.namespace,
+            request.subresource,
+            request.dry_run,
+            request.user,
+            request.options,
+        )
+
+    @property
+    def namespace_of_object(self) -> str:
+        """The namespace the object is in; "" for a namespace itself, whose requests carry its own name there."""
+        return "" if self.kind == GroupVersionKind("", "v1", "Namespace") else self.namespace
+
+    def converted(self, kind: GroupVersionKind) -> Attributes:
+        """The objects as another version of their kind, which differs by name only (conversion strategy None)."""
+        if kind == self.kind:
+            return self
+        return replace(self, object=_renamed(self.object, kind), old_object=_renamed(self.old_object, kind))
+
+
+def _renamed(obj: dict[str, Any] | None, kind: GroupVersionKind) -> dict[str, Any] | None:
+    if obj is None:
+        return None
+    version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+    return {**obj, "apiVersion": version, "kind": kind.kind}

@@ -1,0 +1,143 @@
+"""What policies may know beyond the request: params, namespaces, schemas, who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from webhook.admission.request import GroupVersionKind, group_version
+from webhook.cel.library.authorizer import Decision, Question
+from webhook.vap.attributes import Resource
+from webhook.vap.matching.selector import Selector, labels_of
+from webhook.vap.models import ParamKind
+
+__all__ = ["CLUSTER_KINDS", "Equivalent", "KindSchema", "MemorySurroundings", "Surroundings"]
+
+
+class KindSchema(Protocol):
+    """The schema of a kind, as :class:`webhook.schema.Structural` has it."""
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The OpenAPI schema of the object."""
+        ...
+
+    def default(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object with the defaults of its schema: what the API server does after every mutation."""
+        ...
+
+
+class Equivalent(NamedTuple):
+    """The same objects under another name: another version, or another group (extensions, apps)."""
+
+    resource: Resource
+    kind: GroupVersionKind
+
+
+class Surroundings(Protocol):
+    """The cluster, or what stands for it. Nothing here may block; objects must not be changed."""
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        """The Namespace object, or None where there is none."""
+        ...
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        """The scope of a kind of params; None for a kind that is not known."""
+        ...
+
+    def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """One object of a kind of params; ``namespace`` is "" for cluster scope."""
+        ...
+
+    def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
+        """The objects that a selector selects, ordered by name."""
+        ...
+
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        """The schema of a kind; None where it is not known."""
+        ...
+
+    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+        """All names of a resource, its own among them or not."""
+        ...
+
+    def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
+        """Whether the user may do something."""
+        ...
+
+
+_CLUSTER_KINDS = {
+    "": "ComponentStatus Namespace Node PersistentVolume",
+    "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+    "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+    "ValidatingWebhookConfiguration",
+    "apiextensions.k8s.io": "CustomResourceDefinition",
+    "apiregistration.k8s.io": "APIService",
+    "authentication.k8s.io": "SelfSubjectReview TokenReview",
+    "authorization.k8s.io": "SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+    "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
+    "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+    "networking.k8s.io": "IPAddress IngressClass ServiceCIDR",
+    "node.k8s.io": "RuntimeClass",
+    "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
+    "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceSlice",
+    "scheduling.k8s.io": "PriorityClass",
+    "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+}
+CLUSTER_KINDS = frozenset((group, kind) for group, kinds in _CLUSTER_KINDS.items() for kind in kinds.split())
+"""The built-in kinds without namespaces, for where nobody can be asked (``kubectl api-resources`` lists them)."""
+
+
+class MemorySurroundings:
+    """A fixed set of objects and schemas: for the command line, for tables of tests, and for nothing at all.
+
+    A namespace that is not among the objects exists and has the label that every namespace
+    has. Nobody may do anything.
+    """
+
+    def __init__(
+        self, objects: Iterable[dict[str, Any]] = (), schemas: Mapping[GroupVersionKind, KindSchema] | None = None
+    ) -> None:
+        self._schemas = schemas or {}
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], dict[str, Any]]] = {}
+        for item in objects:
+            metadata = item.get("metadata") or {}
+            key = (group_version(item.get("apiVersion", ""))[0], item.get("kind", ""))
+            self._objects.setdefault(key, {})[metadata.get("namespace", ""), metadata.get("name", "")] = item
+
+    def namespace(self, name: str) -> dict[str, Any] | None:
+        known = self._objects.get(("", "Namespace"), {}).get(("", name))
+        labels = {"kubernetes.io/metadata.name": name}
+        if known is None:
+            return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        metadata = known["metadata"]
+        return {**known, "metadata": {**metadata, "labels": labels | (metadata.get("labels") or {})}}
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        key = _key(kind)
+        known = self._objects.get(key)
+        if known:
+            return all(namespace for namespace, _ in known)
+        return key not in CLUSTER_KINDS
+
+    def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
+        return self._objects.get(_key(kind), {}).get((namespace, name))
+
+    def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
+        found = sorted(self._objects.get(_key(kind), {}).items())
+        return [item for (where, _), item in found if where == namespace and selector.matches(labels_of(item) or {})]
+
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        return self._schemas.get(kind)
+
+    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+        del resource, subresource
+        return ()
+
+    def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
+        del user, question
+        return Decision(False, "nobody is authorised offline")
+
+
+def _key(kind: ParamKind) -> tuple[str, str]:
+    return group_version(kind.apiVersion)[0], kind.kind

@@ -1,0 +1,118 @@
+"""Policies with their bindings, and which of them a request invokes (``generic/policy_dispatcher.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
+
+from webhook.vap.activation import namespace_value
+from webhook.vap.attributes import Attributes
+from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.head import Interrupt, Invocation
+from webhook.vap.matching.matcher import Criteria, MatchError
+from webhook.vap.matching.params import ParamError, collect
+from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
+from webhook.vap.mutating.mutator import Mutator
+from webhook.vap.validating.validator import Validator
+
+__all__ = ["Binding", "Hook", "Invoked", "Misconfigured", "invocations"]
+
+P = TypeVar("P", Validator, Mutator)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a policy applies, with which params, to what end. ``criteria`` None: wherever its policy does."""
+
+    name: str
+    criteria: Criteria | None = None
+    param_ref: ParamRef | None = None
+    actions: tuple[str, ...] = ("Deny",)
+
+    @classmethod
+    def of(cls, document: ValidatingBinding | MutatingBinding) -> Binding:
+        spec = document.spec
+        criteria = None if spec.matchResources is None else Criteria.of(spec.matchResources)
+        actions = tuple(document.spec.validationActions) if isinstance(document, ValidatingBinding) else ("Deny",)
+        return cls(document.metadata.name, criteria, spec.paramRef, actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Generic[P]):
+    """A policy and what binds it; without a binding it never applies."""
+
+    policy: P
+    bindings: tuple[Binding, ...]
+
+
+class Invoked(NamedTuple, Generic[P]):
+    """A policy to evaluate for a request, by a binding, with one of its params."""
+
+    policy: P
+    binding: Binding
+    invocation: Invocation
+
+
+class Misconfigured(NamedTuple, Generic[P]):
+    """A policy (or one of its bindings) of which it cannot be said whether it applies."""
+
+    policy: P
+    binding: Binding | None
+    message: str
+
+
+def invocations(
+    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings, interrupt: Interrupt | None = None
+) -> Iterator[Invoked[P] | Misconfigured[P]]:
+    """What a request invokes, in the order of the policies, their bindings and their params.
+
+    ``interrupt`` is asked before each policy: a long set of short ones takes its time, too. Only what it raises counts.
+    """
+    for hook in hooks:
+        if interrupt is not None:
+            interrupt()
+        if not hook.bindings:
+            continue
+        policy = hook.policy
+        try:
+            matched = policy.head.criteria.match(attributes, surroundings)
+        except MatchError as error:
+            yield Misconfigured(policy, None, f"failed to configure policy: {error}")
+            continue
+        if matched is None:
+            continue
+        kind = policy.head.param_kind
+        if kind is not None and surroundings.is_namespaced(kind) is None:
+            unknown = f"failed to find resource referenced by paramKind: '{kind.apiVersion}, Kind={kind.kind}'"
+            yield Misconfigured(policy, None, f"failed to configure policy: {unknown}")
+            continue
+        for binding in hook.bindings:
+            for found in _bound(policy, binding, matched, attributes, surroundings):
+                if isinstance(found, Invocation):
+                    yield Invoked(policy, binding, replace(found, interrupt=interrupt))
+                else:
+                    yield Misconfigured(policy, binding, found)
+
+
+def _bound(
+    policy: Validator | Mutator,
+    binding: Binding,
+    matched: Equivalent,
+    attributes: Attributes,
+    surroundings: Surroundings,
+) -> Iterator[Invocation | str]:
+    """The invocations by one binding, one for each param; or why that cannot be said."""
+    try:
+        if binding.criteria is not None and binding.criteria.match(attributes, surroundings) is None:
+            return
+        params = collect(policy.head.param_kind, binding.param_ref, attributes.namespace, surroundings)
+    except (MatchError, ParamError) as error:
+        yield f"failed to configure binding: {error}"
+        return
+    where = attributes.namespace_of_object
+    namespace = (
+        namespace_value(surroundings.namespace(where)) if where and params and policy.head.reads_namespace else None
+    )
+    for param in params:
+        yield Invocation(attributes.converted(matched.kind), matched, surroundings, param, namespace)

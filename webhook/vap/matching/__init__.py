@@ -1,0 +1,1 @@
+"""Which requests a policy or binding applies to."""

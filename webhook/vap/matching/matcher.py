@@ -1,0 +1,155 @@
+"""Which requests a policy or a binding is about (``policy/matching``, ``webhook/predicates``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from webhook.admission.request import GroupVersionKind
+from webhook.vap.attributes import Attributes, Resource
+from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.matching.selector import Selector, labels_of
+from webhook.vap.models import MatchResources, Rule
+
+__all__ = ["NAME_LABEL", "Criteria", "MatchError", "is_exempt", "rule_matches"]
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""The API server gives every namespace this label, with its name: whoever asks for it alone need not see the object."""
+_NAMESPACES: Final = Resource("", "v1", "namespaces")
+_EXEMPT: Final = frozenset(
+    {
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+    }
+)
+
+
+class MatchError(Exception):
+    """It cannot be said whether a request matches; the text is the API server's."""
+
+
+def is_exempt(attributes: Attributes) -> bool:
+    """Whether no policy ever sees the request: policies must not be able to lock themselves in."""
+    return attributes.kind.group == "admissionregistration.k8s.io" and attributes.kind.kind in _EXEMPT
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """A ``matchConstraints`` or ``matchResources``, ready to be asked."""
+
+    namespace_selector: Selector
+    object_selector: Selector
+    rules: tuple[Rule, ...] = ()
+    excluded: tuple[Rule, ...] = ()
+    exact: bool = False
+
+    @classmethod
+    def of(cls, written: MatchResources) -> Criteria:
+        return cls(
+            Selector.of(written.namespaceSelector),
+            Selector.of(written.objectSelector),
+            tuple(written.resourceRules),
+            tuple(written.excludeResourceRules),
+            written.matchPolicy == "Exact",
+        )
+
+    def match(self, attributes: Attributes, surroundings: Surroundings) -> Equivalent | None:
+        """The resource and kind the request matches as; None where it does not match.
+
+        Raises:
+            MatchError: everything else matches, but a selector cannot be evaluated.
+        """
+        failure = ""
+        for selected in (self._selects_namespace, self._selects_object):
+            try:
+                if not selected(attributes, surroundings):
+                    return None
+            except MatchError as error:
+                failure = failure or str(error)
+        if self._matching(self.excluded, attributes, surroundings):
+            return None
+        found: Equivalent | None = Equivalent(attributes.resource, attributes.kind)
+        if self.rules:
+            found = self._matching(self.rules, attributes, surroundings)
+        if found is not None and failure:
+            raise MatchError(failure)
+        return found
+
+    def _selects_namespace(self, attributes: Attributes, surroundings: Surroundings) -> bool:
+        about_namespaces = attributes.resource.name == "namespaces"
+        if not attributes.namespace and not about_namespaces:
+            return True
+        selector = self.namespace_selector
+        if selector.error:
+            raise MatchError(f"Internal error occurred: {selector.error}")
+        if selector.empty:
+            return True
+        if about_namespaces and not attributes.subresource and attributes.operation in {"CREATE", "UPDATE"}:
+            return selector.matches(labels_of(attributes.object) or {})
+        if selector.keys == {NAME_LABEL}:
+            return selector.matches({NAME_LABEL: attributes.namespace})
+        namespace = surroundings.namespace(attributes.namespace)
+        if namespace is None:
+            raise MatchError(f'namespaces "{attributes.namespace}" not found')
+        return selector.matches(labels_of(namespace) or {})
+
+    def _selects_object(self, attributes: Attributes, _surroundings: Surroundings) -> bool:
+        selector = self.object_selector
+        if selector.error:
+            raise MatchError(f"Internal error occurred: {selector.error}")
+        if selector.empty:
+            return True
+        found = map(labels_of, (attributes.object, attributes.old_object))
+        return any(labels is not None and selector.matches(labels) for labels in found)
+
+    def _matching(self, rules: Iterable[Rule], attributes: Attributes, surroundings: Surroundings) -> Equivalent | None:
+        for rule in rules:
+            if rule_matches(rule, attributes, attributes.resource) and _is_named(rule, attributes.name):
+                return Equivalent(attributes.resource, attributes.kind)
+        if self.exact:
+            return None
+        equivalents = surroundings.equivalents(attributes.resource, attributes.subresource)
+        for rule in rules:
+            for other in equivalents:
+                if other.resource == attributes.resource or not rule_matches(rule, attributes, other.resource):
+                    continue
+                if other.kind == GroupVersionKind("", "", ""):
+                    raise MatchError(f"unable to convert to {other.resource}: unknown kind")
+                if _is_named(rule, attributes.name):
+                    return other
+        return None
+
+
+def rule_matches(rule: Rule, attributes: Attributes, resource: Resource) -> bool:
+    """Whether a rule is about the request, taken as one of ``resource``; names aside."""
+    return (
+        _in_scope(rule, attributes, resource)
+        and ("*" in rule.operations or attributes.operation in rule.operations)
+        and ("*" in rule.apiGroups or resource.group in rule.apiGroups)
+        and ("*" in rule.apiVersions or resource.version in rule.apiVersions)
+        and _is_resource(rule, resource, attributes.subresource)
+    )
+
+
+def _in_scope(rule: Rule, attributes: Attributes, resource: Resource) -> bool:
+    if rule.scope == "*":
+        return True
+    in_cluster = resource == _NAMESPACES or not attributes.namespace
+    return in_cluster is (rule.scope == "Cluster")
+
+
+def _is_resource(rule: Rule, resource: Resource, subresource: str) -> bool:
+    for written in rule.resources:
+        name, _, sub = written.partition("/")
+        if name in {"*", resource.name} and sub in {"*", subresource}:
+            return True
+    return False
+
+
+def _is_named(rule: Rule, name: str) -> bool:
+    return not rule.resourceNames or name in rule.resourceNames

@@ -1,0 +1,1 @@
+"""MutatingAdmissionPolicy: compiled, applied and dispatched."""

@@ -1,0 +1,143 @@
+"""How the parts of a kind merge: what is atomic, what is a set, what is keyed (structured merge diff's schema).
+
+Made of an OpenAPI schema as the API server makes it (``kube-openapi/pkg/schemaconv``). Where
+nothing is declared the type is deduced from the value: scalars, atomic lists, open maps. What of
+the API server's own kinds matters here is in ``builtin.json`` (``make crds``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import orjson
+
+from webhook.admission.request import GroupVersionKind
+from webhook.vap.mutating.published import HEAD, published
+
+__all__ = ["DEDUCED", "HEAD_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """``relation`` is atomic, set or map; ``defaults`` are those of the keys of a map."""
+
+    relation: str
+    keys: tuple[str, ...]
+    items: MergeType
+    defaults: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class MapType:
+    """``fields`` are the declared ones, ``element`` the type of all others; None where there may be none.
+
+    The types of fields are made when they are first asked for.
+    """
+
+    atomic: bool
+    schemas: Mapping[str, Schema]
+    element: MergeType | None
+    preserve: bool
+    _fields: dict[str, MergeType] = field(default_factory=dict)
+
+    def declared(self, name: str) -> MergeType | None:
+        if name not in self.schemas:
+            return None
+        if name not in self._fields:
+            self._fields[name] = _type_of(self.schemas[name], preserve=self.preserve)
+        return self._fields[name]
+
+    def of(self, name: str) -> MergeType | None:
+        """The type of a field, declared or not."""
+        return self.declared(name) or self.element
+
+
+@dataclass(slots=True)
+class MergeType:
+    """What a value may be; ``scalar`` is numeric, string, boolean, untyped, or "" for none."""
+
+    scalar: str = ""
+    list: ListType | None = None
+    map: MapType | None = None
+
+
+_SCALARS: Final = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
+_TEXTUAL: Final = frozenset({None, "", "byte"})
+"""Formats whose strings must be some; those of any other may be of another type in Go."""
+
+_ATOMIC: Final = MergeType("untyped")
+_ATOMIC.list = ListType("atomic", (), _ATOMIC, {})
+_ATOMIC.map = MapType(True, {}, _ATOMIC, False)
+DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
+"""The type of what nobody has declared."""
+DEDUCED.map = MapType(False, {}, DEDUCED, False)
+
+
+HEAD_ONLY: Final = MergeType(map=MapType(False, HEAD, DEDUCED, False))
+"""The type of a whole object of which nothing is known but that it has metadata."""
+
+
+def type_of_kind(schema: Schema) -> MergeType:
+    """The type of a whole object, of the schema in its definition."""
+    return _type_of(published(schema))
+
+
+@cache
+def builtin_type(kind: GroupVersionKind) -> MergeType | None:
+    """The type of a whole object of one of the API server's own kinds; None for any other."""
+    known = _builtin()["kinds"].get("/".join(filter(None, (kind.group, kind.version, kind.kind))))
+    return None if known is None else _type_of({"$ref": known})
+
+
+@cache
+def _builtin() -> dict[str, dict[str, Any]]:
+    text = files("webhook.vap.mutating").joinpath("builtin.json").read_bytes()
+    found: dict[str, dict[str, Any]] = orjson.loads(text)
+    return found
+
+
+def _resolved(schema: Schema) -> Schema:
+    """The schema itself, or the one it refers to, which only those of the API server's own kinds do."""
+    if "$ref" not in schema:
+        return schema
+    return {**_builtin()["types"][schema["$ref"]], **schema}
+
+
+def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
+    schema = _resolved(schema)
+    preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
+    kind = schema.get("type")
+    if kind in _SCALARS:
+        loose = kind == "string" and schema.get("format") not in _TEXTUAL
+        return MergeType("untyped" if loose else _SCALARS[kind])
+    if kind == "object":
+        return MergeType(map=_map_of(schema, preserve=preserve))
+    if kind == "array":
+        return MergeType(list=_list_of(schema, preserve=preserve))
+    return MergeType("untyped", _list_of(schema, preserve=preserve), _map_of(schema, preserve=preserve))
+
+
+def _map_of(schema: Schema, *, preserve: bool) -> MapType:
+    properties = schema.get("properties") or {}
+    additional = schema.get("additionalProperties")
+    element: MergeType | None = None
+    if isinstance(additional, Mapping):
+        element = _type_of(additional, preserve=preserve)
+    elif additional is True or (additional is None and (preserve or not properties)):
+        element = DEDUCED
+    return MapType(schema.get("x-kubernetes-map-type") == "atomic", properties, element, preserve)
+
+
+def _list_of(schema: Schema, *, preserve: bool) -> ListType:
+    items = _resolved(schema["items"]) if isinstance(schema.get("items"), Mapping) else None
+    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    declared = (items.get("properties") or {}) if items is not None else {}
+    defaults = {key: declared[key]["default"] for key in keys if "default" in declared.get(key, {})}
+    item = _ATOMIC if items is None else _type_of(items, preserve=preserve)
+    return ListType(schema.get("x-kubernetes-list-type") or "atomic", keys, item, defaults)

@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicy: compiled, evaluated and dispatched."""

@@ -1,0 +1,107 @@
+"""What all validating policies together say about a request (``policy/validating/dispatcher.go``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from webhook.admission.decision import Warn
+from webhook.vap.attributes import Attributes
+from webhook.vap.context import Surroundings
+from webhook.vap.head import Interrupt
+from webhook.vap.hooks import Binding, Hook, Misconfigured, invocations
+from webhook.vap.validating.decisions import PolicyDecision
+from webhook.vap.validating.validator import Result, Validator
+from webhook.vap.verdict import CODES, FAILURE_KEY, Denial, Verdict
+
+__all__ = ["validate"]
+
+_ANNOTATION_LIMIT: Final = 10 * 1024
+"""Bytes of an audit annotation's value; the API server cuts it off there."""
+
+
+def validate(
+    hooks: Iterable[Hook[Validator]],
+    attributes: Attributes,
+    surroundings: Surroundings,
+    interrupt: Interrupt | None = None,
+) -> Verdict:
+    """Evaluate every policy that the request invokes."""
+    collected = _Collected()
+    for invoked in invocations(hooks, attributes, surroundings, interrupt):
+        policy = invoked.policy
+        if isinstance(invoked, Misconfigured):
+            if not policy.head.ignore:
+                collected.deny(policy.head.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
+            continue
+        result = policy.validate(invoked.invocation)
+        if result.applies:
+            collected.result(policy.head.name, invoked.binding, result)
+    return collected.verdict(attributes)
+
+
+class _Collected:
+    def __init__(self) -> None:
+        self.denials: list[Denial] = []
+        self.warnings: list[Warn] = []
+        self.audit: dict[str, str] = {}
+        self.annotations: dict[str, list[str]] = {}
+        self.evaluated: dict[str, None] = {}
+
+    def deny(self, policy: str, binding: Binding | None, decision: PolicyDecision) -> None:
+        bound = "" if binding is None else f" with binding '{binding.name}'"
+        text = f"ValidatingAdmissionPolicy '{policy}'{bound} denied request: {decision.message}"
+        name = "" if binding is None else binding.name
+        reason = decision.reason or "Invalid"
+        self.denials.append(Denial(policy, name, decision.message, text, reason, CODES[reason]))
+
+    def result(self, policy: str, binding: Binding, result: Result) -> None:
+        self.evaluated[policy] = None
+        for index, decision in enumerate(result.decisions):
+            if decision.action == "deny":
+                self._act(policy, binding, index, decision)
+        for annotation in result.annotations:
+            if annotation.action == "publish":
+                value = annotation.value.encode()[:_ANNOTATION_LIMIT].decode(errors="ignore")
+                known = self.annotations.setdefault(f"{policy}/{annotation.key}", [])
+                known.extend([value] if value not in known else [])
+            elif annotation.action == "error":
+                self.deny(policy, binding, PolicyDecision("deny", "error", annotation.error))
+
+    def _act(self, policy: str, binding: Binding, index: int, decision: PolicyDecision) -> None:
+        for action in binding.actions:
+            if action == "Deny":
+                self.deny(policy, binding, decision)
+            elif action == "Warn":
+                where = f"ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
+                self.warnings.append(Warn("", f"Validation failed for {where}: {decision.message}", policy=policy))
+            else:
+                self.audit.setdefault(FAILURE_KEY, _failure(policy, binding, index, decision))
+
+    def verdict(self, attributes: Attributes) -> Verdict:
+        published = {key: ", ".join(values) for key, values in self.annotations.items()}
+        audit = {**self.audit, **published}
+        evaluated = tuple(self.evaluated)
+        prefix = f"{_title(attributes)} is forbidden: "
+        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
+
+
+def _title(attributes: Attributes) -> str:
+    """The object, as the API server names what it forbids (``admission.NewForbidden``)."""
+    resource = attributes.resource
+    metadata = (attributes.object or {}).get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    name = attributes.name or names.get("name") or names.get("generateName") or "Unknown"
+    return f'{resource.name}.{resource.group} "{name}"' if resource.group else f'{resource.name} "{name}"'
+
+
+def _failure(policy: str, binding: Binding, index: int, decision: PolicyDecision) -> str:
+    failure = {
+        "message": decision.message,
+        "policy": policy,
+        "binding": binding.name,
+        "expressionIndex": index,
+        "validationActions": list(binding.actions),
+    }
+    return json.dumps([failure], separators=(",", ":"), ensure_ascii=False)
