@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
-from webhook.cel.errors import CelError
+from webhook.golang.errors import GoError
 from webhook.golang.quote import quoted
 
 __all__ = ["Address", "parse_address", "parse_prefix"]
@@ -30,16 +30,16 @@ class Address(NamedTuple):
         return str(IPv4Address(self.packed) if len(self.packed) == 4 else IPv6Address(self.packed))
 
 
-def _error(text: str, message: str, at: str = "") -> CelError:
+def _error(text: str, message: str, at: str = "") -> GoError:
     place = f" (at {quoted(at)})" if at else ""
-    return CelError(f"ParseAddr({quoted(text)}): {message}{place}")
+    return GoError(f"ParseAddr({quoted(text)}): {message}{place}")
 
 
 def parse_address(text: str) -> Address:
     """Read an address of either family.
 
     Raises:
-        CelError: "ParseAddr(…): …" as Go says it.
+        GoError: "ParseAddr(…): …" as Go says it.
     """
     first = next((char for char in text if char in ".:%"), "")
     if first == ".":
@@ -148,14 +148,14 @@ def parse_prefix(text: str) -> tuple[Address, int]:
     """Read an address with the length of its network, "10.0.0.0/8"; bits after the length may be set.
 
     Raises:
-        CelError: "netip.ParsePrefix(…): …" as Go says it.
+        GoError: "netip.ParsePrefix(…): …" as Go says it.
     """
     start, slash, bits = text.rpartition("/")
     if not slash:
         raise _prefix_error(text, "no '/'")
     try:
         address = parse_address(start)
-    except CelError as error:
+    except GoError as error:
         raise _prefix_error(text, error.message) from None
     if address.zone:
         raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
@@ -168,5 +168,5 @@ def parse_prefix(text: str) -> tuple[Address, int]:
     return address, int(bits)
 
 
-def _prefix_error(text: str, message: str) -> CelError:
-    return CelError(f"netip.ParsePrefix({quoted(text)}): {message}")
+def _prefix_error(text: str, message: str) -> GoError:
+    return GoError(f"netip.ParsePrefix({quoted(text)}): {message}")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from webhook.cel.errors import CelError
+from webhook.golang.errors import GoError
 from webhook.golang.netip import parse_address
 from webhook.golang.quote import quoted
 
@@ -105,12 +105,12 @@ def _unescape(value: bytes) -> bytes:
     """Decode %XX.
 
     Raises:
-        CelError: "invalid URL escape …".
+        GoError: "invalid URL escape …".
     """
     position = value.find(b"%")
     while position >= 0:
         if not _ESCAPE.match(value, position):
-            raise CelError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+            raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
         position = value.find(b"%", position + 3)
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), value)
 
@@ -125,11 +125,11 @@ def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
             decoded = int(escape[1], 16) if escape else -1
             allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
             if not escape or not (allowed or escape[0] == b"%25"):
-                raise CelError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+                raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
             position += 3
             continue
         if byte < 0x80 and byte not in _HOST:
-            raise CelError(f"invalid character {quoted(chr(byte))} in host name")
+            raise GoError(f"invalid character {quoted(chr(byte))} in host name")
         position += 1
     return _unescape(value)
 
@@ -138,7 +138,7 @@ def parse(text: str) -> ParsedURL:
     """Read a URL or a relative reference.
 
     Raises:
-        CelError: 'parse "…": …' as Go says it.
+        GoError: 'parse "…": …' as Go says it.
     """
     start, _, fragment = text.partition("#")
     url = _named(start, via_request=False)
@@ -147,8 +147,8 @@ def parse(text: str) -> ParsedURL:
     raw = fragment.encode(errors="surrogatepass")
     try:
         value = _unescape(raw)
-    except CelError as error:
-        raise CelError(f"parse {quoted(text)}: {error.message}") from None
+    except GoError as error:
+        raise GoError(f"parse {quoted(text)}: {error.message}") from None
     parts = {name: getattr(url, name) for name in ParsedURL.__slots__}
     shown = b"" if _escape(value, _FRAGMENT) == raw else raw
     return ParsedURL(**{**parts, "fragment": value, "raw_fragment": shown})
@@ -162,15 +162,15 @@ def parse_request_uri(text: str) -> ParsedURL:
 def _named(text: str, *, via_request: bool) -> ParsedURL:
     try:
         return _parse(text.encode(errors="surrogatepass"), via_request=via_request)
-    except CelError as error:
-        raise CelError(f"parse {quoted(text)}: {error.message}") from None
+    except GoError as error:
+        raise GoError(f"parse {quoted(text)}: {error.message}") from None
 
 
 def _parse(raw: bytes, *, via_request: bool) -> ParsedURL:
     if _CONTROL.search(raw):
-        raise CelError("net/url: invalid control character in URL")
+        raise GoError("net/url: invalid control character in URL")
     if not raw and via_request:
-        raise CelError("empty url")
+        raise GoError("empty url")
     if raw == b"*":
         return ParsedURL(path=b"*")
     scheme, rest = _split_scheme(raw)
@@ -180,9 +180,9 @@ def _parse(raw: bytes, *, via_request: bool) -> ParsedURL:
         if scheme:
             return ParsedURL(scheme, opaque=rest, query=query, force_query=force_query)
         if via_request:
-            raise CelError("invalid URI for request")
+            raise GoError("invalid URI for request")
         if b":" in rest.partition(b"/")[0]:
-            raise CelError("first path segment in URL cannot contain colon")
+            raise GoError("first path segment in URL cannot contain colon")
     user, host, omit_host = None, b"", False
     if rest.startswith(b"//") and (scheme or not (via_request or rest.startswith(b"///"))):
         authority, slash, path = rest[2:].partition(b"/")
@@ -200,7 +200,7 @@ def _split_scheme(raw: bytes) -> tuple[bytes, bytes]:
     if match is None:
         return b"", raw
     if match[2]:
-        raise CelError("missing protocol scheme")
+        raise GoError("missing protocol scheme")
     return match[1].lower(), raw[match.end() :]
 
 
@@ -210,7 +210,7 @@ def _authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, bytes | No
     if not at:
         return None, host
     if not _USER_INFO.fullmatch(info):
-        raise CelError("net/url: invalid userinfo")
+        raise GoError("net/url: invalid userinfo")
     name, colon, password = info.partition(b":")
     user = _unescape(name)
     return (user, _unescape(password) if colon else None), host
@@ -219,7 +219,7 @@ def _authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, bytes | No
 def _host(scheme: bytes, host: bytes) -> bytes:
     bracket = host.rfind(b"[")
     if bracket > 0:
-        raise CelError("invalid IP-literal")
+        raise GoError("invalid IP-literal")
     if bracket == 0:
         return _literal(host)
     colon = host.find(b":") if scheme in (b"http", b"https") else host.rfind(b":")
@@ -230,14 +230,14 @@ def _host(scheme: bytes, host: bytes) -> bytes:
 
 def _check_port(port: bytes) -> None:
     if not _PORT.fullmatch(port):
-        raise CelError(f"invalid port {quoted(_text(port))} after host")
+        raise GoError(f"invalid port {quoted(_text(port))} after host")
 
 
 def _literal(host: bytes) -> bytes:
     """An IPv6 address in brackets, maybe with a zone after %25 and a port."""
     close = host.rfind(b"]")
     if close < 0:
-        raise CelError("missing ']' in host")
+        raise GoError("missing ']' in host")
     _check_port(host[close + 1 :])
     inside = host[1:close]
     zone = inside.find(b"%25")
@@ -247,10 +247,10 @@ def _literal(host: bytes) -> bytes:
         inside = _unescape_host(inside)
     try:
         address = parse_address(_text(inside))
-    except CelError as error:
-        raise CelError(f"invalid host: {error.message}") from None
+    except GoError as error:
+        raise GoError(f"invalid host: {error.message}") from None
     if len(address.packed) == 4:
-        raise CelError("invalid IP-literal")
+        raise GoError("invalid IP-literal")
     return b"[" + inside + b"]" + host[close + 1 :]
 
 
@@ -265,7 +265,7 @@ def query_values(url: ParsedURL) -> dict[str, list[str]]:
         name, _, value = parameter.replace(b"+", b" ").partition(b"=")
         try:
             key, item = _unescape(name), _unescape(value)
-        except CelError:
+        except GoError:
             continue
         values.setdefault(decoded(key), []).append(decoded(item))
     return values

@@ -14,6 +14,7 @@ from typing import Any
 from webhook.cel.errors import CelError
 from webhook.cel.values import scalars as leaves
 from webhook.golang import url as gourl
+from webhook.golang.errors import GoError
 from webhook.golang.mail import is_address
 from webhook.golang.net import is_cidr, is_ipv4, is_ipv6, is_mac
 from webhook.schema.regex import matcher
@@ -127,7 +128,7 @@ def _readable_by(read: Callable[[str], Any]) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         try:
             read(text)
-        except CelError:
+        except (CelError, GoError):
             return False
         return True
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from webhook.cel import types
-from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import STRING, Type, list_of, optional_of
 from webhook.cel.values.value import NONE, Opaque, Opt
 from webhook.golang import time as timelayout
+from webhook.golang.errors import GoError
 from webhook.golang.url import parse_request_uri
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _prefix_of(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
 def uri(text: str) -> list[str]:
     try:
         parse_request_uri(text)
-    except CelError as error:
+    except GoError as error:
         return [error.message]
     return []
 

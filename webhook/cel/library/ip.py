@@ -10,6 +10,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import Opaque
+from webhook.golang.errors import GoError
 from webhook.golang.netip import Address, parse_address, parse_prefix
 from webhook.golang.quote import quoted
 
@@ -58,7 +59,7 @@ class CIDR(Opaque):
 def to_ip(text: str) -> IP:
     try:
         address = parse_address(text)
-    except CelError as error:
+    except GoError as error:
         fault = f"IP Address {quoted(text)} parse error during conversion from string: {error.message}"
         raise CelError(fault) from None
     if address.zone:
@@ -114,7 +115,7 @@ def is_global_unicast(ip: IP) -> bool:
 def to_cidr(text: str) -> CIDR:
     try:
         address, bits = parse_prefix(text)
-    except CelError as error:
+    except GoError as error:
         raise CelError(_PREFIX_FAULT + _PREFIX_FAULT + error.message) from None
     if address.is_mapped:
         raise CelError(f"{_PREFIX_FAULT}IPv4-mapped IPv6 address {quoted(text)} is not allowed")

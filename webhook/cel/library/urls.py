@@ -11,6 +11,7 @@ from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, STRING, Type, list_of, map_of
 from webhook.cel.values.value import Opaque
 from webhook.golang import url as gourl
+from webhook.golang.errors import GoError
 
 __all__ = ["URL", "URLS"]
 
@@ -34,14 +35,14 @@ def to_url(text: str) -> URL:
     try:
         gourl.parse_request_uri(text)  # decides what is a URL …
         return URL(gourl.parse(text))  # … and this knows what a fragment is
-    except CelError as error:
+    except GoError as error:
         raise CelError(f"URL parse error during conversion from string: {error.message}") from None
 
 
 def is_url(text: str) -> bool:
     try:
         gourl.parse_request_uri(text)
-    except CelError:
+    except GoError:
         return False
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from webhook.cel.errors import CelError
+from webhook.golang.errors import GoError
 from webhook.golang.quote import quoted
 from webhook.golang.strconv import parse_float
 from webhook.golang.url import parse
@@ -32,7 +32,7 @@ def prometheus_error(address: str) -> str:
     """What is wrong with the address of a Prometheus server, "" where nothing is."""
     try:
         url = parse(address)
-    except CelError as error:
+    except GoError as error:
         return error.message
     if url.scheme not in {b"http", b"https"}:
         return "scheme must be http or https"

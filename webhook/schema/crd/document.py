@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.cel.errors import CelError
 from webhook.golang import url as gourl
+from webhook.golang.errors import GoError
 from webhook.golang.fmt import quote
 from webhook.golang.names import dns_1123_subdomain
 from webhook.schema.correlate import deep_equal
@@ -267,6 +267,6 @@ def _approval(document: Raw) -> tuple[str, FieldError | None]:
 def _names_host(text: str) -> bool:
     try:
         url = gourl.parse_request_uri(text)
-    except CelError:
+    except GoError:
         return False
     return bool(url.scheme and url.host)
