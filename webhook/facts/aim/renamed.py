@@ -23,7 +23,7 @@ SERVICE_FIELDS: Final[Mapping[str, str]] = {
 TEMPLATE_FIELDS: Final[Mapping[str, str]] = {**_MODEL, "runtimeConfigRef": "runtimeConfigName"}
 IMAGE_FIELDS: Final[Mapping[str, str]] = {
     "modelId": "metadata.name",
-    "runtimeConfigName": "the AIMRuntimeConfig called default, the one that images go by",
+    "runtimeConfigName": "the AIMRuntimeConfig named default, which applies to images",
     "defaultTemplate": "defaultServiceTemplate",
 }
 CONFIG_FIELDS: Final[Mapping[str, str]] = {

@@ -82,10 +82,14 @@ def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
 
 
 def other_gpus(resolved: Resolved) -> list[str]:
-    """Where the effective resources ask for another number of GPUs than the template's profile runs on."""
+    """Where the effective resources request another number of GPUs than the profile of the template uses."""
     wanted = profile_gpus(resolved.template.template)
     asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
-    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and not same_amount(number, wanted)]
+    return [
+        f"{part}.{GPU} is {number}, but the profile of the template uses {wanted}"
+        for part, number in asked.items()
+        if wanted and not same_amount(number, wanted)
+    ]
 
 
 def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution, *, choose: bool) -> list[str]:
