@@ -69,8 +69,8 @@ class _Child:
 class Children:
     """Runs jobs in children: one at a time, because each may take much memory, and the smallest first.
 
-    ``count`` is called with the outcome of each job: ``done``, ``error``, ``memory``, ``deadline``, ``large``, ``killed``
-    or ``shed``.
+    ``count`` is called with the outcome of each job: ``done``, ``error``, ``memory``, ``deadline``, ``large``,
+    ``killed`` or ``shed``.
     """
 
     def __init__(self, count: Callable[[str], None] = lambda _outcome: None, limit: int | None = None) -> None:
