@@ -1,15 +1,17 @@
 """From the grammar's reductions to the syntax tree, without a parse tree in between.
 
-One method for each rule of ``cel.lark`` (or alternative, where it has a name), called by the
-LALR parser with what the rule matched: tokens and :class:`Part` values. Nothing recurses,
-so no nesting is too deep to be refused properly. Nodes are placed where cel-go places
-them: an operator at its sign, a call at its parenthesis, a macro's expansion at the call.
+One method for each rule of cel-python's ``cel.lark`` and of the overlay ``kubernetes.lark``,
+called by the LALR parser with all that the rule matched: tokens and :class:`Part` values.
+Nothing recurses, so no nesting is too deep to be refused properly. Nodes are placed where
+cel-go places them: an operator at its sign, a call at its parenthesis, a macro's expansion at
+the call.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.syntax import literals, macros
@@ -29,14 +31,14 @@ RESERVED = frozenset(
 )
 _SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30
 _LITERALS: dict[str, Callable[[str], Any]] = {
-    "INT": literals.int_value,
-    "UINT": literals.uint_value,
-    "FLOAT": literals.float_value,
-    "STRING": literals.string_value,
-    "BYTES": literals.bytes_value,
-    "TRUE": lambda _: True,
-    "FALSE": lambda _: False,
-    "NULL": lambda _: None,
+    "INT_LIT": literals.int_value,
+    "UINT_LIT": literals.uint_value,
+    "FLOAT_LIT": literals.float_value,
+    "STRING_LIT": literals.string_value,
+    "MLSTRING_LIT": literals.string_value,
+    "BYTES_LIT": literals.bytes_value,
+    "BOOL_LIT": "true".__eq__,
+    "NULL_LIT": lambda _: None,
 }
 
 
@@ -71,9 +73,37 @@ def _pos(token: Token) -> int:
 
 
 def _operator(children: list[Any], level: int) -> Part:
-    left, token, right = children
+    (left, token), right = children
     call = Call(_pos(token), "@in" if token.type == "IN" else f"_{token}_", None, (left.expr, right.expr))
     return chain(call, level, left, (right,), level)
+
+
+@dataclass(slots=True)
+class _Terms:
+    """The terms of ``&&`` or ``||`` read so far: their tree is made when all are there."""
+
+    terms: list[Part]
+    ops: list[Token]
+
+
+def _joined(left: Part | _Terms, token: Token, right: Part) -> _Terms:
+    if isinstance(left, Part):
+        return _Terms([left, right], [token])
+    left.terms.append(right)
+    left.ops.append(token)
+    return left
+
+
+def _closed(function: str, found: Part | _Terms) -> Part:
+    if isinstance(found, Part):
+        return found
+    expr = _balanced(function, found.terms, found.ops, 0, len(found.ops) - 1)
+    return group(expr, found.terms, inner=RELATION, level=RELATION)
+
+
+def _conditional(token: Token, condition: Part, then: Part, otherwise: Part) -> Part:
+    args = (condition.expr, then.expr, otherwise.expr)
+    return conditional(Call(_pos(token), "_?_:_", None, args), condition, then, otherwise)
 
 
 def _balanced(function: str, terms: Sequence[Part], ops: Sequence[Token], low: int, high: int) -> Expr:
@@ -84,11 +114,6 @@ def _balanced(function: str, terms: Sequence[Part], ops: Sequence[Token], low: i
     return Call(_pos(ops[middle]), function, None, (left, right))
 
 
-def _logical(function: str, children: list[Any]) -> Part:
-    terms, ops = children[::2], children[1::2]
-    return group(_balanced(function, terms, ops, 0, len(ops) - 1), terms, inner=RELATION, level=RELATION)
-
-
 def _field_name(token: Token) -> str:
     if token.type != "ESC_IDENT":
         return str(token)
@@ -97,11 +122,11 @@ def _field_name(token: Token) -> str:
     return str(token)[1:-1]
 
 
-def _optional(children: list[Any], syntax: str = "?") -> bool:
+def _optional(children: list[Any]) -> bool:
     """Whether the children start with a question mark; removes it."""
-    if getattr(children[0], "type", "") != "QUESTION":
+    if getattr(children[0], "type", "") != "QMARK":
         return False
-    _require_optional(children.pop(0), syntax)
+    _require_optional(children.pop(0), "?")
     return True
 
 
@@ -144,64 +169,95 @@ def _sized(part: Part, extra: int, pos: int, function: str) -> Part:
     return part
 
 
+def _appended(children: list[Any]) -> list[Any]:
+    """A list in a left-recursive rule: its first item, or the list so far, a comma and the next item."""
+    if len(children) == 1:
+        return children
+    items: list[Any] = children[0]
+    items.append(children[2])
+    return items
+
+
+def _members(children: list[Any]) -> list[Any]:
+    """The items between two brackets, where there are any; a comma after the last one may follow them."""
+    return children[1] if isinstance(children[1], list) else []
+
+
 class TreeBuilder:
-    """The callbacks of the grammar; it has no state, and may serve many parses at once."""
+    """The callbacks of the grammar; it has no state, and may serve many parses at once.
+
+    Each operand passes a dozen rules: those that hand on a single child do so in C, or first of all.
+    """
+
+    unary = member = primary = staticmethod(itemgetter(0))
+    relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = tuple
+    addition_add = addition_sub = multiplication_mul = multiplication_div = multiplication_mod = tuple
+    fieldinits = mapinits = listinits = staticmethod(_appended)
 
     def start(self, children: list[Any]) -> Part:
         return group(children[0].expr, children)
 
-    def conditional(self, children: list[Any]) -> Part:
-        condition, token, then, otherwise = children
-        args = (condition.expr, then.expr, otherwise.expr)
-        return conditional(Call(_pos(token), "_?_:_", None, args), condition, then, otherwise)
+    def expr(self, children: list[Any]) -> Part:
+        if len(children) == 1:
+            return _closed("_||_", children[0]) if children[0].__class__ is _Terms else children[0]
+        condition, token, then, _, otherwise = children
+        return _conditional(token, _closed("_||_", condition), _closed("_||_", then), otherwise)
 
-    def logical_or(self, children: list[Any]) -> Part:
-        return _logical("_||_", children)
+    def conditionalor(self, children: list[Any]) -> Part | _Terms:
+        if children[-1].__class__ is _Terms:
+            children[-1] = _closed("_&&_", children[-1])
+        return children[0] if len(children) == 1 else _joined(*children)
 
-    def logical_and(self, children: list[Any]) -> Part:
-        return _logical("_&&_", children)
+    def conditionaland(self, children: list[Any]) -> Part | _Terms:
+        return children[0] if len(children) == 1 else _joined(*children)
 
     def relation(self, children: list[Any]) -> Part:
-        return _operator(children, RELATION)
+        return children[0] if len(children) == 1 else _operator(children, RELATION)
 
-    def calc(self, children: list[Any]) -> Part:
-        return _operator(children, CALC)
+    def addition(self, children: list[Any]) -> Part:
+        return children[0] if len(children) == 1 else _operator(children, CALC)
 
-    def negate(self, children: list[Any]) -> Part:
+    multiplication = addition
+
+    def unary_not(self, children: list[Any]) -> Part:
+        return _negation(children, "!_")
+
+    def unary_neg(self, children: list[Any]) -> Part:
         return _negation(children, "-_")
 
-    def select(self, children: list[Any]) -> Part:
+    def member_dot(self, children: list[Any]) -> Part:
         operand, dot, name = children
         part = chain(Select(_pos(dot), operand.expr, _field_name(name)), MEMBER, operand, (), EXPR)
         part.name = f"{operand.name}.{name}" if operand.name and name.type == "IDENT" else ""
         return part
 
-    def optional_select(self, children: list[Any]) -> Part:
+    def member_dot_opt(self, children: list[Any]) -> Part:
         operand, dot, _, name = children
         _require_optional(dot, ".?")
         field = Const(_pos(name), _field_name(name))
         return chain(Call(_pos(dot), "_?._", None, (operand.expr, field)), MEMBER, operand, (), EXPR)
 
-    def member_call(self, children: list[Any]) -> Part:
-        target, _, name, paren, *args = children
+    def member_dot_arg(self, children: list[Any]) -> Part:
+        target, _, name, paren, *rest = children
+        args = rest[0] if len(rest) > 1 else ()
         expr, extra = _macro_or_call(_pos(paren), str(name), target, args)
         return _sized(chain(expr, MEMBER, target, args, EXPR), extra, _pos(paren), str(name))
 
-    def index(self, children: list[Any]) -> Part:
-        target, bracket, index = children
+    def member_index(self, children: list[Any]) -> Part:
+        target, bracket, index, _ = children
         return chain(Call(_pos(bracket), "_[_]", None, (target.expr, index.expr)), MEMBER, target, (index,), EXPR)
 
-    def optional_index(self, children: list[Any]) -> Part:
-        target, bracket, _, index = children
+    def member_index_opt(self, children: list[Any]) -> Part:
+        target, bracket, _, index, _ = children
         _require_optional(bracket, "[?")
         return chain(Call(_pos(bracket), "_[?_]", None, (target.expr, index.expr)), MEMBER, target, (index,), EXPR)
 
-    def message(self, children: list[Any]) -> Part:
-        target, brace, *fields = children
+    def member_object(self, children: list[Any]) -> Part:
+        target, brace = children[:2]
         if not target.name:
             _wrong(_pos(brace), "Syntax error: mismatched input '{' expecting <EOF>")
         _allow_reserved(target.expr)
-        entries, parts = _entries(fields)
+        entries, parts = _entries(_members(children[1:]))
         return group(StructExpr(_pos(brace), target.name, entries), parts)
 
     def ident(self, children: list[Any]) -> Part:
@@ -210,36 +266,40 @@ class TreeBuilder:
             return Part(Expr(_pos(children[0])), name=name)
         return Part(Ident(_pos(children[-1]), name), name=name)
 
-    def global_call(self, children: list[Any]) -> Part:
-        at = next(index for index, child in enumerate(children) if getattr(child, "type", "") == "LPAREN")
-        name, args = children[:at], children[at + 1 :]
-        if _is_reserved(name):
-            return group(Expr(_pos(name[0])), args)
-        expr, extra = _macro_or_call(_pos(children[at]), "".join(name), None, args)
-        return _sized(group(expr, args), extra, _pos(children[at]), "".join(name))
+    dot_ident = ident
 
-    def nested(self, children: list[Any]) -> Part:
-        return group(children[0].expr, children)
+    def ident_arg(self, children: list[Any]) -> Part:
+        return _global_call(children[:1], *children[1:])
 
-    def list_literal(self, children: list[Any]) -> Part:
-        bracket, *elements = children
+    def dot_ident_arg(self, children: list[Any]) -> Part:
+        return _global_call(children[:2], *children[2:])
+
+    def exprlist(self, children: list[Any]) -> list[Part]:
+        return children[::2]
+
+    def paren_expr(self, children: list[Any]) -> Part:
+        inner: Part = children[1]
+        return group(inner.expr, (inner,))
+
+    def list_lit(self, children: list[Any]) -> Part:
+        elements = _members(children)
         optional = frozenset(index for index, (question, _) in enumerate(elements) if question)
         parts = [part for _, part in elements]
-        return group(ListExpr(_pos(bracket), tuple(part.expr for part in parts), optional), parts)
+        return group(ListExpr(_pos(children[0]), tuple(part.expr for part in parts), optional), parts)
 
-    def map_literal(self, children: list[Any]) -> Part:
-        entries, parts = _entries(children[1:])
+    def map_lit(self, children: list[Any]) -> Part:
+        entries, parts = _entries(_members(children))
         return group(MapExpr(_pos(children[0]), entries), parts)
 
-    def element(self, children: list[Any]) -> tuple[bool, Part]:
+    def listinit(self, children: list[Any]) -> tuple[bool, Part]:
         return _optional(children), children[-1]
 
-    def entry(self, children: list[Any]) -> tuple[MapEntry, Sequence[Part]]:
+    def mapinit(self, children: list[Any]) -> tuple[MapEntry, Sequence[Part]]:
         optional = _optional(children)
         key, colon, value = children
         return MapEntry(_pos(colon), key.expr, value.expr, optional), (key, value)
 
-    def field(self, children: list[Any]) -> tuple[MapEntry, Sequence[Part]]:
+    def fieldinit(self, children: list[Any]) -> tuple[MapEntry, Sequence[Part]]:
         optional = _optional(children)
         name, colon, value = children
         return MapEntry(_pos(colon), _field_name(name), value.expr, optional), (value,)
@@ -248,7 +308,7 @@ class TreeBuilder:
         (token,) = children
         return _literal(_pos(token), token.type, str(token))
 
-    def signed(self, children: list[Any]) -> Part:
+    def signed_lit(self, children: list[Any]) -> Part:
         minus, number = children
         part = _literal(_pos(minus), number.type, f"-{number}")
         if isinstance(part.expr, Const):
@@ -256,8 +316,12 @@ class TreeBuilder:
         return part
 
 
-# a rule called "not" cannot be a method by definition, only by assignment
-setattr(TreeBuilder, "not", staticmethod(lambda children: _negation(children, "!_")))
+def _global_call(name: Sequence[Token], paren: Token, *rest: Any) -> Part:
+    args = rest[0] if len(rest) > 1 else ()
+    if _is_reserved(name):
+        return group(Expr(_pos(name[0])), args)
+    expr, extra = _macro_or_call(_pos(paren), "".join(name), None, args)
+    return _sized(group(expr, args), extra, _pos(paren), "".join(name))
 
 
 def _is_reserved(name: Sequence[Token]) -> bool:
