@@ -56,7 +56,6 @@ def grammar_hash() -> str:
         raise GrammarUnavailable(f"cannot read cel-python's grammar: {error}") from None
 
 
-@cache
 def require() -> None:
     """Check that the installed cel-python has the grammar that the overlay extends.
 

@@ -10,12 +10,14 @@ parser is then built from the files.
 from __future__ import annotations
 
 import io
+import sys
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 import lark
 
+from webhook.cel.errors import GrammarUnavailable
 from webhook.cel.syntax import celpython
 from webhook.cel.syntax.treebuilder import TreeBuilder
 
@@ -80,4 +82,7 @@ def _read_tables() -> bytes:
 
 
 if __name__ == "__main__":
-    save()
+    try:
+        save()
+    except GrammarUnavailable as error:
+        sys.exit(str(error))
