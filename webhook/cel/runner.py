@@ -90,7 +90,7 @@ class KubernetesParser(CELParser):
     """
 
     def __init__(self) -> None:
-        """Make no parser of cel-python's: the superclass would."""
+        """Do not call the superclass, which makes cel-python's parser."""
 
     def parse(self, text: str) -> Tree[Any]:
         """The tree of an expression.
