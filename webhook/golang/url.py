@@ -8,7 +8,7 @@ from typing import Final
 
 from webhook.golang.errors import GoError
 from webhook.golang.netip import parse_address
-from webhook.golang.quote import quoted
+from webhook.golang.strconv import quote
 
 __all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
 
@@ -29,7 +29,7 @@ _MAX_QUERY: Final = 10_000  # parameters; Go reads none of more
 
 
 def _text(value: bytes) -> str:
-    return value.decode(errors="surrogateescape")  # quoted() shows a byte that is no UTF-8 as Go does
+    return value.decode(errors="surrogateescape")  # quote() shows a byte that is no UTF-8 as Go does
 
 
 def decoded(value: bytes) -> str:
@@ -110,7 +110,7 @@ def _unescape(value: bytes) -> bytes:
     position = value.find(b"%")
     while position >= 0:
         if not _ESCAPE.match(value, position):
-            raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+            raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
         position = value.find(b"%", position + 3)
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), value)
 
@@ -125,11 +125,11 @@ def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
             decoded = int(escape[1], 16) if escape else -1
             allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
             if not escape or not (allowed or escape[0] == b"%25"):
-                raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+                raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
             position += 3
             continue
         if byte < 0x80 and byte not in _HOST:
-            raise GoError(f"invalid character {quoted(chr(byte))} in host name")
+            raise GoError(f"invalid character {quote(chr(byte))} in host name")
         position += 1
     return _unescape(value)
 
@@ -148,7 +148,7 @@ def parse(text: str) -> ParsedURL:
     try:
         value = _unescape(raw)
     except GoError as error:
-        raise GoError(f"parse {quoted(text)}: {error.message}") from None
+        raise GoError(f"parse {quote(text)}: {error.message}") from None
     parts = {name: getattr(url, name) for name in ParsedURL.__slots__}
     shown = b"" if _escape(value, _FRAGMENT) == raw else raw
     return ParsedURL(**{**parts, "fragment": value, "raw_fragment": shown})
@@ -163,7 +163,7 @@ def _named(text: str, *, via_request: bool) -> ParsedURL:
     try:
         return _parse(text.encode(errors="surrogatepass"), via_request=via_request)
     except GoError as error:
-        raise GoError(f"parse {quoted(text)}: {error.message}") from None
+        raise GoError(f"parse {quote(text)}: {error.message}") from None
 
 
 def _parse(raw: bytes, *, via_request: bool) -> ParsedURL:
@@ -230,7 +230,7 @@ def _host(scheme: bytes, host: bytes) -> bytes:
 
 def _check_port(port: bytes) -> None:
     if not _PORT.fullmatch(port):
-        raise GoError(f"invalid port {quoted(_text(port))} after host")
+        raise GoError(f"invalid port {quote(_text(port))} after host")
 
 
 def _literal(host: bytes) -> bytes:

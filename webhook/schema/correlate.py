@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import quote
+from webhook.golang.strconv import quote
 from webhook.schema.node import MISSING, Node
 
 __all__ = ["Correlated", "deep_equal"]

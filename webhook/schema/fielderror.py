@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.golang.fmt import GoStrings, go_json, quote, value_text
+from webhook.golang.fmt import GoStrings, value_text
+from webhook.golang.json import marshal
+from webhook.golang.strconv import quote
 
 __all__ = [
     "ERRORS",
@@ -77,7 +79,7 @@ def _shown(value: Any) -> str:
         return quote(value)
     if isinstance(value, GoStrings):
         return str(value)
-    return value_text(value) if isinstance(value, int | float) else go_json(value)
+    return value_text(value) if isinstance(value, int | float) else marshal(value)
 
 
 def required(field: str, detail: str = "") -> FieldError:

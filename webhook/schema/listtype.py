@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import go_json
+from webhook.golang.json import marshal
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
 from webhook.schema.node import Node
 
@@ -60,7 +60,7 @@ def repeated(values: list[Any]) -> list[int]:
     times: dict[Any, int] = {}
     found = []
     for i, value in enumerate(values):
-        key = (type(value), go_json(value) if isinstance(value, dict | list) else value)
+        key = (type(value), marshal(value) if isinstance(value, dict | list) else value)
         times[key] = times.get(key, 0) + 1
         if times[key] == 2:
             found.append(i)

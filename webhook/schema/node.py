@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from webhook.golang.fmt import go_numbers
+from webhook.golang.json import read_numbers
 from webhook.schema.formats import recognised
 from webhook.schema.intern import share
 
@@ -171,8 +171,8 @@ _READERS: Final[Mapping[str, Reader]] = {
     **{key: _store(name) for key, name in _SCALARS.items()},
     **{key: _store(name, float) for key, name in _NUMBERS.items()},
     **{key: _store(name, tuple) for key, name in _TUPLES.items()},
-    "default": _store("default", go_numbers),
-    "enum": _store("enum", lambda values: tuple(map(go_numbers, values))),
+    "default": _store("default", read_numbers),
+    "enum": _store("enum", lambda values: tuple(map(read_numbers, values))),
     **{key: _child(name) for key, name in _CHILDREN.items()},
     **{key: _branches(name) for key, name in _BRANCHES.items()},
     "properties": _properties,

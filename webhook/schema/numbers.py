@@ -6,7 +6,8 @@ import math
 import struct
 from typing import Any
 
-from webhook.golang.fmt import INT64, value_text
+from webhook.golang.fmt import value_text
+from webhook.golang.strconv import INT64
 from webhook.schema.correlate import deep_equal
 from webhook.schema.node import Node
 from webhook.schema.result import Result, Violation

@@ -7,7 +7,7 @@ from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from webhook.cel.program import Budget
-from webhook.golang.fmt import go_numbers
+from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
@@ -120,7 +120,7 @@ class Structural:
             if filled is not obj and self.is_clean(filled):
                 return filled, []
             obj = filled
-        return self._decode(go_numbers(obj), fresh=fresh, stored=stored)
+        return self._decode(read_numbers(obj), fresh=fresh, stored=stored)
 
     def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
         unknown: list[str] = []
@@ -143,7 +143,7 @@ class Structural:
         With ``old`` (an update) errors of what did not change are left out, and errors of list
         types if the old object had any. Rules (x-kubernetes-validations) are separate.
         """
-        return [] if self.is_clean(obj) else self._validate(go_numbers(obj), go_numbers(old))
+        return [] if self.is_clean(obj) else self._validate(read_numbers(obj), read_numbers(old))
 
     def _validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
         errors = validate(self.root, obj, old=MISSING if old is None else old)
@@ -172,7 +172,7 @@ class Structural:
         return self._run_rules(self.rules, self._as_go(obj), None if old is None else self._as_go(old), budget)
 
     def _as_go(self, obj: dict[str, Any]) -> dict[str, Any]:
-        converted: dict[str, Any] = obj if self.is_clean(obj) else go_numbers(obj)
+        converted: dict[str, Any] = obj if self.is_clean(obj) else read_numbers(obj)
         return converted
 
     def _run_rules(
@@ -190,7 +190,7 @@ class Structural:
         rules, is_clean = self.rules, self.is_clean(obj)
         if rules is None and is_clean:
             return [], []
-        obj = obj if is_clean else go_numbers(obj)
+        obj = obj if is_clean else read_numbers(obj)
         old = None if old is None else self._as_go(old)
         errors = [] if is_clean else self._validate(obj, old)
         if rules is None:

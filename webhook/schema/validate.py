@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import go_json, quote
+from webhook.golang.errors import GoError
+from webhook.golang.json import marshal
+from webhook.golang.regexp import matcher
+from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
     ERRORS,
@@ -23,7 +26,6 @@ from webhook.schema.fielderror import (
 from webhook.schema.formats import FORMATS
 from webhook.schema.node import MISSING, Node
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
-from webhook.schema.regex import RegexError, matcher
 from webhook.schema.result import Result, Violation
 
 __all__ = ["check", "field_errors", "junctor_errors", "validate"]
@@ -134,7 +136,7 @@ def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
         if matcher(pattern)(value):
             return None
         text = pattern
-    except RegexError as error:
+    except GoError as error:
         text = f"{pattern}, but pattern is invalid: {error.message}"
     return Violation("", path, f"{path} in body should match '{text}'", value)
 
@@ -160,7 +162,7 @@ def _check_enum(node: Node, value: Any, path: str, result: Result) -> None:
     # a text is converted to no other type: C looks through a long enum by itself
     is_text = isinstance(value, str)
     if node.enum and not (value in node.enum if is_text else any(convertible(value, one) for one in node.enum)):
-        shown = " ".join(a if isinstance(a, str) else go_json(a) for a in node.enum)
+        shown = " ".join(a if isinstance(a, str) else marshal(a) for a in node.enum)
         text = f"{path} in body should be one of [{shown}]"
         result.add(Violation("enum", path, text, value, node.enum))
 
@@ -292,4 +294,4 @@ def _field_error(violation: Violation, path: str) -> FieldError:
 
 
 def _enum_text(value: Any) -> str:
-    return value if isinstance(value, str) else go_json(value)
+    return value if isinstance(value, str) else marshal(value)

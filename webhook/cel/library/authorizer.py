@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Final
 
 from webhook.cel import types
 from webhook.cel.errors import CelError
-from webhook.cel.library.formats import dns_label, dns_subdomain
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import BOOL, STRING, Type
 from webhook.cel.values.value import Opaque
+from webhook.golang.names import dns_1123_label, dns_1123_subdomain
 
 __all__ = [
     "AUTHORIZER",
@@ -126,9 +126,9 @@ def group(authorizer: Authorizer, name: str) -> GroupCheck:
 
 
 def service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
-    if dns_subdomain(name):
+    if dns_1123_subdomain(name):
         raise CelError("Invalid service account name")
-    if dns_label(namespace):
+    if dns_1123_label(namespace):
         raise CelError("Invalid service account namespace")
     return Authorizer(authorizer.decide, (namespace, name))
 

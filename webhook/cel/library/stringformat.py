@@ -17,8 +17,7 @@ from webhook.cel.types import Type
 from webhook.cel.values import times
 from webhook.cel.values.schema_aware import ABSENT, Struct
 from webhook.cel.values.value import Duration, Timestamp, UInt, from_map_key, type_name, type_of_value
-from webhook.golang import strconv as gofloat
-from webhook.golang.quote import quoted
+from webhook.golang import strconv
 
 __all__ = ["CLAUSE_ERRORS", "Render", "format_string", "interpolate"]
 
@@ -138,7 +137,7 @@ def _scalar(value: Any) -> str | None:
     if kind is bool:
         return "true" if value else "false"
     if kind is float:
-        return gofloat.shortest(value)
+        return strconv.shortest(value)
     if kind is bytes:
         return _text_of(value)
     if kind is Timestamp:
@@ -163,24 +162,24 @@ def _literal(value: Any) -> str:
     kind = value.__class__
     if kind is float:
         special = math.isnan(value) or math.isinf(value)
-        return quoted(gofloat.shortest(value)) if special else gofloat.fixed(value, _DEFAULT_PRECISION)
+        return strconv.quote(strconv.shortest(value)) if special else strconv.fixed(value, _DEFAULT_PRECISION)
     text = _string(value)
     if text is None:
         raise CelError(f"no formatting function for {type_name(type_of_value(value))}")
     if isinstance(value, str):
-        return quoted(text)
+        return strconv.quote(text)
     if kind is bytes:
-        return "b" + quoted(text)
+        return "b" + strconv.quote(text)
     if kind is Timestamp:
-        return f"timestamp({quoted(text)})"
-    return f"duration({quoted(text)})" if kind is Duration else text
+        return f"timestamp({strconv.quote(text)})"
+    return f"duration({strconv.quote(text)})" if kind is Duration else text
 
 
 def _map(value: dict[Any, Any]) -> str:
     entries: list[tuple[str, str]] = []
     for key, member in value.met() if isinstance(value, Struct) else value.items():
         if member is ABSENT:
-            raise CelError(f"could not find key: {quoted(key)}")
+            raise CelError(f"could not find key: {strconv.quote(key)}")
         found = from_map_key(key)
         if found.__class__ not in (str, bool, int, UInt):
             raise CelError(f"no formatting function for map key of type {type_name(type_of_value(found))}")

@@ -9,10 +9,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.golang import url as gourl
 from webhook.golang.errors import GoError
-from webhook.golang.fmt import quote
 from webhook.golang.names import dns_1123_subdomain
+from webhook.golang.strconv import quote
+from webhook.golang.url import parse_request_uri
 from webhook.schema.correlate import deep_equal
 from webhook.schema.crd.conversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crd.internal import internal_spec
@@ -266,7 +266,7 @@ def _approval(document: Raw) -> tuple[str, FieldError | None]:
 
 def _names_host(text: str) -> bool:
     try:
-        url = gourl.parse_request_uri(text)
+        url = parse_request_uri(text)
     except GoError:
         return False
     return bool(url.scheme and url.host)

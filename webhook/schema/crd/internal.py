@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.golang.fmt import GoStruct
+from webhook.golang.json import GoStruct
 from webhook.schema.correlate import deep_equal
 
 __all__ = ["SCHEMA_FIELDS", "internal_spec", "rule_struct", "schema_struct", "version_struct"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.golang.fmt import GoStruct
+from webhook.golang.json import GoStruct
 from webhook.schema.crd.internal import schema_struct
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.golang.fmt import INT64
+from webhook.golang.strconv import INT64
 from webhook.schema.fielderror import FieldError, invalid, required
 
 __all__ = ["shape_errors"]

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.golang.errors import GoError
+from webhook.golang.regexp import matcher
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required
 from webhook.schema.node import MISSING, Node
-from webhook.schema.regex import RegexError, matcher
 
 __all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_structure"]
 
@@ -183,7 +184,7 @@ def _value_validation(
 def _pattern_errors(pattern: str, path: str) -> list[FieldError]:
     try:
         matcher(pattern)
-    except RegexError as error:
+    except GoError as error:
         return [invalid(path, pattern, f"must be a valid regular expression, but isn't: {error.message}")]
     return []
 

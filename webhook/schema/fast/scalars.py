@@ -7,10 +7,11 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from webhook.golang.fmt import INT64
+from webhook.golang.errors import GoError
+from webhook.golang.regexp import matcher
+from webhook.golang.strconv import INT64
 from webhook.schema.formats import FORMATS
 from webhook.schema.node import Node
-from webhook.schema.regex import RegexError, matcher
 
 __all__ = ["Check", "check_int_or_string", "check_integer", "check_number", "check_string"]
 
@@ -55,7 +56,7 @@ def _string_tests(node: Node) -> list[Check] | None:
     if node.pattern:
         try:
             tests.append(_remembering(matcher(node.pattern)))
-        except RegexError:
+        except GoError:
             return None
     if node.format:
         accepts = FORMATS.get(node.format.replace("-", ""))

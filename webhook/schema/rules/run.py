@@ -7,7 +7,7 @@ from typing import Any
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.program import Budget
 from webhook.cel.values.value import NONE, Opt
-from webhook.golang.fmt import quote
+from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, item_key
 from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, invalid, required
 from webhook.schema.node import Node
