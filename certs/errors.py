@@ -4,13 +4,13 @@ CertsError
 ├── InvalidNameError  not a DNS name or an IP address that a certificate can carry
 ├── AuthorityError    bytes that are no usable CA: corrupt, foreign or expired
 ├── StoreError        the same, with the place they were read from and what to do
-├── ApiError          the API server refused a call, or could not be reached
+├── ApiServerError    the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
 from __future__ import annotations
 
-__all__ = ["ApiError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
+__all__ = ["ApiServerError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
 
 
 class CertsError(Exception):
@@ -29,8 +29,11 @@ class StoreError(CertsError):
     """A stored CA that cannot be used; names the place and what to do about it."""
 
 
-class ApiError(CertsError):
-    """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
+class ApiServerError(CertsError):
+    """The API server refused a call (``status`` is its HTTP code), or could not be reached (0).
+
+    :class:`webhook.cluster.api.ApiError` is another class: ``webhook`` imports this package, so this one cannot.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -3,7 +3,7 @@
 The library finds the server, authenticates and keeps the connections (``webhook/cluster/live.py``
 imports it); its generated models are left alone: objects stay dictionaries.
 
-    ApiError            the API server answered no, with its Status
+    ApiError            the API server refused, with its Status
     └── Unreachable       it did not answer
 """
 
@@ -33,10 +33,10 @@ PAGE = 500
 # The server ends a watch after this time, so that no stream outlives a lost connection for longer.
 WATCH_SECONDS = 290
 
-# Bookmarks come about once a minute: a watch on which two are missing is a connection that died without a word.
+# Bookmarks come about once a minute: two missing ones mean a dead connection.
 QUIET_SECONDS = 150
 
-# For whoever needs names and resource versions only; the object itself is read when its turn comes.
+# For callers that need names and resource versions only; they read the object itself later.
 METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
@@ -87,7 +87,8 @@ class Stream:
 class Reader:
     """The verbs that read. Every method raises ApiError, and Unreachable where there is no answer in time.
 
-    ``client`` is a ``kubernetes.client.ApiClient``, unnamed so that nobody imports that library who only names us.
+    ``client`` is a ``kubernetes.client.ApiClient``. Its type is not named here, so that this module does not import the
+    library.
     """
 
     USER_AGENT: ClassVar = "modelgate"
@@ -98,7 +99,7 @@ class Reader:
         self._pool: urllib3.PoolManager = client.rest_client.pool_manager
 
     def document(self, path: str, timeout: float | None = None) -> dict[str, Any] | None:
-        """What is at a path, or None where there is nothing; ``timeout`` in seconds, where it is not the usual one."""
+        """The object at a path, or None if there is none; ``timeout`` in seconds instead of the usual one."""
         limit = urllib3.Timeout(total=self._timeout if timeout is None else timeout)
         try:
             return content_of(self._request("GET", path, None, timeout=limit))
@@ -108,13 +109,13 @@ class Reader:
             raise
 
     def get(self, resource: Resource, namespace: str, name: str, timeout: float | None = None) -> dict[str, Any] | None:
-        """The object, or None where there is none, as of a name that no object can have."""
+        """The object, or None if there is none, or if no object can have this name."""
         if not is_name(name) or (namespace and not is_name(namespace)):
             return None
         return self.document(resource.path(namespace, name), timeout)
 
     def review(self, spec: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Whether somebody may do something: the status of a SubjectAccessReview, which changes nothing."""
+        """The status of a SubjectAccessReview: whether a user may do something. The review changes nothing."""
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
         answer = content_of(self._request("POST", path, None, body, timeout=urllib3.Timeout(total=timeout)))
@@ -177,7 +178,7 @@ class Reader:
                 body=None if body is None else orjson.dumps(body),
                 headers=headers,
                 timeout=timeout or urllib3.Timeout(total=self._timeout),
-                retries=False,  # the queue and the source retry, with a backoff that remembers
+                retries=False,  # the queue and the reflector retry, with exponential backoff
                 preload_content=False,
             )
         except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -187,10 +188,10 @@ class Reader:
         return response
 
     def _authorization(self) -> dict[str, str]:
-        """The credentials of this moment: tokens are renewed by the library while we run.
+        """The current credentials: the library renews tokens.
 
         Raises:
-            Unreachable: there are none at this moment, as while a file is being replaced.
+            Unreachable: there are none now, for example while a file is being replaced.
         """
         try:
             settings = self._configuration.auth_settings().values()
@@ -207,7 +208,7 @@ def content_of(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
     """The JSON of an answer.
 
     Raises:
-        Unreachable: it broke off, or is no JSON.
+        Unreachable: it broke off, or is not JSON.
     """
     try:
         content: dict[str, Any] = orjson.loads(response.data)

@@ -33,7 +33,7 @@ _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a b
     r"[+-]?(?:(?:0[xX])(?:_?[0-9a-fA-F])*|\d(?:_?\d)*)?(?:\.(?:[0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?(?:[eEpP][+-]?\d(?:_?\d)*)?",
     re.ASCII,
 )
-_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_DIGITS: Final = re.compile(r"\d+", re.ASCII)
 _SPECIAL: Final = re.compile(r"([+-]?)(inf(?:inity)?)|nan", re.IGNORECASE | re.ASCII)
 _INTEGER_DIGITS: Final = 20  # of the largest integer of 64 bits, 18446744073709551615
 _ESCAPES: Final = {
@@ -175,10 +175,7 @@ def parse_int(text: str, function: str = "ParseInt") -> int:
     Raises:
         GoError: "strconv.ParseInt: …" for a syntax error, or more than 64 bits.
     """
-    if not _INTEGER.fullmatch(text):
-        raise _number_error(function, text, "invalid syntax")
-    digits = text.lstrip("+-").lstrip("0") or "0"
-    value = int(digits) if len(digits) <= _INTEGER_DIGITS else UINT64.stop
+    value = _parse_digits(text.removeprefix("-" if text.startswith("-") else "+"), text, function)
     value = -value if text.startswith("-") else value
     if value not in INT64:
         raise _number_error(function, text, "value out of range")
@@ -196,12 +193,18 @@ def parse_uint(text: str) -> int:
     Raises:
         GoError: "strconv.ParseUint: …" for a syntax error, or more than 64 bits.
     """
-    if not (text.isascii() and text.isdigit()):
-        raise _number_error("ParseUint", text, "invalid syntax")
-    digits = text.lstrip("0") or "0"
-    if len(digits) > _INTEGER_DIGITS or int(digits) not in UINT64:
-        raise _number_error("ParseUint", text, "value out of range")
-    return int(digits)
+    return _parse_digits(text, text, "ParseUint")
+
+
+def _parse_digits(digits: str, text: str, function: str) -> int:
+    """The digits of ``text``. Go stops at the first digit that is too much, and never sees what follows."""
+    found = _DIGITS.match(digits)
+    significant = found[0].lstrip("0") if found else ""
+    if len(significant) > _INTEGER_DIGITS or int(significant or "0") not in UINT64:
+        raise _number_error(function, text, "value out of range")
+    if found is None or found.end() < len(digits):
+        raise _number_error(function, text, "invalid syntax")
+    return int(significant or "0")
 
 
 def _number_error(function: str, text: str, fault: str) -> GoError:

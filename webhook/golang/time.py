@@ -32,7 +32,7 @@ RFC3339: Final = (*DATE_TIME, "Z07:00")
 _ZONE: Final = "Z07:00"
 _DIGITS: Final = {"2006": re.compile(r"\d{4}", re.ASCII), "15": re.compile(r"\d\d?", re.ASCII)}
 _TWO_DIGITS: Final = re.compile(r"\d\d", re.ASCII)
-_OFFSET: Final = re.compile(r"([\x00-\x7f])(\d\d):(\d\d)", re.ASCII)
+_OFFSET: Final = re.compile(r"([\x00-\x7f])(\d\d):([\x00-\x7f]{2})", re.ASCII)
 _FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
 _RANGES: Final = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 _DAY: Final = 86_400
@@ -46,6 +46,11 @@ class Time(NamedTuple):
     seconds: int
     nanosecond: int = 0
     offset: int = 0
+
+    @property
+    def is_zero(self) -> bool:
+        """``IsZero``: the first of January of the year 1, which stands for no time."""
+        return self.seconds == -62_135_596_800 and not self.nanosecond
 
 
 class Civil(NamedTuple):
@@ -141,12 +146,13 @@ def _parse_zone(text: str, layout: tuple[str, ...], rest: str) -> tuple[int, str
     found = _OFFSET.match(rest)
     if found is None:
         raise _cannot_parse(text, layout, rest, _ZONE)
-    hours, minutes = int(found[2]), int(found[3])
-    if minutes > 60:  # Go lets 24 hours and 60 minutes pass, since some write them, and names the last fault
+    minutes_fit = _TWO_DIGITS.match(found[3]) is not None
+    hours, minutes = int(found[2]), int(found[3]) if minutes_fit else 0
+    if minutes > 60:  # Go accepts 24 hours and 60 minutes, and names the last of two faults
         raise _out_of_range(text, "time zone offset minute")
     if hours > 24:
         raise _out_of_range(text, "time zone offset hour")
-    if found[1] not in "+-":
+    if not minutes_fit or found[1] not in "+-":
         raise _cannot_parse(text, layout, rest, _ZONE)
     return (hours * 60 + minutes) * (-60 if found[1] == "-" else 60), rest[found.end() :]
 
@@ -182,6 +188,7 @@ _UNITS: Final = {
 }
 _SPAN: Final = re.compile(r"(\d*)(?:\.(\d*))?([^.0-9]*)", re.ASCII)
 _MAX_DIGITS: Final = 19  # of 2**63
+_OVERFLOW: Final = INT64.stop + 1
 
 
 def parse_duration(text: str) -> int:
@@ -211,17 +218,17 @@ def parse_duration(text: str) -> int:
 def _span(match: re.Match[str], text: str) -> int:
     """The nanoseconds of one number and its unit."""
     whole, fraction, unit = match.groups(default="")
-    too_long = len(whole.lstrip("0")) > _MAX_DIGITS
-    if not (whole or fraction) or too_long or int(whole or "0") > INT64.stop:
+    significant = whole.lstrip("0")
+    count = int(significant or "0") if len(significant) <= _MAX_DIGITS else _OVERFLOW
+    if not (whole or fraction) or count > INT64.stop:
         raise GoError(f"time: invalid duration {_quote(text)}")
     if not unit:
         raise GoError(f"time: missing unit in duration {_quote(text)}")
     if unit not in _UNITS:
         raise GoError(f"time: unknown unit {_quote(unit)} in duration {_quote(text)}")
-    factor = _UNITS[unit]
-    ns = int(whole or "0") * factor
+    ns = count * _UNITS[unit]
     if ns <= INT64.stop and fraction:
-        ns += _fraction_of(fraction, factor)
+        ns += _fraction_of(fraction, _UNITS[unit])
     if ns > INT64.stop:
         raise GoError(f"time: invalid duration {_quote(text)}")
     return ns

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["affix", "contains", "matches", "size"]
 
+_SHORT = 256
+"""Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
+
 
 def size(writer: Writer, arg: Expr) -> Code:
     """Whatever has a length in Python has it in CEL; nothing else has."""
@@ -67,6 +70,6 @@ def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
         raise Unsupported
     text = writer.named(writer.value(writer.expr(args[0])))
     operators = math.ceil(len(pattern.literal) / 4)
-    writer.cost += 2 * operators
-    writer.meter(f"len({text.text}) * {math.ceil(operators / 10)}")
+    writer.cost += operators * (_SHORT // 10 + 2)
+    writer.line(f"if len({text.text}) > {_SHORT}: raise E")
     return Code(f"({writer.constant(compiled(pattern.literal))}({text.text}.encode(), 0) is not None)", BOOL)

@@ -15,7 +15,6 @@ from webhook.golang.errors import GoError
 __all__ = ["FACTS", "moment_error"]
 
 _EXAMPLE: Final = "use an RFC 3339 time, such as 2024-05-21T10:00:00Z"
-_ZERO: Final = time.parse("0001-01-01T00:00:00Z")
 _NO_DAY: Final = ("month out of range", "day out of range")
 
 
@@ -34,7 +33,7 @@ def moment_error(text: str | list[Any]) -> str:
         return f"has a time of day or an offset out of range; {_EXAMPLE}"
     if at is None:
         return f"is not a valid time; {_EXAMPLE}"
-    return f"equals the zero time of Go, which means unset; {_EXAMPLE}" if at[:2] == _ZERO[:2] else ""
+    return f"equals the zero time of Go, which means unset; {_EXAMPLE}" if at.is_zero else ""
 
 
 def _created_at(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:

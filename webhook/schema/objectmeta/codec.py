@@ -142,13 +142,14 @@ def _raw(value: Any, _kind: str, _place: _Place) -> Any:
 
 
 def _time(value: Any, _kind: str, _place: _Place) -> str:
-    """A ``metav1.Time``: RFC 3339, kept in UTC and whole seconds."""
+    """A ``metav1.Time``: RFC 3339, kept in UTC and whole seconds; the zero time, which Go writes as null, is ""."""
     if not isinstance(value, str):
         raise MetadataError(f"json: cannot unmarshal {_json_name(value)} into Go value of type string")
     try:
-        return format_rfc3339(Time(parse(value).seconds))
+        at = parse(value)
     except GoError as error:
         raise MetadataError(error.message) from None
+    return "" if at.is_zero else format_rfc3339(Time(at.seconds))
 
 
 def _text(value: Any, place: _Place) -> str:
