@@ -24,7 +24,7 @@ __all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
 
 JSON = "application/json"
 
-# The API server gives up on a request after 60 s: whoever waits a little longer hears why.
+# The API server gives up on a request after 60 s: a client that waits a little longer gets its reason.
 TIMEOUT = 65.0
 
 # The page size that every client of Kubernetes uses: 500 objects of 10 KB are 5 MB.

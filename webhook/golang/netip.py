@@ -159,7 +159,7 @@ def parse_prefix(text: str) -> tuple[Address, int]:
         raise _prefix_error(text, error.message) from None
     if address.zone:
         raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
-    # Go reads one character as a number with a sign, too; there is no such number.
+    # Go reads one character as a number with a sign, too; a sign alone is not a number.
     if not _BITS.fullmatch(bits):
         too_long = bits.isascii() and bits.isdigit() and len(bits) < 19 and not bits.startswith("0")
         raise _prefix_error(text, "prefix length out of range" if too_long else f"bad bits after slash: {quote(bits)}")

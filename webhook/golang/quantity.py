@@ -14,7 +14,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal
 from typing import Final
 
 from webhook.golang.errors import GoError
-from webhook.golang.strconv import INT64
+from webhook.golang.strconv import INT64, parse_int
 
 __all__ = ["Quantity", "parse"]
 
@@ -153,9 +153,11 @@ def _suffix(suffix: str) -> tuple[int, str]:
     if suffix in _BINARIES:
         return _BINARIES[suffix], _BINARY
     match = _EXPONENT_SUFFIX.fullmatch(suffix)
-    if match is None or len(match[1].lstrip("+-0")) > 19 or int(match[1]) not in INT64:
-        raise GoError(_WRONG_SUFFIX)
-    return (int(match[1]) + 2**31) % 2**32 - 2**31, _EXPONENT  # kept in 32 bits, whatever it was
+    try:
+        exponent = parse_int(match[1] if match else "")
+    except GoError:
+        raise GoError(_WRONG_SUFFIX) from None
+    return (exponent + 2**31) % 2**32 - 2**31, _EXPONENT  # Kubernetes truncates it to 32 bits
 
 
 def _fast(sign: str, number: str, fraction: str, exponent: int, notation: str, text: str) -> Quantity | None:

@@ -17,7 +17,7 @@ _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
 _HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")
 _USER: Final = frozenset(_PLAIN + b"$&+,;=")
 _FRAGMENT: Final = frozenset(_PLAIN + b"!$&()*+,/:;=?@")
-_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # what a path may hold unescaped or escaped, as its author liked
+_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # a path may hold these escaped or not
 
 _SCHEME: Final = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*):|(:)")
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
@@ -25,15 +25,15 @@ _PORT: Final = re.compile(rb"(:[0-9]*)?")
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_MAX_QUERY: Final = 10_000  # parameters; Go reads none of more
+_MAX_QUERY: Final = 10_000  # Go refuses a query with more parameters
 
 
 def _text(value: bytes) -> str:
-    return value.decode(errors="surrogateescape")  # quote() shows a byte that is no UTF-8 as Go does
+    return value.decode(errors="surrogateescape")  # quote() shows a byte that is not UTF-8 as Go does
 
 
 def decoded(value: bytes) -> str:
-    """Text for CEL, where Go has bytes: each byte that is no UTF-8 becomes U+FFFD, as in its JSON."""
+    """The text of Go's bytes for CEL: each byte that is not UTF-8 becomes U+FFFD, as in Go's JSON."""
     text = _text(value)
     return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
 
@@ -116,7 +116,7 @@ def _unescape(value: bytes) -> bytes:
 
 
 def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
-    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone whatever it could also hold unescaped."""
+    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone also what it may hold unescaped."""
     position = 0
     while position < len(value):
         byte = value[position]

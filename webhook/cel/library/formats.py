@@ -38,7 +38,7 @@ class NamedFormat(Opaque):
 
 
 def _prefix_of(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The check of a ``generateName``: a dash may end it, and takes the byte before it with it (as upstream)."""
+    """The check of a ``generateName``: a dash may end it; upstream replaces the dash and the byte before it."""
 
     def check_prefix(text: str) -> list[str]:
         if len(text.encode(errors="replace")) > 1 and text.endswith("-"):

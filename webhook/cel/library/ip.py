@@ -106,7 +106,7 @@ def is_link_local_unicast(ip: IP) -> bool:
 
 
 def is_global_unicast(ip: IP) -> bool:
-    """Everything that is no special address; private ones are global here."""
+    """Every address that is not special; private ones count as global."""
     multicast = ip.packed[0] & 0xF0 == 0xE0 if len(ip.packed) == 4 else ip.packed[0] == 0xFF
     broadcast = ip.packed == b"\xff" * 4
     return not (multicast or broadcast or is_unspecified(ip) or is_loopback(ip) or is_link_local_unicast(ip))
@@ -138,7 +138,7 @@ def contains_ip_string(cidr: CIDR, text: str) -> bool:
     try:
         return contains_ip(cidr, to_ip(text))
     except CelError:
-        raise CelError("no such overload") from None  # Kubernetes says so of a text that is no address
+        raise CelError("no such overload") from None  # Kubernetes' error for a text that is not an address
 
 
 def contains_cidr(cidr: CIDR, other: CIDR) -> bool:

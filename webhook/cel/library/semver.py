@@ -24,7 +24,7 @@ Identifier = int | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Semver(Opaque):
-    """major.minor.patch, the identifiers of a pre-release, and build metadata, which orders nothing."""
+    """major.minor.patch, the identifiers of a pre-release, and build metadata, which does not affect the order."""
 
     numbers: tuple[int, int, int]
     pre: tuple[Identifier, ...] = ()

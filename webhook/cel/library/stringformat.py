@@ -1,8 +1,8 @@
 """``'%s is %d'.format([a, b])``: cel-go's string.format as of version 2 of its string extension.
 
 That version prints numbers by the rules of the locale en_US (``%f`` groups digits, ``%e`` is
-written with a power of ten) and takes the precision of ``%e`` for a width; Kubernetes has it
-so, and so have we. :func:`interpolate` reads the format string for the checker as well, which
+written with a power of ten) and takes the precision of ``%e`` for a width, and so does
+Kubernetes. :func:`interpolate` reads the format string for the checker as well, which
 looks at types where :func:`format_string` looks at values.
 """
 
@@ -35,7 +35,7 @@ CLAUSE_ERRORS: Final = {
     "X": "only integers, byte buffers, and strings can be formatted as hex, was given {}",
     "o": "octal clause can only be used on integers, was given {}",
 }
-"""By clause, what it says of an argument whose type it cannot print."""
+"""By clause, the error for an argument whose type it cannot print."""
 
 _DEFAULT_PRECISION: Final = 6
 _LIMIT: Final = 10_000_000  # no longer string is made; see operators.STRING_LIMIT
@@ -48,10 +48,10 @@ _FLOAT_NAMES: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math
 def interpolate(text: str, count: int, render: Render, *, checking: bool = False) -> str:
     """Read a format string, rendering each clause with the next of ``count`` arguments.
 
-    When ``checking``, an incomplete clause is said before a missing argument, as cel-go's validator does.
+    When ``checking``, an incomplete clause is reported before a missing argument, as cel-go's validator does.
 
     Raises:
-        CelError: cel-go's text for a malformed clause, a missing argument, or what ``render`` says.
+        CelError: cel-go's text for a malformed clause, a missing argument, or an error of ``render``.
     """
     pieces: list[str] = []
     length = position = argument = 0

@@ -18,7 +18,7 @@ __all__ = ["URL", "URLS"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class URL(Opaque):
-    """A URL; two are equal when they print alike."""
+    """A URL; two are equal if they print the same."""
 
     parts: ParsedURL
 
