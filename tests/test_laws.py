@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from tests.shared import ROOT
 from webhook import catalog, documents, engine
 from webhook.cases import Case, parse_cases
@@ -26,7 +27,7 @@ from webhook.stamp import ANNOTATION
 LOADED = catalog.load()
 Place = tuple[str | int, ...]
 
-law = settings(max_examples=2000, deadline=None)
+law = settings(max_examples=examples(2000), deadline=None)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from tests.policies.native.documents import binding, load, policy
 from webhook import catalog, engine, patch, policyset, review
 from webhook.cluster import MemoryView
@@ -318,7 +319,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     kind=st.sampled_from(
         [(GroupVersionKind("", "v1", "ConfigMap"), "configmaps"), (DEPLOYMENT, "deployments"), (MODEL, "models")]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.cel import compare
 from tests.fuzz.expressions import SCHEMA, Expressions, random_object
+from tests.laws import examples
 from webhook.cel import fastre, regex, srcgen
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
@@ -17,7 +18,7 @@ TYPED = Environment().extend({"x": DYN}).with_schema("self", SCHEMA)
 UNTYPED = Environment().extend({"x": DYN, "self": DYN})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(seed=st.integers(0, 2**32), env=st.sampled_from([TYPED, UNTYPED]))
 def test_generated_functions_and_closures_agree(seed, env):
     rng = random.Random(seed)
@@ -130,7 +131,7 @@ _PIECES = [*"ab.^$|()*+?", "(?:", "{2}", "{0,3}", "{2,}", r"\d", r"\w", r"\.", "
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=10).map("".join), st.text("ab.1\n-]\u00e9", max_size=8))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 def test_python_matches_what_re2_matches(pattern, text):
     search = fastre.translate(pattern)
     try:
