@@ -21,15 +21,8 @@ from tests.oracle.questions import QUESTIONS, Case
 
 COLUMNS = ("same", "differs", "not asked")
 UNORDERED = {
-    "errors",
-    "cel",
-    "openapi",
-    "embedded",
-    "listtype",
-    "structuralErrors",
-    "unknown",
-    "unknownFields",
-    "pruned",
+    *("errors", "cel", "openapi", "embedded", "listtype", "structuralErrors"),
+    *("unknown", "unknownFields", "pruned"),
 }
 _TYPE_NAME = re.compile(r"selfType\d+")
 
