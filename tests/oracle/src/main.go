@@ -104,6 +104,16 @@ type Req struct {
 	Allow       bool            `json:"authorizerAllows"`
 	FieldPath   string          `json:"fieldPath"`
 	NestedRules bool            `json:"nestedRules"` // evaluate x-kubernetes-validations inside allOf too
+
+	// tables.go
+	Unescaped     *string         `json:"unescaped"`
+	Escaped       *string         `json:"escaped"`
+	Role          string          `json:"role"`
+	HasParams     bool            `json:"hasParams"`
+	HasAuthorizer bool            `json:"hasAuthorizer"`
+	Accessor      string          `json:"accessor"`
+	Scope         string          `json:"scope"`
+	MatchRule     json.RawMessage `json:"matchRule"`
 }
 
 func decodeAny(b json.RawMessage) (any, error) {
@@ -910,6 +920,20 @@ func handle(line []byte) (outb []byte) {
 			out = runPolicy(&r, false)
 		case "map":
 			out = runPolicy(&r, true)
+		case "escape":
+			out = runEscape(&r)
+		case "maxElements":
+			out = runMaxElements(&r)
+		case "formats":
+			out = runFormats(&r)
+		case "policyExpression":
+			out = runPolicyExpression(&r)
+		case "authentication":
+			out = runAuthentication(&r)
+		case "authorization":
+			out = runAuthorization(&r)
+		case "rule":
+			out = runRule(&r)
 		default:
 			out = M{"requestError": "unknown mode " + r.Mode}
 		}
