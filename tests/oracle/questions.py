@@ -171,13 +171,26 @@ def _as(mode: str, **renamed: str) -> Callable[[Case], Request | None]:
     def ask(case: Case) -> Request | None:
         if "needs-fake-function" in case.get("flags", ()):
             return None
-        return {"mode": mode, **case["in"]} | {new: case["in"][old] for new, old in renamed.items()}
+        names = {old: new for new, old in renamed.items()}
+        return {"mode": mode, **{names.get(key, key): value for key, value in case["in"].items()}}
 
     return ask
 
 
 def _all(answer: Answer) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key not in {"id", "ms"}}
+
+
+def _rule(case: Case) -> Request:
+    given = case["in"]
+    rule = {key: value for key, value in given["rule"].items() if given["aspect"] != "scope" or key == "scope"}
+    return {"mode": "rule", "matchRule": rule, "attributes": given["attributes"]}
+
+
+def _formats(case: Case) -> Request | None:
+    if isinstance(case["in"]["schema"].get("type"), list):  # no CRD can say that
+        return None
+    return {"mode": "formats", **case["in"]}
 
 
 # MutatingAdmissionPolicy
@@ -232,11 +245,11 @@ QUESTIONS: dict[str, Question] = {
     "openapi-cel": Question(_value("openapi", "cel"), _errors("openapi", "cel")),
     "escape": Question(_as("escape"), _all, "expect"),
     "max-elements": Question(_as("maxElements"), _all, "expect"),
-    "unrecognized-formats": Question(_as("formats"), _all, "expect"),
+    "unrecognized-formats": Question(_formats, _all, "expect"),
     "vap-compile": Question(_as("policyExpression", envType="env"), _told("error")),
     "authn-compile": Question(_as("authentication"), _told("error")),
     "authz-compile": Question(_as("authorization"), _told("error")),
-    "rule-match": Question(_as("rule", matchRule="rule"), _all, "expect"),
+    "rule-match": Question(_rule, _all, "expect"),
     "crd-validate": Question(_v1, _errors("errors"), "v1"),
     "crd-validate-update": Question(_v1, _errors("errors"), "v1"),
     "expr": Question(lambda case: {"mode": "expr", **case["in"]}, _evaluated),

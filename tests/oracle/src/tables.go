@@ -33,9 +33,9 @@ func runEscape(r *Req) M {
 	if r.Escaped != nil {
 		text, ok := apiservercel.Unescape(*r.Escaped)
 		if !ok {
-			return M{"unescapable": false}
+			return M{"unescapable": true}
 		}
-		return M{"unescapable": true, "unescaped": text}
+		return M{"unescaped": text}
 	}
 	text, ok := apiservercel.Escape(*r.Unescaped)
 	if !ok {
@@ -71,7 +71,8 @@ func runFormats(r *Req) M {
 	if err := apiservervalidation.ConvertJSONSchemaProps(in, converted); err != nil {
 		return M{"schemaError": err.Error()}
 	}
-	return M{"unrecognized": apiservervalidation.GetUnrecognizedFormats(converted, version.MustParse(r.Version))}
+	unknown := apiservervalidation.GetUnrecognizedFormats(converted, version.MustParse(r.Version))
+	return M{"unrecognized": append([]string{}, unknown...)}
 }
 
 // runPolicyExpression compiles an expression of a ValidatingAdmissionPolicy.
@@ -123,9 +124,9 @@ func runRule(r *Req) M {
 	if err := json.Unmarshal(r.Attributes, &a); err != nil {
 		return M{"decodeError": err.Error()}
 	}
-	all, any := []string{"*"}, v1.AllScopes
+	scope := v1.AllScopes
 	rule := v1.RuleWithOperations{Operations: []v1.OperationType{v1.OperationAll},
-		Rule: v1.Rule{APIGroups: all, APIVersions: all, Resources: []string{"*/*"}, Scope: &any}}
+		Rule: v1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}, Scope: &scope}}
 	if err := json.Unmarshal(r.MatchRule, &rule); err != nil {
 		return M{"decodeError": err.Error()}
 	}
