@@ -21,8 +21,12 @@ demo: $(READY)  ## start the gate on loopback and send it real AdmissionReviews
 test: $(READY)  ## all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest
 
+# Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
+SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
+	tests/reconciler/test_process.py tests/conformance/test_upstream.py
+
 check: lint conformance  ## lint, types, unit tests, conformance: no root, Go or cluster; three minutes on two cores
-	$(PY) -m pytest -q -n auto --hypothesis-profile=quick --ignore tests/e2e --ignore tests/conformance/test_upstream.py
+	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))
 
 lint: $(READY)  ## ruff, mypy --strict, import contracts
 	$(VENV)/bin/ruff check .
