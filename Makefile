@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds docs grammar conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz e2e assets bench image lock clean help
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -20,6 +20,13 @@ demo: $(READY)  ## start the gate on loopback and send it real AdmissionReviews
 
 test: $(READY)  ## all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest
+
+# Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
+SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
+	tests/reconciler/test_process.py tests/conformance/test_upstream.py
+
+check: lint conformance  ## lint, types, unit tests, conformance: no root, Go or cluster; three minutes on two cores
+	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))
 
 lint: $(READY)  ## ruff, mypy --strict, import contracts
 	$(VENV)/bin/ruff check .
@@ -37,11 +44,18 @@ docs: $(READY)  ## the tables of docs/rules, and docs/coverage.md, samples.md an
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 
-conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
+conformance: $(READY)  ## recorded answers of Kubernetes and of upstream's webhooks against our engines
 	$(PY) -m tests.conformance
 
+oracle: $(READY)  ## build Kubernetes' own code as a program, once, into a cache outside the checkout; needs Go
+	$(PY) -m tests.oracle.build
+
+K8S ?=
+tables: $(READY)  ## answer the cases of the tables anew with the code of Kubernetes K8S=1.37.2, and say what differs
+	$(PY) -m tests.oracle.tables $(K8S)
+
 N ?= 20000
-fuzz: $(READY)  ## N random schemas and objects, ours against the API server's own code
+fuzz: oracle  ## N random schemas and objects, ours against the API server's own code
 	$(PY) -m tests.fuzz -n $(N)
 
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet … once, into a cache outside the checkout

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.cel import compare
 from tests.fuzz.expressions import SCHEMA, Expressions, random_object
+from tests.laws import examples
 from webhook.cel.codegen import generate as srcgen
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
@@ -17,7 +18,7 @@ TYPED = Environment().extend({"x": DYN}).with_schema("self", SCHEMA)
 UNTYPED = Environment().extend({"x": DYN, "self": DYN})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(seed=st.integers(0, 2**32), env=st.sampled_from([TYPED, UNTYPED]))
 def test_generated_functions_and_closures_agree(seed, env):
     rng = random.Random(seed)

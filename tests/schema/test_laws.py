@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.generate import Generator
+from tests.laws import examples
 from webhook.schema import CoerceError, Structural
 from webhook.schema.listtype import validate_lists
 from webhook.schema.objectmeta.embedded import validate_embedded
@@ -32,7 +33,7 @@ def decoded(structural, obj):
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_decoding_twice_is_decoding_once(seed):
     structural, obj = made(seed)
     once = decoded(structural, obj)
@@ -43,7 +44,7 @@ def test_decoding_twice_is_decoding_once(seed):
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_decoding_and_validating_change_nothing_they_are_given(seed):
     structural, obj = made(seed)
     before = copy.deepcopy(obj)
@@ -54,7 +55,7 @@ def test_decoding_and_validating_change_nothing_they_are_given(seed):
 
 
 @given(seeds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_clean_object_is_one_the_walkers_find_nothing_in(seed):
     structural, obj = made(seed)
     candidates = [obj, decoded(structural, obj) or obj]
