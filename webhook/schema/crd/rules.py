@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare
 from webhook.schema.crd.internal import rule_struct
+from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import Node, build
 from webhook.schema.rules.compile import Rule, compile_own, rule_environment
-
-if TYPE_CHECKING:
-    from webhook.schema.crd.schema import SchemaOptions
 
 __all__ = ["COST_LIMIT", "RuleContext", "rule_errors", "rule_text_errors", "total_cost_errors"]
 

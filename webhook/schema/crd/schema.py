@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.schema.crd.lists import list_errors, map_key_errors
+from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.crd.rules import RuleContext, rule_errors, rule_text_errors
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["TYPES", "SchemaOptions", "openapi_errors"]
+__all__ = ["TYPES", "openapi_errors"]
 
 Raw = Mapping[str, Any]
 
@@ -24,24 +25,6 @@ _PLAIN = frozenset({"type", "description", "format"})  # most schemas say no mor
 _META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 _EXCLUSIVE = "additionalProperties and properties are mutual exclusive"
 _IN_META = "inside additionalProperties applying to object metadata"
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaOptions:
-    """What is demanded; an update of a CRD that already breaks a newer demand may keep breaking it.
-
-    ``known_rules`` and ``known_messages`` are expressions of the CRD's old version: they may use
-    whatever an older or newer API server allowed.
-    """
-
-    valid_types: bool = True
-    structural: bool = True
-    pruned_defaults: bool = True
-    atomic_sets: bool = True
-    map_keys: bool = True
-    known_rules: frozenset[str] = frozenset()
-    known_messages: frozenset[str] = frozenset()
-    rule_costs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
