@@ -7,14 +7,17 @@ what is atomic may not be mentioned at all.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Final
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 from webhook.vap.mutating.mergecheck import MergeError, check, element
 from webhook.vap.mutating.mergetypes import ListType, MapType, MergeType
 
-__all__ = ["MergeError", "merge"]
+__all__ = ["MergeError", "in_order", "merge"]
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 _ABSENT: Final = object()
 
@@ -85,46 +88,47 @@ def _merge_maps(live: dict[str, Any], new: dict[str, Any], of: MapType) -> dict[
 
 
 def _merge_lists(live: list[Any], new: list[Any], of: ListType) -> list[Any]:
-    """The elements of both, by key: in the order of ``live``, but those of both in the order of ``new``.
+    """Merge the elements of both by key, in the order of :func:`in_order`.
 
-    An element that ``live`` has several times is kept so, unless ``new`` has it: then the new one takes
-    the place of all.
+    ``live`` may have several elements of one key. A new element replaces them all; without one they stay.
     """
-    ours = [element(item, of)[0] for item in live]
-    theirs = [element(item, of)[0] for item in new]
+    keyed = [(element(item, of)[0], item) for item in live]
     stored: dict[Hashable, Any] = {}
-    for key, item in zip(ours, live, strict=True):
-        stored[key] = None if key in stored else item
-    given = dict(zip(theirs, new, strict=True))
-    shared = [key for key in theirs if key in stored]
-    merged: list[Any] = []
-    done: set[Hashable] = set()
-    left = right = 0
-    while left < len(ours) or right < len(theirs):
-        expected = shared[0] if shared else None
-        if left < len(ours) and right < len(theirs):
-            key = ours[left]
-            if key == theirs[right]:
-                merged.append(_merge(stored[key], given[key], of.items))
-                done.add(key)
-                left, right, shared = left + 1, right + 1, shared[1:]
-                continue
-            if key in given and expected is not None and key != expected:
-                left += 1  # comes later, where the new list has it
-                continue
-        if left < len(ours):
-            key = ours[left]
-            if key not in given:
-                merged.append(live[left])
-                left += 1
-                continue
-            if key in done:
-                left += 1
-        if right < len(theirs):
-            key = theirs[right]
-            merged.append(_merge(stored.get(key, _ABSENT), given[key], of.items))
-            done.add(key)
-            right += 1
-            if expected is not None and expected == key:
-                shared = shared[1:]
-    return merged
+    for key, item in keyed:
+        stored[key] = None if key in stored else item  # Go merges a repeated element with null
+    given = {element(item, of)[0]: item for item in new}
+    merged = {key: _merge(stored.get(key, _ABSENT), item, of.items) for key, item in given.items()}
+    return list(in_order(keyed, merged))
+
+
+def in_order(live: Sequence[tuple[K, V]], merged: Mapping[K, V]) -> Iterator[V]:
+    """Yield the elements of a merged list in the order that Go's ``visitListItems`` gives them.
+
+    The elements that only ``live`` has keep their order. The elements of ``merged`` (the new ones, already merged)
+    keep theirs. Where both have a key, the order of ``merged`` wins.
+
+    Invariant: ``pending`` has the elements of ``merged`` that are not yet yielded, and ``shared`` is the first key of
+    them that ``live`` has too. So an element of ``live`` whose key is in ``merged`` but is not ``shared`` is either
+    already yielded or follows later. Each element of both lists is visited once: the time is linear.
+    """
+    of_live = {key for key, _ in live}
+    coming = (key for key in merged if key in of_live)
+    pending = iter(merged.items())
+    shared = next(coming, None)
+    for key, item in live:
+        if key not in merged:
+            yield item
+        elif key == shared:
+            yield from _through(key, pending)
+            shared = next(coming, None)
+        elif shared is None:  # a repeated element of live: Go yields one pending element in its place
+            yield from (early for _, early in islice(pending, 1))
+    yield from (item for _, item in pending)
+
+
+def _through(last: K, pending: Iterator[tuple[K, V]]) -> Iterator[V]:
+    """Yield the pending elements up to and including the one of a key."""
+    for key, item in pending:
+        yield item
+        if key == last:
+            return
