@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.definitions import definitions
-from webhook.schema.intern import share
+from webhook.schema.intern import intern_json
 from webhook.schema.load import load_crd
 from webhook.schema.node import build, distinct
 from webhook.schema.structural import Structural
@@ -16,7 +16,7 @@ TWICE = {"type": "object", "properties": {"a": PORT, "b": {"type": "array", "ite
 
 
 def test_equal_parts_become_one():
-    shared = share(TWICE)
+    shared = intern_json(TWICE)
     assert shared == TWICE
     assert shared["properties"]["a"] is shared["properties"]["b"]["items"]
     assert TWICE["properties"]["a"] is not TWICE["properties"]["b"]["items"]
@@ -24,7 +24,7 @@ def test_equal_parts_become_one():
 
 @pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (0, False), (0.0, -0.0), ("1", 1), (None, "null")])
 def test_parts_that_only_python_takes_for_equal_stay_apart(one, other):
-    shared = share([{"default": one}, {"default": other}])
+    shared = intern_json([{"default": one}, {"default": other}])
     assert [repr(part["default"]) for part in shared] == [repr(one), repr(other)]
 
 
@@ -37,7 +37,7 @@ def _nested(depth: int) -> Any:
 
 @pytest.mark.parametrize("value", [{"a": date(2026, 1, 1)}, {"a": 2**70}, {1: "a"}, {"a": "\ud800"}, _nested(150)])
 def test_what_cannot_be_compared_comes_back_as_it_is(value):
-    assert share(value) is value
+    assert intern_json(value) is value
 
 
 def test_a_schema_at_two_places_is_one_node():

@@ -6,7 +6,7 @@ import pytest
 
 from tests.vap.documents import WIDGET, binding, load, policy, request, widget
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict
+from webhook.vap import MemoryContext, NativePolicies, PolicyResponse
 
 SCHEMA = {
     "type": "object",
@@ -59,8 +59,8 @@ def patch(name: str, expression: str, **spec: Any) -> list[dict[str, Any]]:
     return [policy(name, mutating=True, mutations=[mutation], **spec), binding(name, mutating=True)]
 
 
-def mutate(policies: NativePolicies, obj: dict[str, Any]) -> Verdict:
-    return policies.mutate(request(obj), MemorySurroundings((), {WIDGET: _Widgets()}))
+def mutate(policies: NativePolicies, obj: dict[str, Any]) -> PolicyResponse:
+    return policies.mutate(request(obj), MemoryContext((), {WIDGET: _Widgets()}))
 
 
 def spec_after(documents: list[dict[str, Any]], **spec: Any) -> Any:
@@ -209,7 +209,7 @@ def test_a_failing_policy_is_passed_over_if_its_failures_are_to_be_ignored() -> 
 
 def test_a_kind_without_a_schema_is_merged_by_what_it_looks_like() -> None:
     loaded = load(*apply("p", "Object{metadata: Object.metadata{labels: {'a': 'b'}}, spec: Object.spec{x: 1}}"))
-    merged = loaded.mutate(request(widget(y=2)), MemorySurroundings()).object
+    merged = loaded.mutate(request(widget(y=2)), MemoryContext()).object
     assert merged is not None
     assert (merged["metadata"]["labels"], merged["spec"]) == ({"tier": "gold", "a": "b"}, {"y": 2, "x": 1})
 
@@ -217,7 +217,7 @@ def test_a_kind_without_a_schema_is_merged_by_what_it_looks_like() -> None:
 def test_lists_of_a_kind_without_a_schema_are_not_guessed_at() -> None:
     obj = widget(ports=[{"name": "a"}])
     verdict = load(*apply("p", "Object{spec: Object.spec{ports: [Object.spec.ports{name: 'b'}]}}")).mutate(
-        request(obj), MemorySurroundings()
+        request(obj), MemoryContext()
     )
     (denial,) = verdict.denials
     assert denial.message.startswith("error applying patch: .spec.ports: it is not known how the lists of Widget")
@@ -259,7 +259,7 @@ VARIABLE = "Object.spec.containers.env{name: 'X', value: '2'}"
 def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, Any], outcome: Any) -> None:
     obj = {**POD, "spec": live}
     asked = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", obj, name="p", namespace="team")
-    verdict = load(*apply("p", SPEC % made)).mutate(asked, MemorySurroundings())
+    verdict = load(*apply("p", SPEC % made)).mutate(asked, MemoryContext())
     if isinstance(outcome, str):
         (denial,) = verdict.denials
         assert outcome in denial.message
@@ -278,7 +278,7 @@ def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, A
 )
 def test_formats_and_raw_objects_are_what_go_makes_of_them(kind: GroupVersionKind, made: str, outcome: Any) -> None:
     obj = {"apiVersion": f"{kind.group}/v1".lstrip("/"), "kind": kind.kind, "metadata": {"name": "a"}}
-    found = load(*apply("p", f"Object{{{made}}}")).mutate(Request(kind, "", "CREATE", obj), MemorySurroundings())
+    found = load(*apply("p", f"Object{{{made}}}")).mutate(Request(kind, "", "CREATE", obj), MemoryContext())
     if isinstance(outcome, str):
         (denial,) = found.denials
         assert outcome in denial.message
@@ -291,5 +291,5 @@ def test_params_reach_a_mutation() -> None:
     documents = apply("p", "Object{spec: Object.spec{size: int(params.data.size)}}", paramKind=kind)
     documents[1] = binding("p", mutating=True, paramRef={"name": "c", "namespace": "ns"})
     config = kind | {"metadata": {"name": "c", "namespace": "ns"}, "data": {"size": "7"}}
-    merged = load(*documents).mutate(request(widget(size=1)), MemorySurroundings([config])).object
+    merged = load(*documents).mutate(request(widget(size=1)), MemoryContext([config])).object
     assert merged == widget(size=7)

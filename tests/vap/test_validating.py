@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
-from webhook.vap import MemorySurroundings
+from webhook.vap import MemoryContext
 from webhook.vap.models import ParamKind
-from webhook.vap.verdict import FAILURE_KEY
+from webhook.vap.response import FAILURE_KEY
 
 BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
 RULE = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["widgets"]}
@@ -204,7 +204,7 @@ def test_policies_cannot_be_locked_in() -> None:
     kind = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")
     loaded = load(policy("p", validations=[{"expression": "false"}]), binding("p"))
     deleted = Request(kind, "validatingadmissionpolicies", "DELETE", None, {"metadata": {"name": "p"}}, name="p")
-    assert loaded.validate(deleted, MemorySurroundings()).allowed
+    assert loaded.validate(deleted, MemoryContext()).allowed
 
 
 CHECK = "!authorizer.path('/x').check('get').allowed()"
@@ -230,7 +230,7 @@ def test_messages_share_the_budget_of_the_validations() -> None:
 def test_the_request_is_as_the_api_server_shows_it() -> None:
     seen = "request.kind.kind == 'Widget' && request.resource.resource == 'widgets' && request.dryRun"
     loaded = load(policy("p", validations=[{"expression": f"{seen} && !has(request.subResource)"}]), binding("p"))
-    assert loaded.validate(request(widget(), dry_run=True), MemorySurroundings()).allowed
+    assert loaded.validate(request(widget(), dry_run=True), MemoryContext()).allowed
 
 
 class _TimeIsUp(Exception):
@@ -251,7 +251,7 @@ def test_a_deadline_ends_an_evaluation() -> None:
         return False
 
     with pytest.raises(_TimeIsUp):
-        loaded.validate(request(widget()), MemorySurroundings(), interrupt)
+        loaded.validate(request(widget()), MemoryContext(), interrupt)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_metadata_that_is_none_matches_no_selector(metadata: Any) -> None:
     assert validate(loaded, widget() | {"metadata": metadata}).allowed
 
 
-class _Nothing(MemorySurroundings):
+class _Nothing(MemoryContext):
     """No kind is served, no namespace is there."""
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:

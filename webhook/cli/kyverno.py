@@ -22,7 +22,7 @@ from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problems
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
+from webhook.vap import MemoryContext, NativePolicies, PolicyResponse, is_native, resource_of_kind
 from webhook.vap.context import CLUSTER_KINDS
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import ParamKind
@@ -76,7 +76,7 @@ class Outcome:
         return self.expected == self.got
 
 
-class _Surroundings(MemorySurroundings):
+class _Surroundings(MemoryContext):
     """The params of a selector are one list, in the order of their files."""
 
     def __init__(self, objects: Iterable[dict[str, Any]], params: Sequence[dict[str, Any]]) -> None:
@@ -211,7 +211,7 @@ def _request(obj: dict[str, Any], user: dict[str, Any]) -> Request:
 def _outcome(
     policies: NativePolicies,
     request: Request,
-    surroundings: MemorySurroundings,
+    surroundings: MemoryContext,
     result: _Result,
     patched: Sequence[dict[str, Any]],
 ) -> Outcome:
@@ -227,7 +227,7 @@ def _outcome(
     return Outcome(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
 
 
-def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:
+def _differs(verdict: PolicyResponse, name: str, patched: Sequence[dict[str, Any]]) -> str:
     """How the mutated object is not the one that is wanted."""
     wanted = next((obj for obj in patched if obj["metadata"]["name"] == name), None)
     if wanted is None or not verdict.evaluated:

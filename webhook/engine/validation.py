@@ -67,7 +67,7 @@ def unknown_fields(
     """Each path with the field that may have been meant, as "; did you mean …?", unless a rule has spoken of it."""
     words = {word for each in said for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
-        near = "" if index >= MEANT or path.rpartition(".")[2] in words else known.schema.nearest(obj, path)
+        near = "" if index >= MEANT or path.rpartition(".")[2] in words else known.schema.suggest(obj, path)
         yield path, f"; did you mean {near}?" if near else ""
 
 

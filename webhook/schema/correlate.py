@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.golang.fmt import quote
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["Correlated", "deep_equal"]
 
@@ -34,7 +34,7 @@ class Correlated:
 
     __slots__ = ("_children", "_equal", "_old_items", "node", "old", "value")
 
-    def __init__(self, value: Any, old: Any, node: Node) -> None:
+    def __init__(self, value: Any, old: Any, node: SchemaNode) -> None:
         self.value = value
         self.old = old
         self.node = node
@@ -93,7 +93,7 @@ def _same(child: Correlated | None) -> bool:
     return child is not None and child.unchanged
 
 
-def item_key(node: Node, item: Any) -> Any:
+def item_key(node: SchemaNode, item: Any) -> Any:
     """What identifies an item of a map list, or None where a key is absent or no scalar."""
     if not isinstance(item, dict):
         return None

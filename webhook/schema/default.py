@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["compile_default", "copy_json"]
 
@@ -21,7 +21,7 @@ def copy_json(value: Any) -> Any:
     return value
 
 
-def compile_default(node: Node) -> Fill | None:
+def compile_default(node: SchemaNode) -> Fill | None:
     """A function that defaults one value, or None where the schema has no defaults.
 
     It returns its argument itself when there is nothing to fill in, else a copy that shares
@@ -31,14 +31,14 @@ def compile_default(node: Node) -> Fill | None:
     return _compile(node, {})
 
 
-def _compile(node: Node, known: dict[int, Fill | None]) -> Fill | None:
+def _compile(node: SchemaNode, known: dict[int, Fill | None]) -> Fill | None:
     """``known`` are the functions of the nodes met so far: many stand at several places."""
     if id(node) not in known:
         known[id(node)] = _function(node, known)
     return known[id(node)]
 
 
-def _function(node: Node, known: dict[int, Fill | None]) -> Fill | None:
+def _function(node: SchemaNode, known: dict[int, Fill | None]) -> Fill | None:
     own = tuple(
         (name, child.default, child.nullable) for name, child in node.properties.items() if child.default is not MISSING
     )
@@ -62,7 +62,7 @@ def _function(node: Node, known: dict[int, Fill | None]) -> Fill | None:
     return fill
 
 
-def _element(node: Node | None, known: dict[int, Fill | None]) -> Fill | None:
+def _element(node: SchemaNode | None, known: dict[int, Fill | None]) -> Fill | None:
     """How one list item or map entry is defaulted: a null one becomes the default first."""
     if node is None:
         return None
@@ -101,7 +101,7 @@ def _fill_below(value: dict[str, Any], filled: dict[str, Any], below: Mapping[st
 
 
 def _fill_entries(
-    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, Node], fill: Fill
+    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, SchemaNode], fill: Fill
 ) -> dict[str, Any]:
     for name, old in list(filled.items()):
         if name not in properties:

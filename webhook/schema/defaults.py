@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.schema.default import copy_json
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.embedded import coerce, has_embedded
 from webhook.schema.prune import prune
 
@@ -33,7 +33,7 @@ def _extract(value: Any, steps: Steps) -> Any:
     return value
 
 
-def prune_defaults(root: Node) -> Node:
+def prune_defaults(root: SchemaNode) -> SchemaNode:
     """The tree with every default pruned as if it stood in an otherwise empty object.
 
     Unknown fields of a default never reach an object (``defaulting.PruneDefaults``); the tree
@@ -43,20 +43,20 @@ def prune_defaults(root: Node) -> Node:
 
 
 class _Pruner:
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: SchemaNode) -> None:
         self.root = root
         self.embeds = has_embedded(root)
         self.defaulted: dict[int, bool] = {}
         self._look(root)
 
-    def _look(self, node: Node) -> bool:
+    def _look(self, node: SchemaNode) -> bool:
         """Note whether there is a default at or below a node: most have none, and stand at many places."""
         if id(node) not in self.defaulted:
             found = [self._look(child) for child in node.below()]
             self.defaulted[id(node)] = node.default is not MISSING or any(found)
         return self.defaulted[id(node)]
 
-    def below(self, node: Node, steps: Steps) -> Node:
+    def below(self, node: SchemaNode, steps: Steps) -> SchemaNode:
         if not self.defaulted[id(node)]:
             return node
         changes: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class _Pruner:
 _METADATA: Final = (("apiVersion",), ("kind",), ("metadata",))
 
 
-def _pruned(default: Any, root: Node, steps: Steps) -> Any:
+def _pruned(default: Any, root: SchemaNode, steps: Steps) -> Any:
     obj = surround(copy_json(default), steps)
     if not isinstance(obj, dict):
         return default  # the root's default is no object: creating the CRD has refused it

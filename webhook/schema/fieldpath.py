@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
 __all__ = ["PathError", "resolve_path"]
 
@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 
 
-def resolve_path(path: str, node: Node, *, brackets: bool = True) -> tuple[str, Node]:
+def resolve_path(path: str, node: SchemaNode, *, brackets: bool = True) -> tuple[str, SchemaNode]:
     """The field path as errors print it (``spec.template[a.b].name``) and the schema it leads to.
 
     Raises :class:`PathError`. Without ``brackets`` only the dot notation is allowed.
@@ -73,13 +73,13 @@ def _close(parts: Iterator[str]) -> None:
         raise PathError(f"expected ] but got {part}")
 
 
-def _step(printed: str, node: Node, name: str) -> tuple[str, Node]:
+def _step(printed: str, node: SchemaNode, name: str) -> tuple[str, SchemaNode]:
     if node.properties:
         child = node.properties.get(name)
         printed = f"{printed}.{name}" if printed else name
     else:
         # additionalProperties: true allows any one key, of which nothing more is known
-        child = node.additional or (Node({"raw": {}}) if node.additional_known else None)
+        child = node.additional or (SchemaNode({"raw": {}}) if node.additional_known else None)
         printed = f"{printed}[{name}]"
     if child is None:
         raise PathError("does not refer to a valid field")

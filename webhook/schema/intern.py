@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["share"]
+__all__ = ["intern_json"]
 
 _DIGEST: Final = 16  # bytes; two different parts with one digest are less likely than a fault of the memory
 _ONLY_JSON: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def share(value: Any) -> Any:
+def intern_json(value: Any) -> Any:
     """An equal value in which equal dictionaries and lists are one object, which nobody may change.
 
     Equal means the same JSON text: ``1``, ``1.0`` and ``true`` differ. What is no JSON, or is

@@ -6,12 +6,12 @@ from typing import Any
 
 from webhook.golang.fmt import go_json
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
 __all__ = ["validate_lists"]
 
 
-def validate_lists(node: Node, value: Any, path: str = "") -> list[FieldError]:
+def validate_lists(node: SchemaNode, value: Any, path: str = "") -> list[FieldError]:
     """One Duplicate error per repeated item, at the index of its second appearance.
 
     The root must be an object (``ValidateListSetsAndMaps``); path "" is the root.
@@ -19,7 +19,7 @@ def validate_lists(node: Node, value: Any, path: str = "") -> list[FieldError]:
     return _object(node, value, path) if isinstance(value, dict) else []
 
 
-def _object(node: Node, value: dict[str, Any], path: str) -> list[FieldError]:
+def _object(node: SchemaNode, value: dict[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, item in value.items():
         child = node.properties.get(key)
@@ -30,7 +30,7 @@ def _object(node: Node, value: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def _value(node: Node, value: Any, path: str) -> list[FieldError]:
+def _value(node: SchemaNode, value: Any, path: str) -> list[FieldError]:
     if isinstance(value, dict):
         return _object(node, value, path)
     if not isinstance(value, list):
@@ -47,7 +47,7 @@ def _value(node: Node, value: Any, path: str) -> list[FieldError]:
     return errors
 
 
-def _map_errors(node: Node, value: list[Any], path: str) -> list[FieldError]:
+def _map_errors(node: SchemaNode, value: list[Any], path: str) -> list[FieldError]:
     for i, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
             return [invalid(f"{path}[{i}]", item, "must be an object for an array of list-type map")]

@@ -8,9 +8,9 @@ from typing import Any, Final, NoReturn
 
 from webhook.golang.fmt import go_numbers
 from webhook.schema.formats import recognised
-from webhook.schema.intern import share
+from webhook.schema.intern import intern_json
 
-__all__ = ["MISSING", "Node", "Version", "build", "distinct"]
+__all__ = ["MISSING", "SchemaNode", "Version", "build", "distinct"]
 
 Version = tuple[int, int]
 
@@ -18,7 +18,7 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__slots__"
 """What stands where a key is absent, so that null keeps its own meaning."""
 
 
-class Node:
+class SchemaNode:
     """One node of a structural schema, with the names of apiextensions' ``Structural``. Immutable.
 
     ``types`` is what the OpenAPI validator checks (two names for int-or-string, none where
@@ -37,11 +37,11 @@ class Node:
     format: str = ""
     nullable: bool = False
     default: Any = MISSING
-    properties: Mapping[str, Node] = MappingProxyType({})
-    additional: Node | None = None
+    properties: Mapping[str, SchemaNode] = MappingProxyType({})
+    additional: SchemaNode | None = None
     additional_known: bool = False
     additional_allowed: bool = True
-    items: Node | None = None
+    items: SchemaNode | None = None
     required: tuple[str, ...] = ()
     enum: tuple[Any, ...] = ()
     minimum: float | None = None
@@ -57,10 +57,10 @@ class Node:
     unique_items: bool = False
     min_properties: int | None = None
     max_properties: int | None = None
-    all_of: tuple[Node, ...] = ()
-    any_of: tuple[Node, ...] = ()
-    one_of: tuple[Node, ...] = ()
-    not_: Node | None = None
+    all_of: tuple[SchemaNode, ...] = ()
+    any_of: tuple[SchemaNode, ...] = ()
+    one_of: tuple[SchemaNode, ...] = ()
+    not_: SchemaNode | None = None
     preserve: bool = False
     embedded: bool = False
     int_or_string: bool = False
@@ -75,15 +75,15 @@ class Node:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a schema node is immutable: cannot set {name}")
 
-    def replace(self, **changes: Any) -> Node:
+    def replace(self, **changes: Any) -> SchemaNode:
         """A copy with other values."""
-        return Node(self.__dict__ | changes)
+        return SchemaNode(self.__dict__ | changes)
 
-    def child(self, key: str) -> Node | None:
+    def child(self, key: str) -> SchemaNode | None:
         """The schema of one field: the property's, else that of additionalProperties, else None."""
         return self.properties.get(key, self.additional)
 
-    def below(self) -> Iterator[Node]:
+    def below(self) -> Iterator[SchemaNode]:
         """The schemas of what the value holds, without those of junctors."""
         yield from self.properties.values()
         if self.items is not None:
@@ -92,7 +92,7 @@ class Node:
             yield self.additional
 
 
-def distinct(root: Node, *, junctors: bool = False) -> Iterator[Node]:
+def distinct(root: SchemaNode, *, junctors: bool = False) -> Iterator[SchemaNode]:
     """Every node of a tree once, however many places it stands at; with ``junctors`` those under allOf, too."""
     pending, seen = [root], {id(root)}
     while pending:
@@ -130,7 +130,7 @@ _TUPLES: Final = {
 _BRANCHES: Final = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of"}
 _CHILDREN: Final = {"items": "items", "not": "not_"}
 
-Build = Callable[[Mapping[str, Any]], Node]
+Build = Callable[[Mapping[str, Any]], SchemaNode]
 Reader = Callable[[dict[str, Any], Any, Build], None]
 
 
@@ -180,7 +180,7 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> Node:
+def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> SchemaNode:
     """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
 
     Without a version it is read as the API server reads it to check default values: formats
@@ -189,10 +189,10 @@ def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -
     Schemas that are equal become one node, and one dictionary that it holds: a definition with a
     pod in it has ten thousand of them, and some hundred that differ.
     """
-    shared = share(raw or {})
-    made: dict[int, Node] = {}
+    shared = intern_json(raw or {})
+    made: dict[int, SchemaNode] = {}
 
-    def make(schema: Mapping[str, Any]) -> Node:
+    def make(schema: Mapping[str, Any]) -> SchemaNode:
         node = made.get(id(schema))
         if node is None:
             node = made[id(schema)] = _read(schema, version, make)
@@ -201,7 +201,7 @@ def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -
     return make(shared)
 
 
-def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> Node:
+def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> SchemaNode:
     kind = schema.get("type") or ""
     types: tuple[str, ...] = (kind,) if kind else ()
     said: dict[str, Any] = {"raw": schema, "type": kind}
@@ -216,4 +216,4 @@ def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> No
         reader = _READERS.get(key)
         if reader is not None and value is not None:
             reader(said, value, make)
-    return Node(said)
+    return SchemaNode(said)

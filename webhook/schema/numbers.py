@@ -8,8 +8,8 @@ from typing import Any
 
 from webhook.golang.fmt import INT64, value_text
 from webhook.schema.correlate import deep_equal
-from webhook.schema.node import Node
-from webhook.schema.result import Result, Violation
+from webhook.schema.node import SchemaNode
+from webhook.schema.result import ValidationResult, Violation
 
 __all__ = ["check_number", "convertible", "is_float_integer", "kind_of", "to_int64"]
 
@@ -64,7 +64,7 @@ def _rune(code: int) -> str:
     return chr(code) if valid else "\ufffd"
 
 
-def check_number(node: Node, value: float, path: str, result: Result) -> None:
+def check_number(node: SchemaNode, value: float, path: str, result: ValidationResult) -> None:
     """``numberValidator``: range of the format, multipleOf, minimum, maximum."""
     if kind_of(value) == "number":
         value = float(value)
@@ -80,7 +80,7 @@ def check_number(node: Node, value: float, path: str, result: Result) -> None:
         _check_maximum(node, value, node.maximum, path, result, native=in_range)
 
 
-def _check_range(node: Node, value: float, what: str, path: str, result: Result) -> bool:
+def _check_range(node: SchemaNode, value: float, what: str, path: str, result: ValidationResult) -> bool:
     """``IsValueValidAgainstRange``; a bound of the schema is checked like a value."""
     kind = node.types[0] if len(node.types) == 1 else ""
     form = node.format if node.format in _FORMATS.get(kind, ()) else ""
@@ -102,7 +102,7 @@ def _fits_float32(value: float) -> bool:
         return False
 
 
-def _check_multiple(value: float, factor: float, path: str, result: Result, *, native: bool) -> None:
+def _check_multiple(value: float, factor: float, path: str, result: ValidationResult, *, native: bool) -> None:
     if native and isinstance(value, int):
         factor = to_int64(factor)
         wrong = factor > 0 and value % factor != 0
@@ -117,14 +117,18 @@ def _check_multiple(value: float, factor: float, path: str, result: Result, *, n
         result.add(Violation("", path, f"{path} in body should be a multiple of {value_text(factor)}", value))
 
 
-def _check_minimum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+def _check_minimum(
+    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
+) -> None:
     value, bound = _same_kind(value, bound, native=native)
     if value < bound or (node.exclusive_minimum and value == bound):
         word = "greater than" if node.exclusive_minimum else "greater than or equal to"
         result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
 
 
-def _check_maximum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+def _check_maximum(
+    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
+) -> None:
     value, bound = _same_kind(value, bound, native=native)
     if value > bound or (node.exclusive_maximum and value == bound):
         word = "less than" if node.exclusive_maximum else "less than or equal to"

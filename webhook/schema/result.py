@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Result", "Violation"]
+__all__ = ["ValidationResult", "Violation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +24,20 @@ class Violation:
 
 
 @dataclass(slots=True)
-class Result:
+class ValidationResult:
     """Violations by message (the API server reports each message once) and how many checks passed."""
 
     errors: dict[str, Violation] = field(default_factory=dict)
     match_count: int = 0
 
     @classmethod
-    def of(cls, violation: Violation) -> Result:
+    def of(cls, violation: Violation) -> ValidationResult:
         return cls({violation.message: violation})
 
     def add(self, violation: Violation) -> None:
         self.errors.setdefault(violation.message, violation)
 
-    def merge(self, other: Result) -> None:
+    def merge(self, other: ValidationResult) -> None:
         self.match_count += other.match_count
         if other.errors:
             for message, violation in other.errors.items():

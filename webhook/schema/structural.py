@@ -20,7 +20,7 @@ from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_em
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.rules.compile import RuleNode, compile_rules
 from webhook.schema.rules.run import RuleRun
-from webhook.schema.suggest import nearest
+from webhook.schema.suggest import suggest_field
 from webhook.schema.validate import validate
 
 __all__ = ["RULES_NOT_RUN", "Structural"]
@@ -92,9 +92,9 @@ class Structural:
         """The paths of the fields the schema does not know."""
         return prune(self.root, obj, is_root=True)[1]
 
-    def nearest(self, obj: dict[str, Any], path: str) -> str:
+    def suggest(self, obj: dict[str, Any], path: str) -> str:
         """The name of the known field that an unknown one of the object may have been meant for, or ""."""
-        return nearest(self.root, obj, path)
+        return suggest_field(self.root, obj, path)
 
     def drop_nulls(self, obj: dict[str, Any]) -> dict[str, Any]:
         """The object without nulls of fields that are neither nullable nor defaulted."""

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
-__all__ = ["nearest"]
+__all__ = ["suggest_field"]
 
 _LIKENESS: Final = 0.75
 """Of difflib's ratio: one letter wrong, missing or moved in a name of four, two in one of eight."""
 
 
-def nearest(node: Node, obj: Any, path: str) -> str:
+def suggest_field(node: SchemaNode, obj: Any, path: str) -> str:
     """The name of a known field that is much like the last one of the path; "" if none is.
 
     Args:
@@ -22,7 +22,7 @@ def nearest(node: Node, obj: Any, path: str) -> str:
         obj: the object as it came.
         path: where it has a field that is unknown, as pruning spells it (``spec.files[0].nmae``).
     """
-    here: Node | None = node
+    here: SchemaNode | None = node
     while here is not None:
         if isinstance(obj, list):
             index, _, path = path.removeprefix("[").partition("]")

@@ -21,15 +21,15 @@ from webhook.schema.fielderror import (
     type_invalid,
 )
 from webhook.schema.formats import FORMATS
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
 from webhook.schema.regex import RegexError, matcher
-from webhook.schema.result import Result, Violation
+from webhook.schema.result import ValidationResult, Violation
 
 __all__ = ["check", "field_errors", "junctor_errors", "validate"]
 
 
-def validate(node: Node, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
+def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
     """All OpenAPI errors of ``value``; with ``old`` those of unchanged parts are left out (ratcheting).
 
     ``path`` is the field the value stands in ("" for an object's root).
@@ -39,16 +39,16 @@ def validate(node: Node, value: Any, *, path: str = "", old: Any = MISSING) -> l
     return field_errors(result, path)
 
 
-def check(node: Node, value: Any, path: str, correlated: Correlated | None = None) -> Result:
+def check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None) -> ValidationResult:
     """``SchemaValidator.Validate``: the result with its match count, which picks the best failure of anyOf."""
     result = _check(node, value, path, correlated)
     if result.errors and correlated is not None and correlated.unchanged:
-        return Result(match_count=result.match_count)
+        return ValidationResult(match_count=result.match_count)
     return result
 
 
-def _check(node: Node, value: Any, path: str, correlated: Correlated | None) -> Result:
-    result = Result()
+def _check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None) -> ValidationResult:
+    result = ValidationResult()
     if value is None:
         result.merge(_null(node, path))
         _check_enum(node, value, path, result)
@@ -76,17 +76,17 @@ def _check(node: Node, value: Any, path: str, correlated: Correlated | None) -> 
     return result
 
 
-def _null(node: Node, path: str) -> Result:
+def _null(node: SchemaNode, path: str) -> ValidationResult:
     if node.types and not node.nullable:
-        return Result.of(_wrong_type(path, ",".join(node.types), "null"))
-    return Result(match_count=1)
+        return ValidationResult.of(_wrong_type(path, ",".join(node.types), "null"))
+    return ValidationResult(match_count=1)
 
 
 def _wrong_type(path: str, wanted: str, found: str) -> Violation:
     return Violation("type", path, f"{path} in body must be of type {wanted}: {quote(found)}", found)
 
 
-def _type(node: Node, kind: str, value: Any, path: str) -> Result:
+def _type(node: SchemaNode, kind: str, value: Any, path: str) -> ValidationResult:
     types = node.types
     textual = kind in ("string", "array")
     fits = (
@@ -97,15 +97,15 @@ def _type(node: Node, kind: str, value: Any, path: str) -> Result:
     if node.format:
         own = {"integer": "int64", "number": "float64"}.get(kind, "")
         if not textual and not fits and own != node.format:
-            return Result.of(_wrong_type(path, node.format, own))
+            return ValidationResult.of(_wrong_type(path, node.format, own))
         if textual and "number" not in types and "integer" not in types:
-            return Result(match_count=1)  # the format check is to find the rest
+            return ValidationResult(match_count=1)  # the format check is to find the rest
     if not fits:
-        return Result.of(_wrong_type(path, ",".join(types), kind))
-    return Result(match_count=1)
+        return ValidationResult.of(_wrong_type(path, ",".join(types), kind))
+    return ValidationResult(match_count=1)
 
 
-def _check_string(node: Node, value: str, path: str, result: Result) -> None:
+def _check_string(node: SchemaNode, value: str, path: str, result: ValidationResult) -> None:
     result.match_count += 1
     violation = _string_violation(node, value, path)
     if violation is not None:
@@ -118,7 +118,7 @@ def _check_string(node: Node, value: str, path: str, result: Result) -> None:
                 result.add(_wrong_type(path, node.format, value))
 
 
-def _string_violation(node: Node, value: str, path: str) -> Violation | None:
+def _string_violation(node: SchemaNode, value: str, path: str) -> Violation | None:
     if node.max_length is not None and len(value) > node.max_length:
         text = f"{path} in body should be at most {node.max_length} chars long"
         return Violation("too long", path, text, value, node.max_length)
@@ -139,7 +139,9 @@ def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
     return Violation("", path, f"{path} in body should match '{text}'", value)
 
 
-def _check_array(node: Node, value: list[Any], path: str, correlated: Correlated | None, result: Result) -> None:
+def _check_array(
+    node: SchemaNode, value: list[Any], path: str, correlated: Correlated | None, result: ValidationResult
+) -> None:
     if node.items is not None:
         for i, item in enumerate(value):
             child = None if correlated is None else correlated.index(i)
@@ -156,7 +158,7 @@ def _check_array(node: Node, value: list[Any], path: str, correlated: Correlated
         result.add(Violation("", path, f"{path} in body shouldn't contain duplicates", None))
 
 
-def _check_enum(node: Node, value: Any, path: str, result: Result) -> None:
+def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResult) -> None:
     # a text is converted to no other type: C looks through a long enum by itself
     is_text = isinstance(value, str)
     if node.enum and not (value in node.enum if is_text else any(convertible(value, one) for one in node.enum)):
@@ -165,7 +167,9 @@ def _check_enum(node: Node, value: Any, path: str, result: Result) -> None:
         result.add(Violation("enum", path, text, value, node.enum))
 
 
-def _check_object(node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result) -> None:
+def _check_object(
+    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
+) -> None:
     size = len(value)
     if node.min_properties is not None and size < node.min_properties:
         result.add(Violation("", path, f"{path} in body should have at least {node.min_properties} properties", size))
@@ -184,7 +188,7 @@ def _check_object(node: Node, value: dict[str, Any], path: str, correlated: Corr
 
 
 def _check_additional(
-    node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result
+    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
 ) -> None:
     if node.additional is None and node.additional_allowed:
         return
@@ -205,9 +209,9 @@ def _correlated_key(correlated: Correlated | None, path: str, key: str) -> Corre
     return correlated.key(key)
 
 
-def _junctors(node: Node, value: Any, path: str) -> Result:
+def _junctors(node: SchemaNode, value: Any, path: str) -> ValidationResult:
     """anyOf, oneOf, allOf and not. They see nothing of the old value: inside them nothing ratchets."""
-    result = Result(match_count=1)
+    result = ValidationResult(match_count=1)
     if node.any_of:
         _check_any_of(node.any_of, value, path, result)
     if node.one_of:
@@ -219,7 +223,7 @@ def _junctors(node: Node, value: Any, path: str) -> Result:
     return result
 
 
-def junctor_errors(node: Node, value: Any) -> bool:
+def junctor_errors(node: SchemaNode, value: Any) -> bool:
     """Whether anyOf, oneOf, allOf or not of this node refuse a value."""
     return bool(_junctors(node, value, "").errors)
 
@@ -229,8 +233,8 @@ def _plain(message: str) -> Violation:
     return Violation("plain", "", message, None)
 
 
-def _check_any_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
-    best: Result | None = None
+def _check_any_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
+    best: ValidationResult | None = None
     for branch in branches:
         outcome = check(branch, value, path)
         if not outcome.errors:
@@ -243,7 +247,7 @@ def _check_any_of(branches: tuple[Node, ...], value: Any, path: str, result: Res
         result.merge(best)
 
 
-def _check_one_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+def _check_one_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
     outcomes = [check(branch, value, path) for branch in branches]
     valid = [outcome for outcome in outcomes if not outcome.errors]
     if len(valid) == 1:
@@ -255,7 +259,7 @@ def _check_one_of(branches: tuple[Node, ...], value: Any, path: str, result: Res
         result.merge(max(outcomes, key=lambda outcome: outcome.match_count))
 
 
-def _check_all_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+def _check_all_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
     failed = 0
     for branch in branches:
         outcome = check(branch, value, path)
@@ -266,7 +270,7 @@ def _check_all_of(branches: tuple[Node, ...], value: Any, path: str, result: Res
         result.add(_plain(f"{quote(path)} must validate all the schemas (allOf){suffix}"))
 
 
-def field_errors(result: Result, path: str) -> list[FieldError]:
+def field_errors(result: ValidationResult, path: str) -> list[FieldError]:
     """``kubeOpenAPIResultToFieldErrors``: violations as field errors below ``path``."""
     return [_field_error(violation, path) for violation in result.errors.values()]
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
-from webhook.vap.attributes import Attributes, Resource
-from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.attributes import Attributes, GroupVersionResource
+from webhook.vap.context import AdmissionContext, Equivalent
 
 __all__ = ["bindings_of", "namespace_value"]
 
@@ -32,14 +32,14 @@ _NAMESPACE_METADATA: Final = (
 def bindings_of(
     attributes: Attributes,
     matched: Equivalent,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All variables but ``variables``. ``matched`` is what the policy matched the request as."""
 
     def decide(question: Question) -> Decision:
-        return surroundings.decide(attributes.user, question)
+        return context.decide(attributes.user, question)
 
     resource = attributes.resource
     own = Question(
@@ -98,5 +98,5 @@ def _kind(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
-def _resource(resource: Resource) -> dict[str, str]:
+def _resource(resource: GroupVersionResource) -> dict[str, str]:
     return {"group": resource.group, "version": resource.version, "resource": resource.name}

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 from webhook.admission.request import GroupVersionKind, Request
 
-__all__ = ["Attributes", "Resource", "resource_of_kind"]
+__all__ = ["Attributes", "GroupVersionResource", "resource_of_kind"]
 
 
-class Resource(NamedTuple):
-    """A resource as it stands in a URL: ``Resource("apps", "v1", "deployments")``."""
+class GroupVersionResource(NamedTuple):
+    """A resource as it stands in a URL: ``GroupVersionResource("apps", "v1", "deployments")``."""
 
     group: str
     version: str
     name: str
 
 
-def resource_of_kind(kind: GroupVersionKind) -> Resource:
+def resource_of_kind(kind: GroupVersionKind) -> GroupVersionResource:
     """The resource of a kind, where only its name can be asked (``meta.UnsafeGuessKindToResource``)."""
     name = kind.kind.lower()
     if name.endswith("endpoints"):
@@ -29,7 +29,7 @@ def resource_of_kind(kind: GroupVersionKind) -> Resource:
         plural = f"{name[:-1]}ies"
     else:
         plural = f"{name}s"
-    return Resource(kind.group, kind.version, plural)
+    return GroupVersionResource(kind.group, kind.version, plural)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Attributes:
     """One request. ``namespace`` is the object's own name where the object is a namespace."""
 
     kind: GroupVersionKind
-    resource: Resource
+    resource: GroupVersionResource
     operation: str
     object: dict[str, Any] | None
     old_object: dict[str, Any] | None = None
@@ -54,7 +54,7 @@ class Attributes:
         kind = request.kind
         return cls(
             kind,
-            Resource(*(request.resource_api or (kind.group, kind.version)), request.resource),
+            GroupVersionResource(*(request.resource_api or (kind.group, kind.version)), request.resource),
             request.operation,
             request.object,
             request.old_object,

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cel.library.authorizer import Decision, Question
-from webhook.vap.attributes import Resource
+from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import ParamKind
 
-__all__ = ["CLUSTER_KINDS", "Equivalent", "KindSchema", "MemorySurroundings", "Surroundings"]
+__all__ = ["CLUSTER_KINDS", "AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"]
 
 
 class KindSchema(Protocol):
@@ -30,11 +30,11 @@ class KindSchema(Protocol):
 class Equivalent(NamedTuple):
     """The same objects under another name: another version, or another group (extensions, apps)."""
 
-    resource: Resource
+    resource: GroupVersionResource
     kind: GroupVersionKind
 
 
-class Surroundings(Protocol):
+class AdmissionContext(Protocol):
     """The cluster, or what stands for it. Nothing here may block; objects must not be changed."""
 
     def namespace(self, name: str) -> dict[str, Any] | None:
@@ -57,7 +57,7 @@ class Surroundings(Protocol):
         """The schema of a kind; None where it is not known."""
         ...
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         """All names of a resource, its own among them or not."""
         ...
 
@@ -88,7 +88,7 @@ CLUSTER_KINDS = frozenset((group, kind) for group, kinds in _CLUSTER_KINDS.items
 """The built-in kinds without namespaces, for where nobody can be asked (``kubectl api-resources`` lists them)."""
 
 
-class MemorySurroundings:
+class MemoryContext:
     """A fixed set of objects and schemas: for the command line, for tables of tests, and for nothing at all.
 
     A namespace that is not among the objects exists and has the label that every namespace
@@ -130,7 +130,7 @@ class MemorySurroundings:
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         return self._schemas.get(kind)
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         del resource, subresource
         return ()
 

@@ -12,7 +12,7 @@ from webhook.cel.program import Budget, Program
 from webhook.cel.types import DYN, Type
 from webhook.vap.environments import with_variables
 
-__all__ = ["Evaluation", "Expression", "Scope", "VariableSet", "compile_expression"]
+__all__ = ["Evaluation", "EvaluationScope", "Expression", "VariableSet", "compile_expression"]
 
 _PER_CALL: Final = "operation cancelled"
 
@@ -97,7 +97,7 @@ class Evaluation:
 class _Variables(Mapping[str, Any]):
     """``variables`` while expressions are evaluated: computes each once, and repeats its error."""
 
-    def __init__(self, scope: Scope, compiled: Mapping[str, Expression]) -> None:
+    def __init__(self, scope: EvaluationScope, compiled: Mapping[str, Expression]) -> None:
         self._scope = scope
         self._compiled = compiled
         self._known: dict[str, Evaluation] = {}
@@ -120,7 +120,7 @@ class _Variables(Mapping[str, Any]):
         return name in self._compiled
 
 
-class Scope:
+class EvaluationScope:
     """What a group of expressions sees in one request: bindings, variables, a budget. Not for several threads."""
 
     def __init__(self, bindings: Mapping[str, Any], variables: VariableSet, budget: Budget) -> None:

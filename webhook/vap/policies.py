@@ -13,19 +13,19 @@ from webhook.admission.request import Request
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import At, Compilation, Interrupt, selector_problems
-from webhook.vap.hooks import Binding, Hook
+from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
-from webhook.vap.mistakes import metadata_mistakes, mistakes
 from webhook.vap.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
 from webhook.vap.mutating.dispatch import Webhooks, mutate, unchanged
 from webhook.vap.mutating.mutator import Mutator, compile_mutator
+from webhook.vap.response import PolicyResponse
 from webhook.vap.validating.dispatch import validate
 from webhook.vap.validating.typecheck import KindsFor, SchemaOf, TypeWarning, type_warnings
 from webhook.vap.validating.validator import Validator, compile_validator
-from webhook.vap.verdict import Verdict
+from webhook.vap.validation import metadata_errors, spec_errors
 
 __all__ = ["NativePolicies", "is_native"]
 
@@ -49,8 +49,8 @@ class NativePolicies:
     the validating policies as they are written.
     """
 
-    validators: tuple[Hook[Validator], ...] = ()
-    mutators: tuple[Hook[Mutator], ...] = ()
+    validators: tuple[BoundPolicy[Validator], ...] = ()
+    mutators: tuple[BoundPolicy[Mutator], ...] = ()
     unbound: tuple[tuple[str, str], ...] = ()
     documents: tuple[ValidatingPolicy, ...] = ()
 
@@ -91,17 +91,17 @@ class NativePolicies:
 
     def only(self, name: str) -> NativePolicies:
         """The policies of one name: one of each sort at most."""
-        validators = tuple(hook for hook in self.validators if hook.policy.head.name == name)
-        mutators = tuple(hook for hook in self.mutators if hook.policy.head.name == name)
+        validators = tuple(each for each in self.validators if each.policy.compiled.name == name)
+        mutators = tuple(each for each in self.mutators if each.policy.compiled.name == name)
         return NativePolicies(validators, mutators)
 
     def mutate(
         self,
         request: Request,
-        surroundings: Surroundings,
+        context: AdmissionContext,
         interrupt: Interrupt | None = None,
         webhooks: Webhooks = unchanged,
-    ) -> Verdict:
+    ) -> PolicyResponse:
         """What the mutating policies make of the request's object.
 
         ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
@@ -110,26 +110,28 @@ class NativePolicies:
         """
         attributes = Attributes.of(request)
         if not self.mutators or is_exempt(attributes) or request.object is None:
-            return Verdict(webhooks(request.object))
-        return mutate(self.mutators, attributes, surroundings, interrupt, webhooks)
+            return PolicyResponse(webhooks(request.object))
+        return mutate(self.mutators, attributes, context, interrupt, webhooks)
 
-    def validate(self, request: Request, surroundings: Surroundings, interrupt: Interrupt | None = None) -> Verdict:
+    def validate(
+        self, request: Request, context: AdmissionContext, interrupt: Interrupt | None = None
+    ) -> PolicyResponse:
         """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
         attributes = Attributes.of(request)
         if not self.validators or is_exempt(attributes):
-            return Verdict(request.object)
-        return validate(self.validators, attributes, surroundings, interrupt)
+            return PolicyResponse(request.object)
+        return validate(self.validators, attributes, context, interrupt)
 
 
-def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[Hook[P]]:
+def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[BoundPolicy[P]]:
     """By name: the order of a cluster, which nobody may rely on, but which is always the same."""
     for name in sorted(policies):
         bound = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
-        yield Hook(policies[name], tuple(bound))
+        yield BoundPolicy(policies[name], tuple(bound))
 
 
-def _unbound(kind: str, hooks: Iterable[Hook[P]]) -> Iterator[tuple[str, str]]:
-    return ((kind, hook.policy.head.name) for hook in hooks if not hook.bindings)
+def _unbound(kind: str, hooks: Iterable[BoundPolicy[P]]) -> Iterator[tuple[str, str]]:
+    return ((kind, each.policy.compiled.name) for each in hooks if not each.bindings)
 
 
 def _identity(origin: Document) -> tuple[str, str]:
@@ -165,7 +167,7 @@ class _Loader:
             self.problems += [_named(origin, found) for found in problems(origin, error)]
             self._seen.add(_identity(origin))  # what is bound to it is not to be blamed, too
             return
-        for at, message in (*metadata_mistakes(origin.value["metadata"]), *mistakes(document)):
+        for at, message in (*metadata_errors(origin.value["metadata"]), *spec_errors(document)):
             self._problem(origin, at, message)
         identity = (document.kind, document.metadata.name)
         if identity in self._seen:

@@ -14,7 +14,7 @@ from webhook.schema.default import copy_json
 from webhook.schema.defaults import Steps, surround
 from webhook.schema.errors import CoerceError
 from webhook.schema.fielderror import FieldError, invalid
-from webhook.schema.node import MISSING, Node, build
+from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import prune
 from webhook.schema.rules.compile import compile_rules
@@ -28,7 +28,7 @@ _META_FIELDS = ("metadata", "apiVersion", "kind")
 
 
 def validate_defaults(
-    node: Node, path: str, *, resource: bool = True, pruned: bool = True, budget: Budget | None = None
+    node: SchemaNode, path: str, *, resource: bool = True, pruned: bool = True, budget: Budget | None = None
 ) -> list[FieldError]:
     """Every error of every default; ``path`` is where the schema stands in the CRD.
 
@@ -42,14 +42,14 @@ def validate_defaults(
 
 
 class _Check:
-    def __init__(self, root: Node, pruned: bool, budget: Budget) -> None:
+    def __init__(self, root: SchemaNode, pruned: bool, budget: Budget) -> None:
         self.root = root
         self.pruned = pruned
         self.budget = budget
         self.remaining = budget.remaining
         self.errors: list[FieldError] = []
 
-    def visit(self, node: Node, path: str, steps: Steps, *, inside_meta: bool) -> None:
+    def visit(self, node: SchemaNode, path: str, steps: Steps, *, inside_meta: bool) -> None:
         """``steps`` lead from the nearest resource to the node."""
         outer = self.root
         if node.embedded:
@@ -61,7 +61,7 @@ class _Check:
             self._below(node, path, steps, inside_meta=inside_meta)
         self.root = outer
 
-    def _below(self, node: Node, path: str, steps: Steps, *, inside_meta: bool) -> None:
+    def _below(self, node: SchemaNode, path: str, steps: Steps, *, inside_meta: bool) -> None:
         if node.items is not None:
             self.visit(node.items, f"{path}.items", (*steps, None), inside_meta=inside_meta)
         for key, child in node.properties.items():
@@ -70,7 +70,7 @@ class _Check:
             meta = inside_meta or (node.embedded and key in _META_FIELDS)
             self.visit(child, f"{path}.properties[{key}]", (*steps, key), inside_meta=meta)
 
-    def _in_metadata(self, node: Node, path: str, steps: Steps) -> list[FieldError]:
+    def _in_metadata(self, node: SchemaNode, path: str, steps: Steps) -> list[FieldError]:
         obj = {**_TYPE_META, **surround(copy_json(node.default), steps)}
         try:
             obj, _ = coerce(self.root, obj, is_root=True)
@@ -81,7 +81,7 @@ class _Check:
             return [invalid(path, node.default, f"must result in valid metadata: {_aggregate(errors)}")]
         return self._values(node, node.default, path)
 
-    def _alone(self, node: Node, path: str, _steps: Steps) -> list[FieldError]:
+    def _alone(self, node: SchemaNode, path: str, _steps: Steps) -> list[FieldError]:
         default: Any = node.default
         is_pruned = not self.pruned or deep_equal(prune(node, default, is_root=node.embedded)[0], default)
         failure = None
@@ -96,11 +96,11 @@ class _Check:
         found = validate_embedded(node, default, path=path, is_root=node.embedded)
         return errors + (found or self._values(node, default, path))
 
-    def _values(self, node: Node, default: Any, path: str) -> list[FieldError]:
+    def _values(self, node: SchemaNode, default: Any, path: str) -> list[FieldError]:
         errors = validate(build(node.raw, version=None), default, path=path)
         return errors or self._rules(node, default, path)
 
-    def _rules(self, node: Node, default: Any, path: str) -> list[FieldError]:
+    def _rules(self, node: SchemaNode, default: Any, path: str) -> list[FieldError]:
         """The rules on an update that changes nothing, then (for optionalOldSelf) on a creation."""
         rules = compile_rules(node, is_root=node is self.root)
         if rules is None:

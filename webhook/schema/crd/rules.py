@@ -12,7 +12,7 @@ from webhook.schema.crd.internal import rule_struct
 from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node, build
+from webhook.schema.node import SchemaNode, build
 from webhook.schema.rules.compile import Rule, compile_own, rule_environment
 
 __all__ = ["COST_LIMIT", "RuleContext", "rule_errors", "rule_text_errors", "total_cost_errors"]
@@ -185,7 +185,7 @@ def rule_errors(
     return errors
 
 
-def _cost_errors(rule: Rule, node: Node, path: str, context: RuleContext, times: int) -> list[FieldError]:
+def _cost_errors(rule: Rule, node: SchemaNode, path: str, context: RuleContext, times: int) -> list[FieldError]:
     """Estimate what a rule and its message may cost; a rule runs for every value its schema allows."""
     environment = rule_environment(node, is_root=context.is_root, optional=rule.optional)
     errors = []

@@ -28,7 +28,7 @@ _IN_META = "inside additionalProperties applying to object metadata"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Location:
     """Where in the schema we are, as far as it matters below.
 
     ``no_defaults`` is why defaults are forbidden ("" if they are not), ``in_meta`` whether this
@@ -42,31 +42,31 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Found:
+class SchemaErrors:
     """Errors of the schema, and of its rules: rules are only compiled where there are none of the former."""
 
     schema: list[FieldError]
     rules: list[FieldError]
 
-    def add(self, other: Found) -> None:
+    def add(self, other: SchemaErrors) -> None:
         self.schema += other.schema
         self.rules += other.rules
 
 
 def openapi_errors(raw: Raw, path: str, options: SchemaOptions, context: RuleContext | None) -> list[FieldError]:
     """Every error of a root schema; ``context`` is None where rules are not to be compiled."""
-    found = _Walk(options).visit(raw, path, _Place(), context, is_root=True)
+    found = _SchemaWalk(options).visit(raw, path, _Location(), context, is_root=True)
     return found.schema + found.rules
 
 
-class _Walk:
+class _SchemaWalk:
     def __init__(self, options: SchemaOptions) -> None:
         self.options = options
 
     def visit(
-        self, raw: Raw | None, path: str, place: _Place, context: RuleContext | None, *, is_root: bool = False
-    ) -> Found:
-        found = Found([], [])
+        self, raw: Raw | None, path: str, place: _Location, context: RuleContext | None, *, is_root: bool = False
+    ) -> SchemaErrors:
+        found = SchemaErrors([], [])
         if raw is None or (raw.keys() <= _PLAIN and raw.get("type") in TYPES):
             return found
         found.schema += self._unsupported(raw, path, place)
@@ -84,8 +84,8 @@ class _Walk:
         return found
 
     def _children(
-        self, raw: Raw, path: str, place: _Place, context: RuleContext | None, *, is_root: bool
-    ) -> Iterator[tuple[Raw | None, str, _Place, RuleContext | None]]:
+        self, raw: Raw, path: str, place: _Location, context: RuleContext | None, *, is_root: bool
+    ) -> Iterator[tuple[Raw | None, str, _Location, RuleContext | None]]:
         additional = raw.get("additionalProperties")
         if isinstance(additional, Mapping):
             below = dataclasses.replace(place, no_defaults=_IN_META) if place.in_meta else place
@@ -104,8 +104,8 @@ class _Walk:
         yield from self._items(raw, path, place, context)
 
     def _items(
-        self, raw: Raw, path: str, place: _Place, context: RuleContext | None
-    ) -> Iterator[tuple[Raw | None, str, _Place, RuleContext | None]]:
+        self, raw: Raw, path: str, place: _Location, context: RuleContext | None
+    ) -> Iterator[tuple[Raw | None, str, _Location, RuleContext | None]]:
         items = raw.get("items")
         if items is None:
             return
@@ -117,7 +117,7 @@ class _Walk:
             for i, child in enumerate(items):
                 yield child, f"{path}.items[{i}]", place, context and context.child(child)
 
-    def _property_place(self, raw: Raw, path: str, place: _Place, name: str, *, is_root: bool) -> _Place:
+    def _property_place(self, raw: Raw, path: str, place: _Location, name: str, *, is_root: bool) -> _Location:
         if raw.get("x-kubernetes-map-type") not in (None, "granular", "atomic") and not place.uncorrelatable:
             place = dataclasses.replace(place, uncorrelatable=path)
         if name in _META_FIELDS and (is_root or raw.get("x-kubernetes-embedded-resource")):
@@ -126,7 +126,7 @@ class _Walk:
                 place = dataclasses.replace(place, no_defaults=f"in top-level {name}")
         return place
 
-    def _unsupported(self, raw: Raw, path: str, place: _Place) -> list[FieldError]:
+    def _unsupported(self, raw: Raw, path: str, place: _Location) -> list[FieldError]:
         """Keywords of JSON Schema that CRDs have not, and defaults where they may not be."""
         errors = []
         kind = raw.get("type") or ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.regex import RegexError, matcher
 
 __all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_structure"]
@@ -59,13 +59,13 @@ def is_zero(keyword: str, value: Any) -> bool:
     return value is None if keyword in _POINTERS else not value
 
 
-def validate_structure(node: Node, path: str) -> list[FieldError]:
+def validate_structure(node: SchemaNode, path: str) -> list[FieldError]:
     """Every reason why a schema is not structural; ``path`` is where it stands in the CRD."""
     errors = _invariants(node, "root", path) + validate_completeness(node, path)
     return sorted(errors, key=str)
 
 
-def _invariants(node: Node, level: str, path: str) -> list[FieldError]:
+def _invariants(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if node.type in _SCALARS and node.raw.keys() <= _PLAIN and level != "root":
         return errors
@@ -87,7 +87,7 @@ def _invariants(node: Node, level: str, path: str) -> list[FieldError]:
     return errors + _type_errors(node, level, path) + _meta_errors(node, level, path)
 
 
-def _extensions(node: Node, path: str) -> list[FieldError]:
+def _extensions(node: SchemaNode, path: str) -> list[FieldError]:
     pairs = (
         ("x-kubernetes-preserve-unknown-fields", node.preserve),
         ("x-kubernetes-embedded-resource", node.embedded),
@@ -96,7 +96,7 @@ def _extensions(node: Node, path: str) -> list[FieldError]:
     return [invalid(f"{path}.{name}", True, detail) for name, on in pairs if node.int_or_string and on]
 
 
-def _is_int_or_string(node: Node) -> bool:
+def _is_int_or_string(node: SchemaNode) -> bool:
     """``anyOf: [{type: integer}, {type: string}]``, the one place where nested types are allowed."""
     pairs = zip(node.any_of, ("integer", "string"), strict=False)
     return len(node.any_of) == 2 and all(_says_only_type(branch.raw, kind) for branch, kind in pairs)
@@ -111,7 +111,7 @@ def _says_only_type(raw: Mapping[str, Any], kind: str) -> bool:
 _CLOSED = ("additionalProperties", False)
 
 
-def _type_errors(node: Node, level: str, path: str) -> list[FieldError]:
+def _type_errors(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors = []
     if node.embedded and node.type != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
@@ -127,7 +127,7 @@ def _type_errors(node: Node, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _meta_errors(node: Node, level: str, path: str) -> list[FieldError]:
+def _meta_errors(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors = []
     checked = level == "root" or node.embedded
     for key in ("kind", "apiVersion"):
@@ -150,7 +150,7 @@ def _meta_errors(node: Node, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _names_only(meta: Node) -> bool:
+def _names_only(meta: SchemaNode) -> bool:
     ignored = {"type", "default"}
     if meta.properties and meta.properties.keys() <= {"name", "generateName"}:
         ignored.add("properties")
@@ -158,7 +158,7 @@ def _names_only(meta: Node) -> bool:
 
 
 def _value_validation(
-    node: Node,
+    node: SchemaNode,
     level: str,
     path: str,
     options: StructureOptions = _STRICT,
@@ -189,7 +189,7 @@ def _pattern_errors(pattern: str, path: str) -> list[FieldError]:
 
 
 def _nested(
-    node: Node, level: str, path: str, options: StructureOptions, *, skip_any: bool = False
+    node: SchemaNode, level: str, path: str, options: StructureOptions, *, skip_any: bool = False
 ) -> list[FieldError]:
     errors = _value_validation(node, level, path, options, skip_any=skip_any)
     if node.items is not None:
@@ -208,7 +208,7 @@ def _nested(
     return errors
 
 
-def _nested_additional(node: Node, level: str, path: str, options: StructureOptions) -> list[FieldError]:
+def _nested_additional(node: SchemaNode, level: str, path: str, options: StructureOptions) -> list[FieldError]:
     own = f"{path}.additionalProperties"
     if not options.nested_additional_properties:
         return [forbidden(own, "must be undefined to be structural")]
@@ -227,13 +227,13 @@ def _nested_keywords(raw: Mapping[str, Any], path: str, options: StructureOption
     return errors
 
 
-def validate_completeness(node: Node, path: str, options: StructureOptions = _STRICT) -> list[FieldError]:
+def validate_completeness(node: SchemaNode, path: str, options: StructureOptions = _STRICT) -> list[FieldError]:
     """Every nested validation of a field that the structure does not have."""
     return _complete(node, node, path, path, options)
 
 
 def _complete(
-    nested: Node, spine: Node | None, path: str, nested_path: str, options: StructureOptions
+    nested: SchemaNode, spine: SchemaNode | None, path: str, nested_path: str, options: StructureOptions
 ) -> list[FieldError]:
     if spine is None:
         return [required(path, f"because it is defined in {nested_path}")]
@@ -247,7 +247,7 @@ def _complete(
 
 
 def _complete_nested(
-    nested: Node, spine: Node | None, path: str, nested_path: str, options: StructureOptions
+    nested: SchemaNode, spine: SchemaNode | None, path: str, nested_path: str, options: StructureOptions
 ) -> list[FieldError]:
     if spine is None:
         return [required(path, f"because it is defined in {nested_path}")]

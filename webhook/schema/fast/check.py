@@ -17,7 +17,7 @@ from typing import Any
 from webhook.schema.default import compile_default
 from webhook.schema.fast.scalars import Check, check_int_or_string, check_integer, check_number, check_string
 from webhook.schema.listtype import validate_lists
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import junctor_errors, validate
@@ -29,7 +29,7 @@ _META_FIELDS = ("apiVersion", "kind", "metadata")
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
-def compile_clean(root: Node) -> Check:
+def compile_clean(root: SchemaNode) -> Check:
     """Whether an object is stored as it is: a function of the whole object."""
     if root.types != ("object",) or root.embedded or root.additional_known or root.preserve:
         return _thorough(root, is_root=True)
@@ -56,11 +56,11 @@ def _is_dict(value: Any) -> bool:
     return type(value) is dict
 
 
-def _is_any_object(node: Node) -> bool:
+def _is_any_object(node: SchemaNode) -> bool:
     return node.raw.keys() <= {"type", "description"} and node.type == "object"
 
 
-def _thorough(node: Node, *, is_root: bool = False) -> Check:
+def _thorough(node: SchemaNode, *, is_root: bool = False) -> Check:
     """Ask the walkers about this value and all below it."""
     fill = compile_default(node)
 
@@ -79,13 +79,13 @@ def _thorough(node: Node, *, is_root: bool = False) -> Check:
     return check
 
 
-def _list_errors(node: Node, value: Any) -> bool:
+def _list_errors(node: SchemaNode, value: Any) -> bool:
     """List types are checked below objects only, so the value is put into one."""
-    parent = Node({"raw": {}, "properties": {"value": node}})
+    parent = SchemaNode({"raw": {}, "properties": {"value": node}})
     return bool(validate_lists(parent, {"value": value}))
 
 
-def _check(node: Node) -> Check:
+def _check(node: SchemaNode) -> Check:
     plain = _plain_type(node)
     if plain is not None:
         return lambda value: type(value) is plain
@@ -100,27 +100,27 @@ def _check(node: Node) -> Check:
     return lambda value: value is None or check(value)
 
 
-def _plain_type(node: Node) -> type | None:
+def _plain_type(node: SchemaNode) -> type | None:
     """The one Python type of a value about which the schema says nothing else."""
     simple = node.raw.keys() <= {"type", "description", "default", "title", "example", "externalDocs"}
     kinds: dict[str, type] = {"string": str, "boolean": bool}
     return kinds.get(node.type) if simple else None
 
 
-def _with_junctors(node: Node, check: Check) -> Check:
+def _with_junctors(node: SchemaNode, check: Check) -> Check:
     if not (node.all_of or node.any_of or node.one_of or node.not_ is not None) or _is_standard(node):
         return check
     return lambda value: check(value) and not junctor_errors(node, value)
 
 
-def _is_standard(node: Node) -> bool:
+def _is_standard(node: SchemaNode) -> bool:
     """int-or-string repeats itself as ``anyOf: [{type: integer}, {type: string}]``."""
     kinds = [branch.raw for branch in node.any_of]
     only = kinds == [{"type": "integer"}, {"type": "string"}]
     return node.int_or_string and only and not (node.all_of or node.one_of or node.not_ is not None)
 
 
-def _typed(node: Node) -> Check | None:
+def _typed(node: SchemaNode) -> Check | None:
     match node.types:
         case ("string",):
             return check_string(node)
@@ -141,12 +141,12 @@ def _typed(node: Node) -> Check | None:
     return None
 
 
-def _says_more(node: Node) -> bool:
+def _says_more(node: SchemaNode) -> bool:
     said = {"x-kubernetes-preserve-unknown-fields", "description", "nullable", "default", "x-kubernetes-validations"}
     return not node.raw.keys() <= said
 
 
-def _array(node: Node) -> Check | None:
+def _array(node: SchemaNode) -> Check | None:
     if node.items is None or node.unique_items or node.enum or node.preserve:
         return None
     keys_of = _keys(node)
@@ -157,7 +157,7 @@ def _array(node: Node) -> Check | None:
     return lambda value: check(value) and low <= len(value) <= high
 
 
-def _items(node: Node) -> Check:
+def _items(node: SchemaNode) -> Check:
     """A list of such items."""
     plain = _plain_type(node)
     if plain is not None:
@@ -171,7 +171,7 @@ def _items(node: Node) -> Check:
     return lambda value: type(value) is list and all(map(item_check, value))
 
 
-def _check_is_bare(node: Node) -> bool:
+def _check_is_bare(node: SchemaNode) -> bool:
     """Whether nothing is asked of an object but its fields."""
     sized = bool(node.min_properties) or node.max_properties is not None
     joined = node.all_of or node.any_of or node.one_of or node.not_ is not None
@@ -183,7 +183,7 @@ def _distinct(check: Check, keys_of: Callable[[list[Any]], Iterable[Any]]) -> Ch
     return lambda value: check(value) and (len(value) < 2 or len(set(keys_of(value))) == len(value))
 
 
-def _keys(node: Node) -> Callable[[list[Any]], Iterable[Any]] | None:
+def _keys(node: SchemaNode) -> Callable[[list[Any]], Iterable[Any]] | None:
     """The keys of items of a set or map list, as C alone computes them; too few where only the walkers can tell.
 
     Raises KeyError for an item of a map without its key: that is not clean either.
@@ -199,7 +199,7 @@ def _keys(node: Node) -> Callable[[list[Any]], Iterable[Any]] | None:
     return partial(map, itemgetter(*node.list_keys))
 
 
-def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
+def _object(node: SchemaNode, known: dict[str, Check | type] | None = None) -> Check:
     """``known`` are checks of fields that are not among the node's properties."""
     table, must, other = _fields(node, known)
     if not table and not must:
@@ -214,7 +214,7 @@ def _object(node: Node, known: dict[str, Check | type] | None = None) -> Check:
 
 
 def _fields(
-    node: Node, known: dict[str, Check | type] | None = None
+    node: SchemaNode, known: dict[str, Check | type] | None = None
 ) -> tuple[dict[str, Check | type], tuple[str, ...], Check | None]:
     """Checks by field, the fields that must be there, and the check of other fields (None: there may be none)."""
     table: dict[str, Check | type] = {**(known or {})}
@@ -224,7 +224,7 @@ def _fields(
     return table, tuple(dict.fromkeys((*node.required, *filled))), _entry_check(node)
 
 
-def _later(table: dict[str, Check | type], name: str, child: Node) -> Check:
+def _later(table: dict[str, Check | type], name: str, child: SchemaNode) -> Check:
     """The check of a field, compiled when the field is first met: most fields of a pod never are."""
 
     def check(value: Any) -> bool:
@@ -305,7 +305,7 @@ def _open(table: Mapping[str, Check | type], must: tuple[str, ...], other: Check
     return check
 
 
-def _entries(node: Node, other: Check | None) -> Check:
+def _entries(node: SchemaNode, other: Check | None) -> Check:
     """The entries of an object without properties."""
     plain = None if node.additional is None else _plain_type(node.additional)
     if plain is not None:
@@ -316,10 +316,10 @@ def _entries(node: Node, other: Check | None) -> Check:
     return lambda value: type(value) is dict and all(map(other, value.values()))
 
 
-def _entry_check(node: Node) -> Check | None:
+def _entry_check(node: SchemaNode) -> Check | None:
     """The check of fields without a property; None if there may be none."""
     if node.additional is not None:
         return _check(node.additional)
     if node.additional_known:
-        return _thorough(Node({"raw": {}})) if node.additional_allowed else None
+        return _thorough(SchemaNode({"raw": {}})) if node.additional_allowed else None
     return (lambda _: True) if node.preserve else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.golang.fmt import INT64
 from webhook.schema.formats import FORMATS
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 from webhook.schema.regex import RegexError, matcher
 
 __all__ = ["Check", "check_int_or_string", "check_integer", "check_number", "check_string"]
@@ -23,7 +23,7 @@ _MEMORABLE = 256  # characters: with the above some MiB in all, whatever is sent
 _INT32 = range(-(2**31), 2**31)
 
 
-def check_string(node: Node) -> Check | None:
+def check_string(node: SchemaNode) -> Check | None:
     tests = _string_tests(node)
     if tests is None:
         return None
@@ -43,7 +43,7 @@ def check_string(node: Node) -> Check | None:
     return lambda value: type(value) is str and all(test(value) for test in tests)
 
 
-def _string_tests(node: Node) -> list[Check] | None:
+def _string_tests(node: SchemaNode) -> list[Check] | None:
     tests: list[Check] = []
     if node.min_length is not None or node.max_length is not None:
         low = node.min_length or 0
@@ -69,7 +69,7 @@ def _remembering(test: Callable[[str], Any]) -> Check:
     return lambda value: bool(known(value) if len(value) <= _MEMORABLE else test(value))
 
 
-def check_integer(node: Node) -> Check | None:
+def check_integer(node: SchemaNode) -> Check | None:
     low, high = _bounds(node)
     bounds = _INT32 if node.format == "int32" else INT64
     factor = node.multiple_of
@@ -87,11 +87,11 @@ def check_integer(node: Node) -> Check | None:
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _bounds(node: Node) -> tuple[float, float]:
+def _bounds(node: SchemaNode) -> tuple[float, float]:
     return (0.0 if node.minimum is None else node.minimum, 0.0 if node.maximum is None else node.maximum)
 
 
-def check_number(node: Node) -> Check | None:
+def check_number(node: SchemaNode) -> Check | None:
     if node.multiple_of is not None or node.enum or node.format == "float":
         return None
     if not all(bound.is_integer() for bound in _bounds(node)):
@@ -112,7 +112,7 @@ def check_number(node: Node) -> Check | None:
     return check
 
 
-def check_int_or_string(node: Node) -> Check | None:
+def check_int_or_string(node: SchemaNode) -> Check | None:
     said = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
     if not node.raw.keys() <= said:
         return None

@@ -15,7 +15,7 @@ from webhook.cel.types import BOOL, STRING
 from webhook.cel.typing.schematypes import declare
 from webhook.cel.values.nodes import escape
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node, Version, distinct
+from webhook.schema.node import SchemaNode, Version, distinct
 
 __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
 
@@ -57,7 +57,7 @@ class RuleNode:
     ``problem`` is set where the value's type cannot be declared to CEL, so that no rule can run.
     """
 
-    node: Node
+    node: SchemaNode
     group: Group
     rules: tuple[Rule, ...] = ()
     items: RuleNode | None = None
@@ -68,7 +68,7 @@ class RuleNode:
 
 
 def compile_rules(
-    root: Node, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
+    root: SchemaNode, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
 ) -> RuleNode | None:
     """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
 
@@ -83,12 +83,12 @@ def compile_rules(
     return _compile(root, root, is_root, declared, version)
 
 
-def _has_rules(root: Node, *, nested: bool) -> bool:
+def _has_rules(root: SchemaNode, *, nested: bool) -> bool:
     """Whether there are rules at or below a node; with ``nested`` under allOf, too."""
     return any(node.rules for node in distinct(root, junctors=nested))
 
 
-def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
+def _compile(rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
     """``rules`` is where the rules are written: ``node`` itself, or a schema under its allOf."""
     own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
     compiled = RuleNode(
@@ -116,17 +116,17 @@ def _group(rules: tuple[Rule, ...]) -> Group:
     return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
 
 
-def _child(rules: Node | None, node: Node | None, declared: bool, version: Version) -> RuleNode | None:
+def _child(rules: SchemaNode | None, node: SchemaNode | None, declared: bool, version: Version) -> RuleNode | None:
     if rules is None or node is None:
         return None
     return _compile(rules, node, node.embedded, declared and _is_declared(node), version)
 
 
-def _is_declared(node: Node) -> bool:
+def _is_declared(node: SchemaNode) -> bool:
     return declare(node.raw, is_root=node.embedded, name="selfType") is not None
 
 
-def _properties(rules: Node, node: Node, declared: bool, version: Version) -> dict[str, RuleNode]:
+def _properties(rules: SchemaNode, node: SchemaNode, declared: bool, version: Version) -> dict[str, RuleNode]:
     """Fields without a CEL type are left out; those without a CEL name are not."""
     found = {}
     for key, child_rules in rules.properties.items():
@@ -142,7 +142,7 @@ def _properties(rules: Node, node: Node, declared: bool, version: Version) -> di
 
 def compile_own(
     rules: tuple[Mapping[str, Any], ...],
-    node: Node,
+    node: SchemaNode,
     *,
     is_root: bool,
     version: Version = (1, 36),
@@ -160,7 +160,7 @@ def compile_own(
 
 
 def rule_environment(
-    node: Node, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
+    node: SchemaNode, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
 ) -> Environment:
     """What the rules of a node may say: self, and oldSelf (an optional with optionalOldSelf)."""
     base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
@@ -170,7 +170,7 @@ def rule_environment(
 _TYPE = "selfType#"  # no expression can write it
 
 
-def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[..., Environment]) -> Rule:
+def _compile_rule(raw: Mapping[str, Any], node: SchemaNode, environment: Callable[..., Environment]) -> Rule:
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
@@ -203,7 +203,7 @@ def _compile_message(source: str, environment: Environment) -> tuple[Program | N
         return None, f"messageExpression {stage}: {failure}"
 
 
-def _field(path: str, node: Node) -> str:
+def _field(path: str, node: SchemaNode) -> str:
     if not path:
         return ""
     try:

@@ -10,7 +10,7 @@ from webhook.cel.values.value import NONE, Opt
 from webhook.golang.fmt import quote
 from webhook.schema.correlate import Correlated, item_key
 from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, invalid, required
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 from webhook.schema.rules.compile import Rule, RuleNode
 
 __all__ = ["OldItems", "RuleRun"]
@@ -87,7 +87,7 @@ class RuleRun:
         for rule in rules.rules[holding:]:
             self._run(rule, rules.node, value, old, path, ratchet)
 
-    def _run(self, rule: Rule, node: Node, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
+    def _run(self, rule: Rule, node: SchemaNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
         if rule.problem:
             self.errors.append(invalid(path or "<nil>", node.type, f"rule compile error: {rule.problem}"))
         if rule.program is None or (rule.transition and old is None and not rule.optional):
@@ -105,17 +105,17 @@ class RuleRun:
             return
         self._failed(rule, node, value, old, path, ratchet)
 
-    def _stop_evaluation(self, error: BudgetExceeded, rule: Rule, node: Node, path: str) -> None:
+    def _stop_evaluation(self, error: BudgetExceeded, rule: Rule, node: SchemaNode, path: str) -> None:
         if error.message.startswith("operation cancelled"):
             why = "no further validation rules will be run due to call cost exceeds limit for rule"
             self._stop(path, node, f"'{error.message}': {why}: {rule.shown}")
         self._stop(path, node, _SPENT)
 
-    def _stop(self, path: str, node: Node, detail: str) -> None:
+    def _stop(self, path: str, node: SchemaNode, detail: str) -> None:
         self.errors.append(invalid(path or "<nil>", node.type, detail))
         raise _Stop
 
-    def _failed(self, rule: Rule, node: Node, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
+    def _failed(self, rule: Rule, node: SchemaNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
         field = f"{path}.{rule.field}" if path and rule.field else rule.field or path or "<nil>"
         ratcheted = not rule.transition and ratchet.unchanged
         try:
@@ -210,7 +210,7 @@ class _Ratchet:
 class OldItems:
     """The old items of a map list by their keys; other lists have no comparable old items."""
 
-    def __init__(self, node: Node, old: Any) -> None:
+    def __init__(self, node: SchemaNode, old: Any) -> None:
         self.node = node
         self.by_key: dict[Any, Any] = {}
         if node.type == "array" and node.list_type == "map" and isinstance(old, list):

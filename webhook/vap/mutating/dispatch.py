@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import Interrupt
-from webhook.vap.hooks import Binding, Hook, Invoked, Misconfigured, invocations
+from webhook.vap.compiled import Interrupt
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy, Invoked, Misconfigured, invocations
 from webhook.vap.matching.conditions import ConditionError
 from webhook.vap.mutating.mutator import MutationError, Mutator
-from webhook.vap.verdict import Denial, Verdict
+from webhook.vap.response import Denial, PolicyResponse
 
 __all__ = ["Webhooks", "mutate", "unchanged"]
 
@@ -39,28 +39,28 @@ def unchanged(obj: Object) -> Object:
 
 
 def mutate(
-    hooks: Sequence[Hook[Mutator]],
+    hooks: Sequence[BoundPolicy[Mutator]],
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     interrupt: Interrupt | None = None,
     webhooks: Webhooks = unchanged,
-) -> Verdict:
+) -> PolicyResponse:
     """The object that the policies and webhooks make, or why a policy refuses the request."""
     first = _Pass(attributes.object)
-    first.run(invocations(hooks, attributes, surroundings, interrupt))
+    first.run(invocations(hooks, attributes, context, interrupt))
     evaluated = tuple(dict.fromkeys(name for name, *_ in first.evaluated))
     if first.denials:
-        return Verdict(attributes.object, tuple(first.denials), evaluated=evaluated)
+        return PolicyResponse(attributes.object, tuple(first.denials), evaluated=evaluated)
     found = webhooks(first.object)
     if patch.diff(first.object, found):
         first.require()
     if first.again:
         last = _Pass(found, only=frozenset(first.again))
-        last.run(invocations(hooks, replace(attributes, object=found), surroundings, interrupt))
+        last.run(invocations(hooks, replace(attributes, object=found), context, interrupt))
         if last.denials:
-            return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
+            return PolicyResponse(attributes.object, tuple(last.denials), evaluated=evaluated)
         found = webhooks(last.object) if patch.diff(found, last.object) else found
-    return Verdict(found if patch.diff(attributes.object, found) else attributes.object, evaluated=evaluated)
+    return PolicyResponse(found if patch.diff(attributes.object, found) else attributes.object, evaluated=evaluated)
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Pass:
         policy = found.policy
         key = _key(found)
         try:
-            applies = policy.head.applies(found.invocation.on(self.object))
+            applies = policy.compiled.applies(found.invocation.on(self.object))
         except ConditionError as error:
             self._fail(policy, found.binding, str(error))
             return
@@ -109,7 +109,7 @@ class _Pass:
                 return
             try:
                 on = found.invocation.on(self.object)
-                self.object = mutate_object(expression, found.policy.head.variables, on)
+                self.object = mutate_object(expression, found.policy.compiled.variables, on)
             except MutationError as error:
                 self._fail(found.policy, found.binding, str(error))
             else:
@@ -121,9 +121,9 @@ class _Pass:
         self.invoked = []
 
     def _fail(self, policy: Mutator, binding: Binding | None, message: str, reason: str = "Invalid") -> None:
-        if policy.head.ignore:
+        if policy.compiled.ignore:
             return
-        name = policy.head.name
+        name = policy.compiled.name
         if binding is None:
             text = f'policy "{name}" denied request: {message}'
         else:
@@ -134,5 +134,5 @@ class _Pass:
 
 def _key(found: Invoked[Mutator]) -> _Key:
     metadata = (found.invocation.param or {}).get("metadata") or {}
-    name = found.policy.head.name
+    name = found.policy.compiled.name
     return name, found.binding.name, metadata.get("namespace", ""), metadata.get("name", "")

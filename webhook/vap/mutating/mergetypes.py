@@ -16,9 +16,9 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission.request import GroupVersionKind
-from webhook.vap.mutating.published import HEAD, published
+from webhook.vap.mutating.published import OBJECT_FIELDS, published
 
-__all__ = ["DEDUCED", "HEAD_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
+__all__ = ["DEDUCED", "METADATA_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
 
 Schema = Mapping[str, Any]
 
@@ -79,7 +79,7 @@ DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
 DEDUCED.map = MapType(False, {}, DEDUCED, False)
 
 
-HEAD_ONLY: Final = MergeType(map=MapType(False, HEAD, DEDUCED, False))
+METADATA_ONLY: Final = MergeType(map=MapType(False, OBJECT_FIELDS, DEDUCED, False))
 """The type of a whole object of which nothing is known but that it has metadata."""
 
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 from webhook.admission import patch
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.program import RUNTIME_BUDGET
-from webhook.vap.expressions import Expression, Scope, VariableSet
-from webhook.vap.head import Compilation, Head, Invocation
+from webhook.vap.compiled import Compilation, CompiledPolicy, Invocation
+from webhook.vap.expressions import EvaluationScope, Expression, VariableSet
 from webhook.vap.models import MutatingPolicy
 from webhook.vap.mutating.applied import native
 from webhook.vap.mutating.merge import MergeError, merge
-from webhook.vap.mutating.mergetypes import HEAD_ONLY, MergeType, builtin_type, type_of_kind
+from webhook.vap.mutating.mergetypes import METADATA_ONLY, MergeType, builtin_type, type_of_kind
 from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches
-from webhook.vap.mutating.published import HEAD
+from webhook.vap.mutating.published import OBJECT_FIELDS
 
 __all__ = ["Mutate", "MutationError", "Mutator", "apply_configuration", "compile_mutator", "json_patch"]
 
@@ -48,14 +48,14 @@ Mutate = Callable[[Expression, VariableSet, Invocation], dict[str, Any]]
 class Mutator:
     """A compiled policy; its mutations are made in order. ``again`` says that it may be invoked a second time."""
 
-    head: Head
+    compiled: CompiledPolicy
     mutations: tuple[tuple[Mutate, Expression], ...]
     again: bool = False
 
 
 def compile_mutator(document: MutatingPolicy, compilation: Compilation) -> Mutator:
     """Compile a policy; what is wrong with it is in ``compilation.problems`` then."""
-    head = compilation.head(document)
+    compiled = compilation.policy(document)
     mutations: list[tuple[Mutate, Expression]] = []
     for index, mutation in enumerate(document.spec.mutations):
         by_patch = mutation.patchType == "JSONPatch"
@@ -63,7 +63,7 @@ def compile_mutator(document: MutatingPolicy, compilation: Compilation) -> Mutat
         expect = (JSON_PATCHES if by_patch else APPLY_CONFIGURATION,)
         expression = compilation.expression(at, mutation.expression, expect, patches=True)
         mutations.append((json_patch if by_patch else apply_configuration, expression))
-    return Mutator(head, tuple(mutations), document.spec.reinvocationPolicy == "IfNeeded")
+    return Mutator(compiled, tuple(mutations), document.spec.reinvocationPolicy == "IfNeeded")
 
 
 def apply_configuration(expression: Expression, variables: VariableSet, invocation: Invocation) -> dict[str, Any]:
@@ -97,15 +97,15 @@ def _type_for(configuration: Mapping[str, Any], invocation: Invocation) -> Merge
         MutationError: the configuration has a list in such a kind.
     """
     kind = invocation.matched.kind
-    if known := invocation.surroundings.schema(kind):
+    if known := invocation.context.schema(kind):
         return type_of_kind(known.raw)
     if found := builtin_type(kind):
         return found
     for key, value in configuration.items():
-        if key not in HEAD and (path := _first_list(value, f".{key}")):
+        if key not in OBJECT_FIELDS and (path := _first_list(value, f".{key}")):
             unknown = f"it is not known how the lists of {kind} merge"
             raise MutationError(f"error applying patch: {path}: {unknown}: use a JSONPatch, or give its definition")
-    return HEAD_ONLY
+    return METADATA_ONLY
 
 
 def _first_list(value: Any, path: str) -> str:
@@ -184,7 +184,7 @@ def mismatches_of_value(value: Any) -> list[str]:
 def _evaluate(expression: Expression, variables: VariableSet, invocation: Invocation) -> Any:
     if expression.program is None:
         raise MutationError(expression.error)
-    scope = Scope(invocation.bindings(), variables, invocation.budget(RUNTIME_BUDGET))
+    scope = EvaluationScope(invocation.bindings(), variables, invocation.budget(RUNTIME_BUDGET))
     try:
         evaluation = scope.evaluate(expression)
     except BudgetExceeded as error:
@@ -201,5 +201,5 @@ def _object(invocation: Invocation) -> dict[str, Any]:
 
 
 def _defaulted(obj: dict[str, Any], invocation: Invocation) -> dict[str, Any]:
-    known = invocation.surroundings.schema(invocation.matched.kind)
+    known = invocation.context.schema(invocation.matched.kind)
     return obj if known is None else known.default(obj)

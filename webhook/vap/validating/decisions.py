@@ -9,7 +9,7 @@ from typing import Final, Literal
 from webhook.cel.values.value import type_name, type_of_value
 from webhook.vap.expressions import Evaluation
 
-__all__ = ["Annotation", "PolicyDecision", "Said", "annotate", "conclude", "failed"]
+__all__ = ["Annotation", "PolicyDecision", "ValidationSource", "annotate", "conclude", "failed"]
 
 _MESSAGE_LIMIT: Final = 5 * 1024
 """Bytes of an evaluated message (``celconfig.MaxEvaluatedMessageExpressionSizeBytes``)."""
@@ -36,7 +36,7 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ValidationSource:
     """A validation, as it is written."""
 
     expression: str
@@ -50,7 +50,7 @@ def failed(message: str, *, ignore: bool) -> PolicyDecision:
 
 
 def conclude(
-    said: Sequence[Said],
+    said: Sequence[ValidationSource],
     evaluations: Sequence[Evaluation],
     messages: Sequence[Evaluation | None],
     *,
@@ -77,7 +77,7 @@ def conclude(
     return decisions
 
 
-def _message(validation: Said, evaluated: Evaluation | None) -> str:
+def _message(validation: ValidationSource, evaluated: Evaluation | None) -> str:
     """The evaluated message if it is fit to print, else the written one, else the expression."""
     text = ""
     if evaluated is not None and isinstance(evaluated.value, str):

@@ -8,12 +8,12 @@ from typing import Final
 
 from webhook.admission.decision import Warn
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import Interrupt
-from webhook.vap.hooks import Binding, Hook, Misconfigured, invocations
+from webhook.vap.compiled import Interrupt
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy, Misconfigured, invocations
+from webhook.vap.response import CODES, FAILURE_KEY, Denial, PolicyResponse
 from webhook.vap.validating.decisions import PolicyDecision
-from webhook.vap.validating.validator import Result, Validator
-from webhook.vap.verdict import CODES, FAILURE_KEY, Denial, Verdict
+from webhook.vap.validating.validator import Validator, ValidatorResult
 
 __all__ = ["validate"]
 
@@ -22,23 +22,23 @@ _ANNOTATION_LIMIT: Final = 10 * 1024
 
 
 def validate(
-    hooks: Iterable[Hook[Validator]],
+    hooks: Iterable[BoundPolicy[Validator]],
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     interrupt: Interrupt | None = None,
-) -> Verdict:
+) -> PolicyResponse:
     """Evaluate every policy that the request invokes."""
     collected = _Collected()
-    for invoked in invocations(hooks, attributes, surroundings, interrupt):
+    for invoked in invocations(hooks, attributes, context, interrupt):
         policy = invoked.policy
         if isinstance(invoked, Misconfigured):
-            if not policy.head.ignore:
-                collected.deny(policy.head.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
+            if not policy.compiled.ignore:
+                collected.deny(policy.compiled.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
             continue
         result = policy.validate(invoked.invocation)
         if result.applies:
-            collected.result(policy.head.name, invoked.binding, result)
-    return collected.verdict(attributes)
+            collected.result(policy.compiled.name, invoked.binding, result)
+    return collected.response(attributes)
 
 
 class _Collected:
@@ -56,7 +56,7 @@ class _Collected:
         reason = decision.reason or "Invalid"
         self.denials.append(Denial(policy, name, decision.message, text, reason, CODES[reason]))
 
-    def result(self, policy: str, binding: Binding, result: Result) -> None:
+    def result(self, policy: str, binding: Binding, result: ValidatorResult) -> None:
         self.evaluated[policy] = None
         for index, decision in enumerate(result.decisions):
             if decision.action == "deny":
@@ -79,12 +79,12 @@ class _Collected:
             else:
                 self.audit.setdefault(FAILURE_KEY, _failure(policy, binding, index, decision))
 
-    def verdict(self, attributes: Attributes) -> Verdict:
+    def response(self, attributes: Attributes) -> PolicyResponse:
         published = {key: ", ".join(values) for key, values in self.annotations.items()}
         audit = {**self.audit, **published}
         evaluated = tuple(self.evaluated)
         prefix = f"{_title(attributes)} is forbidden: "
-        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
+        return PolicyResponse(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
 
 
 def _title(attributes: Attributes) -> str:

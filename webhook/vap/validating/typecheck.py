@@ -16,14 +16,14 @@ from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure
 from webhook.cel.library.authorizer import Authorizer
 from webhook.cel.types import DYN, Type
-from webhook.vap.attributes import Resource
+from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.environments import NAMESPACE, REQUEST, with_variables
 from webhook.vap.models import Rule, ValidatingPolicy, Variable
 
 __all__ = ["KindsFor", "SchemaOf", "TypeWarning", "kinds_to_check", "type_warnings"]
 
 Schema = Mapping[str, Any]
-KindsFor = Callable[[Resource], Sequence[GroupVersionKind]]
+KindsFor = Callable[[GroupVersionResource], Sequence[GroupVersionKind]]
 SchemaOf = Callable[[GroupVersionKind], Schema | None]
 
 _MOST: Final = 10
@@ -116,4 +116,4 @@ def _kinds_of(rule: Rule, kinds_for: KindsFor) -> Iterator[GroupVersionKind]:
         return
     resources = [name for name in rule.resources if "*" not in name and "/" not in name]
     for names in product(*map(sorted, (rule.apiGroups, rule.apiVersions, resources))):
-        yield from kinds_for(Resource(*names))
+        yield from kinds_for(GroupVersionResource(*names))

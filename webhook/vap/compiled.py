@@ -12,14 +12,14 @@ from webhook.cel.program import MATCH_CONDITIONS_BUDGET, Budget
 from webhook.cel.types import BOOL, Type
 from webhook.vap.activation import bindings_of
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.environments import admission_environment, with_variables
-from webhook.vap.expressions import Expression, Scope, VariableSet, compile_expression
+from webhook.vap.expressions import EvaluationScope, Expression, VariableSet, compile_expression
 from webhook.vap.matching.conditions import ConditionError, conditions_hold
 from webhook.vap.matching.matcher import Criteria
 from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
 
-__all__ = ["At", "Compilation", "Head", "Interrupt", "Invocation", "selector_problems"]
+__all__ = ["At", "Compilation", "CompiledPolicy", "Interrupt", "Invocation", "selector_problems"]
 
 At = tuple[str | int, ...]
 Interrupt = Callable[[], bool]
@@ -56,7 +56,7 @@ class Compilation:
     def note(self, at: At, expression: Expression) -> None:
         self.problems += [(at, issue) for issue in expression.issues]
 
-    def head(self, document: ValidatingPolicy | MutatingPolicy) -> Head:
+    def policy(self, document: ValidatingPolicy | MutatingPolicy) -> CompiledPolicy:
         """The common part; compiles variables first, since all else may read them."""
         spec = document.spec
         for index, variable in enumerate(spec.variables):
@@ -71,7 +71,7 @@ class Compilation:
         ignore = spec.failurePolicy == "Ignore"
         reads_namespace = "namespaceObject" in str(spec)
         name = document.metadata.name
-        return Head(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
+        return CompiledPolicy(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
 
 
 def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
@@ -93,18 +93,18 @@ class Invocation:
 
     attributes: Attributes
     matched: Equivalent
-    surroundings: Surroundings
+    context: AdmissionContext
     param: Mapping[str, Any] | None = None
     namespace: Mapping[str, Any] | None = None
     interrupt: Interrupt | None = None
 
     def bindings(self) -> dict[str, Any]:
-        return bindings_of(self.attributes, self.matched, self.surroundings, self.param, self.namespace)
+        return bindings_of(self.attributes, self.matched, self.context, self.param, self.namespace)
 
     def condition_bindings(self) -> dict[str, Any]:
         """Match conditions see the resource as it was requested, and no namespace."""
         matched = Equivalent(self.attributes.resource, self.matched.kind)
-        return bindings_of(self.attributes, matched, self.surroundings, self.param)
+        return bindings_of(self.attributes, matched, self.context, self.param)
 
     def budget(self, cost: int) -> Budget:
         return Budget(cost, interrupt=self.interrupt)
@@ -115,7 +115,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CompiledPolicy:
     """``ignore`` is the failurePolicy; ``param_kind`` None for a policy without params.
 
     ``reads_namespace`` is False for a policy that says nothing of ``namespaceObject``: it need not be looked up.
@@ -137,7 +137,9 @@ class Head:
         """
         if not self.conditions:
             return True
-        scope = Scope(invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET))
+        scope = EvaluationScope(
+            invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET)
+        )
         try:
             evaluations = [scope.evaluate(condition) for condition in self.conditions]
         except BudgetExceeded as error:

@@ -8,15 +8,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Equivalent, Surroundings
-from webhook.vap.head import Interrupt, Invocation
+from webhook.vap.compiled import Interrupt, Invocation
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.matcher import Criteria, MatchError
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.validating.validator import Validator
 
-__all__ = ["Binding", "Hook", "Invoked", "Misconfigured", "invocations"]
+__all__ = ["Binding", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
 
 P = TypeVar("P", Validator, Mutator)
 
@@ -39,7 +39,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook(Generic[P]):
+class BoundPolicy(Generic[P]):
     """A policy and what binds it; without a binding it never applies."""
 
     policy: P
@@ -63,32 +63,35 @@ class Misconfigured(NamedTuple, Generic[P]):
 
 
 def invocations(
-    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings, interrupt: Interrupt | None = None
+    hooks: Iterable[BoundPolicy[P]],
+    attributes: Attributes,
+    context: AdmissionContext,
+    interrupt: Interrupt | None = None,
 ) -> Iterator[Invoked[P] | Misconfigured[P]]:
     """What a request invokes, in the order of the policies, their bindings and their params.
 
     ``interrupt`` is asked before each policy: a long set of short ones takes its time, too. Only what it raises counts.
     """
-    for hook in hooks:
+    for each in hooks:
         if interrupt is not None:
             interrupt()
-        if not hook.bindings:
+        if not each.bindings:
             continue
-        policy = hook.policy
+        policy = each.policy
         try:
-            matched = policy.head.criteria.match(attributes, surroundings)
+            matched = policy.compiled.criteria.match(attributes, context)
         except MatchError as error:
             yield Misconfigured(policy, None, f"failed to configure policy: {error}")
             continue
         if matched is None:
             continue
-        kind = policy.head.param_kind
-        if kind is not None and surroundings.is_namespaced(kind) is None:
+        kind = policy.compiled.param_kind
+        if kind is not None and context.is_namespaced(kind) is None:
             unknown = f"failed to find resource referenced by paramKind: '{kind.apiVersion}, Kind={kind.kind}'"
             yield Misconfigured(policy, None, f"failed to configure policy: {unknown}")
             continue
-        for binding in hook.bindings:
-            for found in _bound(policy, binding, matched, attributes, surroundings):
+        for binding in each.bindings:
+            for found in _bound(policy, binding, matched, attributes, context):
                 if isinstance(found, Invocation):
                     yield Invoked(policy, binding, replace(found, interrupt=interrupt))
                 else:
@@ -100,19 +103,19 @@ def _bound(
     binding: Binding,
     matched: Equivalent,
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
 ) -> Iterator[Invocation | str]:
     """The invocations by one binding, one for each param; or why that cannot be said."""
     try:
-        if binding.criteria is not None and binding.criteria.match(attributes, surroundings) is None:
+        if binding.criteria is not None and binding.criteria.match(attributes, context) is None:
             return
-        params = collect(policy.head.param_kind, binding.param_ref, attributes.namespace, surroundings)
+        params = collect(policy.compiled.param_kind, binding.param_ref, attributes.namespace, context)
     except (MatchError, ParamError) as error:
         yield f"failed to configure binding: {error}"
         return
     where = attributes.namespace_of_object
     namespace = (
-        namespace_value(surroundings.namespace(where)) if where and params and policy.head.reads_namespace else None
+        namespace_value(context.namespace(where)) if where and params and policy.compiled.reads_namespace else None
     )
     for param in params:
-        yield Invocation(attributes.converted(matched.kind), matched, surroundings, param, namespace)
+        yield Invocation(attributes.converted(matched.kind), matched, context, param, namespace)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from webhook.golang.names import dns_1035_label, dns_1123_subdomain, label_key, path_segment
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata
 from webhook.schema.objectmeta.validation import validate_metadata
-from webhook.vap.head import At
+from webhook.vap.compiled import At
 from webhook.vap.models import (
     MatchResources,
     MutatingBinding,
@@ -23,15 +23,15 @@ from webhook.vap.models import (
     ValidatingPolicy,
 )
 
-__all__ = ["metadata_mistakes", "mistakes"]
+__all__ = ["metadata_errors", "spec_errors"]
 
-Mistake = tuple[At, str]
+SpecError = tuple[At, str]
 _VALUE_EXPRESSION_LIMIT: Final = 5 * 1024
 """Bytes of an audit annotation's expression (``maxAuditAnnotationValueExpressionLength``)."""
 _NOT_ALONE: Final = "where '*' is given, nothing else may be"
 
 
-def metadata_mistakes(metadata: Mapping[str, Any]) -> Iterator[Mistake]:
+def metadata_errors(metadata: Mapping[str, Any]) -> Iterator[SpecError]:
     """What is wrong with the metadata as it is written. Policies are in no namespace; one that is given is ignored."""
     try:
         decoded, unknown = decode_metadata({key: item for key, item in metadata.items() if key != "namespace"})
@@ -44,7 +44,9 @@ def metadata_mistakes(metadata: Mapping[str, Any]) -> Iterator[Mistake]:
         yield tuple(wrong.field.split(".")), wrong.detail
 
 
-def mistakes(document: ValidatingPolicy | MutatingPolicy | ValidatingBinding | MutatingBinding) -> Iterator[Mistake]:
+def spec_errors(
+    document: ValidatingPolicy | MutatingPolicy | ValidatingBinding | MutatingBinding,
+) -> Iterator[SpecError]:
     """What is wrong with the ``spec``: where, and one sentence each."""
     mutating = isinstance(document, (MutatingPolicy, MutatingBinding))
     if isinstance(document, (ValidatingBinding, MutatingBinding)):
@@ -59,7 +61,7 @@ def mistakes(document: ValidatingPolicy | MutatingPolicy | ValidatingBinding | M
         yield from _of_head(document)
 
 
-def _of_head(document: ValidatingPolicy | MutatingPolicy) -> Iterator[Mistake]:
+def _of_head(document: ValidatingPolicy | MutatingPolicy) -> Iterator[SpecError]:
     spec = document.spec
     if spec.paramKind is not None:
         yield from _of_param_kind(spec.paramKind)
@@ -78,7 +80,7 @@ def _of_head(document: ValidatingPolicy | MutatingPolicy) -> Iterator[Mistake]:
                 yield (*at, "valueExpression"), f"must not exceed {_VALUE_EXPRESSION_LIMIT} bytes"
 
 
-def _of_param_kind(kind: ParamKind) -> Iterator[Mistake]:
+def _of_param_kind(kind: ParamKind) -> Iterator[SpecError]:
     group, _, version = kind.apiVersion.rpartition("/")
     at: At = ("spec", "paramKind", "apiVersion")
     if group:
@@ -87,14 +89,14 @@ def _of_param_kind(kind: ParamKind) -> Iterator[Mistake]:
     yield from _all(("spec", "paramKind", "kind"), dns_1035_label(kind.kind.lower()))
 
 
-def _of_param_ref(ref: ParamRef) -> Iterator[Mistake]:
+def _of_param_ref(ref: ParamRef) -> Iterator[SpecError]:
     at: At = ("spec", "paramRef")
     yield from _all((*at, "name"), path_segment(ref.name))
     if "parameterNotFoundAction" not in ref.model_fields_set:
         yield at, "parameterNotFoundAction is required: Allow or Deny"
 
 
-def _of_resources(at: At, written: MatchResources, *, mutating: bool) -> Iterator[Mistake]:
+def _of_resources(at: At, written: MatchResources, *, mutating: bool) -> Iterator[SpecError]:
     for name in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(getattr(written, name)):
             yield from _of_rule((*at, name, index), rule)
@@ -102,7 +104,7 @@ def _of_resources(at: At, written: MatchResources, *, mutating: bool) -> Iterato
                 yield (*at, name, index, "operations"), "what is deleted cannot be mutated"
 
 
-def _of_rule(at: At, rule: Rule) -> Iterator[Mistake]:
+def _of_rule(at: At, rule: Rule) -> Iterator[SpecError]:
     for name in ("apiGroups", "apiVersions", "operations"):
         values = getattr(rule, name)
         if "*" in values and len(values) > 1:
@@ -130,5 +132,5 @@ def _of_names(resources: Sequence[str]) -> Iterator[str]:
                 yield f"where '{wider}' is given, '{written}' may not be"
 
 
-def _all(at: At, problems: Iterable[str]) -> Iterator[Mistake]:
+def _all(at: At, problems: Iterable[str]) -> Iterator[SpecError]:
     return ((at, problem) for problem in problems)

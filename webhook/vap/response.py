@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.admission.decision import Cause, Refusal, Warn
 
-__all__ = ["CODES", "FAILURE_KEY", "Denial", "Verdict"]
+__all__ = ["CODES", "FAILURE_KEY", "Denial", "PolicyResponse"]
 
 CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 """The HTTP status that goes with the reason of a validation."""
@@ -35,7 +35,7 @@ class Denial:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyResponse:
     """``object`` is the mutated object (the request's own, by identity, when nothing changed).
 
     The first denial gives the answer its message (behind ``prefix``), reason and status code.
