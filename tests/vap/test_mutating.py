@@ -220,7 +220,7 @@ def test_lists_of_a_kind_without_a_schema_are_not_guessed_at() -> None:
         request(obj), MemoryContext()
     )
     (denial,) = verdict.denials
-    assert denial.message.startswith("error applying patch: .spec.ports: it is not known how the lists of Widget")
+    assert denial.message.startswith("error applying patch: .spec.ports: the schema of Widget")
     assert verdict.object is obj
 
 

@@ -1,4 +1,4 @@
-"""The values of the variables for one request: ``object``, ``request``, ``authorizer`` and so on."""
+"""The values of the CEL variables for one request: ``object``, ``request``, ``authorizer`` and so on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMESPACE_METADATA: Final = (
     "annotations",
     "finalizers",
 )
-"""What policies may see of a namespace's metadata: not who owns or manages it."""
+"""The metadata of a namespace that policies can read: ownerReferences and managedFields are hidden."""
 
 
 def bindings_of(
@@ -36,7 +36,7 @@ def bindings_of(
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All variables but ``variables``. ``matched`` is what the policy matched the request as."""
+    """The values of all variables except ``variables``. ``matched`` is what the policy matched."""
 
     def decide(question: Question) -> Decision:
         return context.decide(attributes.user, question)
@@ -61,7 +61,7 @@ def bindings_of(
 
 
 def namespace_value(namespace: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A namespace as ``namespaceObject`` shows it."""
+    """The value of ``namespaceObject``."""
     if namespace is None:
         return None
     metadata = namespace.get("metadata") or {}

@@ -1,4 +1,4 @@
-"""Policies with their bindings, and which of them a request invokes (``generic/policy_dispatcher.go``)."""
+"""Policies with their bindings, and the invocations that a request causes (``generic/policy_dispatcher.go``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P = TypeVar("P", Validator, Mutator)
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where a policy applies, with which params, to what end. ``criteria`` None: wherever its policy does."""
+    """Where a policy applies, with which params and actions. ``criteria`` None: wherever the policy applies."""
 
     name: str
     criteria: Criteria | None = None
@@ -40,14 +40,14 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class BoundPolicy(Generic[P]):
-    """A policy and what binds it; without a binding it never applies."""
+    """A policy with its bindings. Without a binding it never applies."""
 
     policy: P
     bindings: tuple[Binding, ...]
 
 
 class Invoked(NamedTuple, Generic[P]):
-    """A policy to evaluate for a request, by a binding, with one of its params."""
+    """A policy to evaluate for a request: one binding, one param."""
 
     policy: P
     binding: Binding
@@ -55,7 +55,7 @@ class Invoked(NamedTuple, Generic[P]):
 
 
 class Misconfigured(NamedTuple, Generic[P]):
-    """A policy (or one of its bindings) of which it cannot be said whether it applies."""
+    """A policy, or one of its bindings, that cannot be matched with the request."""
 
     policy: P
     binding: Binding | None
@@ -63,16 +63,17 @@ class Misconfigured(NamedTuple, Generic[P]):
 
 
 def invocations(
-    hooks: Iterable[BoundPolicy[P]],
+    policies: Iterable[BoundPolicy[P]],
     attributes: Attributes,
     context: AdmissionContext,
     interrupt: Interrupt | None = None,
 ) -> Iterator[Invoked[P] | Misconfigured[P]]:
-    """What a request invokes, in the order of the policies, their bindings and their params.
+    """The invocations of a request, in the order of the policies, their bindings and their params.
 
-    ``interrupt`` is asked before each policy: a long set of short ones takes its time, too. Only what it raises counts.
+    Calls ``interrupt`` before each policy, because many short policies take long too. It may raise; its result is
+    ignored.
     """
-    for each in hooks:
+    for each in policies:
         if interrupt is not None:
             interrupt()
         if not each.bindings:
@@ -105,7 +106,7 @@ def _bound(
     attributes: Attributes,
     context: AdmissionContext,
 ) -> Iterator[Invocation | str]:
-    """The invocations by one binding, one for each param; or why that cannot be said."""
+    """The invocations of one binding, one for each param; a string is the error of the binding."""
     try:
         if binding.criteria is not None and binding.criteria.match(attributes, context) is None:
             return

@@ -1,4 +1,4 @@
-"""All native policies of a set of documents: loaded with every problem at once, then asked for each request."""
+"""The native policies of a set of documents: load them with all problems at once, evaluate them for each request."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ P = TypeVar("P", Validator, Mutator)
 
 
 def is_native(document: Document) -> bool:
-    """Whether a document is one of those that :meth:`NativePolicies.load` reads."""
+    """Whether :meth:`NativePolicies.load` reads a document."""
     group = str(document.value.get("apiVersion", "")).partition("/")[0]
     return group == "admissionregistration.k8s.io" and document.value.get("kind") in KINDS
 
 
 @dataclass(frozen=True, slots=True)
 class NativePolicies:
-    """A set of policies with their bindings: immutable, and safe in many threads. ``NativePolicies()`` is none.
+    """A set of policies with their bindings: immutable and thread-safe. ``NativePolicies()`` is the empty set.
 
-    ``unbound`` are the policies without a binding (kind, name), which never apply; ``documents``
-    the validating policies as they are written.
+    ``unbound`` are the policies without a binding (kind, name), which never apply. ``documents`` are the documents of
+    the validating policies.
     """
 
     validators: tuple[BoundPolicy[Validator], ...] = ()
@@ -60,10 +60,10 @@ class NativePolicies:
 
         Args:
             documents: native documents (see :func:`is_native`).
-            version: the Kubernetes minor whose expressions are understood, at least.
+            version: the Kubernetes minor whose CEL libraries the expressions can use; they may use newer ones too.
 
         Raises:
-            CatalogError: with every problem of every document.
+            CatalogError: all problems of all documents.
         """
         loader = _Loader(version)
         for document in documents:
@@ -71,17 +71,17 @@ class NativePolicies:
         loader.bind()
         if loader.problems:
             raise CatalogError(loader.problems)
-        validators = tuple(_hooks(loader.validators, loader.validating))
-        mutators = tuple(_hooks(loader.mutators, loader.mutating))
+        validators = tuple(_bound(loader.validators, loader.validating))
+        mutators = tuple(_bound(loader.mutators, loader.mutating))
         unbound = (*_unbound(VALIDATING, validators), *_unbound(MUTATING, mutators))
         return cls(validators, mutators, unbound, tuple(loader.documents))
 
     def warnings(self, kinds_for: KindsFor, schema_of: SchemaOf) -> list[tuple[str, TypeWarning]]:
-        """What the validating policies get wrong about the kinds they name, by policy (``status.typeChecking``).
+        """The type errors of the validating policies for the kinds they name, by policy (``status.typeChecking``).
 
         Args:
-            kinds_for: the kinds of a resource, none for one that is not known.
-            schema_of: the OpenAPI schema of a kind, None for one that is not known.
+            kinds_for: the kinds of a resource; empty for an unknown resource.
+            schema_of: the OpenAPI schema of a kind; None for an unknown kind.
         """
         return [
             (document.metadata.name, warning)
@@ -90,7 +90,7 @@ class NativePolicies:
         ]
 
     def only(self, name: str) -> NativePolicies:
-        """The policies of one name: one of each sort at most."""
+        """The policies of one name: at most one validating and one mutating policy."""
         validators = tuple(each for each in self.validators if each.policy.compiled.name == name)
         mutators = tuple(each for each in self.mutators if each.policy.compiled.name == name)
         return NativePolicies(validators, mutators)
@@ -102,11 +102,10 @@ class NativePolicies:
         interrupt: Interrupt | None = None,
         webhooks: Webhooks = unchanged,
     ) -> PolicyResponse:
-        """What the mutating policies make of the request's object.
+        """Apply the mutating policies to the request's object.
 
-        ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
-        raise what is to be raised then (a deadline). ``webhooks`` is what mutates the object after
-        the policies, and again where they are invoked once more because of it.
+        Long loops of expressions call ``interrupt`` at intervals; it ends them by returning True or by raising (a
+        deadline). ``webhooks`` mutates the object after the policies, and again after a reinvocation.
         """
         attributes = Attributes.of(request)
         if not self.mutators or is_exempt(attributes) or request.object is None:
@@ -116,22 +115,22 @@ class NativePolicies:
     def validate(
         self, request: Request, context: AdmissionContext, interrupt: Interrupt | None = None
     ) -> PolicyResponse:
-        """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
+        """Evaluate the validating policies; ``interrupt`` as for :meth:`mutate`."""
         attributes = Attributes.of(request)
         if not self.validators or is_exempt(attributes):
             return PolicyResponse(request.object)
         return validate(self.validators, attributes, context, interrupt)
 
 
-def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[BoundPolicy[P]]:
-    """By name: the order of a cluster, which nobody may rely on, but which is always the same."""
+def _bound(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[BoundPolicy[P]]:
+    """Sort by name. Kubernetes documents no order, but the order must be stable."""
     for name in sorted(policies):
-        bound = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
-        yield BoundPolicy(policies[name], tuple(bound))
+        own = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
+        yield BoundPolicy(policies[name], tuple(own))
 
 
-def _unbound(kind: str, hooks: Iterable[BoundPolicy[P]]) -> Iterator[tuple[str, str]]:
-    return ((kind, each.policy.compiled.name) for each in hooks if not each.bindings)
+def _unbound(kind: str, policies: Iterable[BoundPolicy[P]]) -> Iterator[tuple[str, str]]:
+    return ((kind, each.policy.compiled.name) for each in policies if not each.bindings)
 
 
 def _identity(origin: Document) -> tuple[str, str]:
@@ -140,7 +139,7 @@ def _identity(origin: Document) -> tuple[str, str]:
 
 
 def _named(origin: Document, found: Problem) -> Problem:
-    """The problem of a JSON document says whose it is: it has no lines by which to find that out."""
+    """Add the kind and name to a problem of a JSON document: it has no line numbers."""
     return found if origin.node else replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
 
 
@@ -165,7 +164,7 @@ class _Loader:
             document = model.model_validate(origin.value)
         except ValidationError as error:
             self.problems += [_named(origin, found) for found in problems(origin, error)]
-            self._seen.add(_identity(origin))  # what is bound to it is not to be blamed, too
+            self._seen.add(_identity(origin))  # so that its bindings are not reported as well
             return
         for at, message in (*metadata_errors(origin.value["metadata"]), *spec_errors(document)):
             self._problem(origin, at, message)
@@ -189,7 +188,7 @@ class _Loader:
             self._problem(origin, at, message)
 
     def bind(self) -> None:
-        """Give the bindings to their policies, once all are read."""
+        """Assign the bindings to their policies, after all documents are read."""
         for origin, document in self._bindings:
             validating = isinstance(document, ValidatingBinding)
             kind = VALIDATING if validating else MUTATING

@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 from webhook.cel.syntax import literals, macros
 from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
 from webhook.cel.syntax.nesting import CALC, EXPR, MEMBER, RELATION, Part, chain, conditional, group
+from webhook.cel.syntax.reserved import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lark import Token
 
-__all__ = ["READING", "RESERVED", "Dialect", "Reading", "TreeBuilder"]
+__all__ = ["READING", "Dialect", "Reading", "TreeBuilder"]
 
-RESERVED = frozenset(
-    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
-    | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
-)
 _SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30
 _LITERALS: dict[str, Callable[[str], Any]] = {
     "INT": literals.int_value,

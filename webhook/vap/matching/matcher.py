@@ -1,4 +1,4 @@
-"""Which requests a policy or a binding is about (``policy/matching``, ``webhook/predicates``)."""
+"""Matches requests with ``matchConstraints`` and ``matchResources`` (``policy/matching``, ``webhook/predicates``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webhook.vap.models import MatchResources, Rule
 __all__ = ["NAME_LABEL", "Criteria", "MatchError", "is_exempt", "rule_matches"]
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
-"""The API server gives every namespace this label, with its name: whoever asks for it alone need not see the object."""
+"""The API server sets this label on every namespace to its name, so a selector of this label needs no lookup."""
 _NAMESPACES: Final = GroupVersionResource("", "v1", "namespaces")
 _EXEMPT: Final = frozenset(
     {
@@ -30,17 +30,17 @@ _EXEMPT: Final = frozenset(
 
 
 class MatchError(Exception):
-    """It cannot be said whether a request matches; the text is the API server's."""
+    """The match cannot be decided; the text is the API server's."""
 
 
 def is_exempt(attributes: Attributes) -> bool:
-    """Whether no policy ever sees the request: policies must not be able to lock themselves in."""
+    """Whether no policy applies to the request. Policies must not be able to block changes of policies."""
     return attributes.kind.group == "admissionregistration.k8s.io" and attributes.kind.kind in _EXEMPT
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """A ``matchConstraints`` or ``matchResources``, ready to be asked."""
+    """A compiled ``matchConstraints`` or ``matchResources``."""
 
     namespace_selector: Selector
     object_selector: Selector
@@ -59,10 +59,10 @@ class Criteria:
         )
 
     def match(self, attributes: Attributes, context: AdmissionContext) -> Equivalent | None:
-        """The resource and kind the request matches as; None where it does not match.
+        """The resource and kind under which the request matches; None if it does not match.
 
         Raises:
-            MatchError: everything else matches, but a selector cannot be evaluated.
+            MatchError: the rules match, but a selector cannot be evaluated.
         """
         failure = ""
         for selected in (self._selects_namespace, self._selects_object):
@@ -126,7 +126,7 @@ class Criteria:
 
 
 def rule_matches(rule: Rule, attributes: Attributes, resource: GroupVersionResource) -> bool:
-    """Whether a rule is about the request, taken as one of ``resource``; names aside."""
+    """Whether a rule matches the request as a request for ``resource``; the rule's resourceNames are not checked."""
     return (
         _in_scope(rule, attributes, resource)
         and ("*" in rule.operations or attributes.operation in rule.operations)

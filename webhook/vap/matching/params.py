@@ -1,4 +1,4 @@
-"""The params a binding selects for a request (``generic/policy_dispatcher.go``, CollectParams)."""
+"""The params that a binding selects for a request (``generic/policy_dispatcher.go``, CollectParams)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ _NO_NAMESPACE = "cannot use namespaced paramRef in policy binding that matches c
 
 
 class ParamError(Exception):
-    """The params of a binding cannot be had; its policy's failurePolicy decides."""
+    """The params of a binding cannot be determined; failurePolicy decides."""
 
 
 def collect(
     kind: ParamKind | None, ref: ParamRef | None, namespace: str, context: AdmissionContext
 ) -> Sequence[dict[str, Any] | None]:
-    """The params to evaluate a policy with, one after the other; ``[None]`` where it has none. Their kind is known.
+    """The params of a policy, one for each evaluation. ``[None]``: the policy or the binding has no params.
 
-    An empty list says that there are none and that this is fine (``parameterNotFoundAction: Allow``).
+    An empty list means that no param exists and that the binding allows it (``parameterNotFoundAction: Allow``).
+    The kind of the params must be known.
 
     Raises:
         ParamError: with the API server's text.

@@ -1,8 +1,8 @@
-"""Apply configurations: merge what a mutation says into an object, by the schema of its kind.
+"""Merges an apply configuration into an object by the schema of its kind.
 
-The merge of ``structured-merge-diff`` (``typed/merge.go``), as mutating policies use it: what is
-not mentioned stays; maps merge by key, sets and keyed lists by element, scalars are replaced;
-what is atomic may not be mentioned at all.
+The merge of ``structured-merge-diff`` (``typed/merge.go``) as mutating policies use it. Fields that the configuration
+omits stay. Maps merge by key, sets and keyed lists by element. Scalars are replaced. A configuration must not contain
+atomic parts.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _ABSENT: Final = object()
 
 
 def merge(live: dict[str, Any], configuration: dict[str, Any], kind: MergeType) -> dict[str, Any]:
-    """The object with the configuration applied; both stay as they are, unchanged parts are shared.
+    """The object with the configuration applied. The arguments are not changed; the result shares unchanged parts.
 
     Raises:
         MergeError: an undeclared field, a value of another type, an atomic part, a key given twice.
     """
-    _raise("failed to convert patch object to typed object", check(configuration, kind, "", stored=False))
+    _raise_any("failed to convert patch object to typed object", check(configuration, kind, "", stored=False))
     if atomic := _atomics(configuration, kind, ""):
         listed = ", ".join(atomic)
         raise MergeError(f"invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}")
-    _raise("failed to convert original object to typed object", check(live, kind, "", stored=True))
+    _raise_any("failed to convert original object to typed object", check(live, kind, "", stored=True))
     merged: dict[str, Any] = _merge(live, configuration, kind)
     return merged
 
 
-def _raise(prefix: str, errors: list[str]) -> None:
+def _raise_any(prefix: str, errors: list[str]) -> None:
     if len(errors) == 1:
         raise MergeError(f"{prefix}: {errors[0]}")
     if errors:
@@ -45,12 +45,12 @@ def _raise(prefix: str, errors: list[str]) -> None:
 
 
 def _atomics(value: Any, of: MergeType, path: str) -> list[str]:
-    """The atomic parts that a configuration mentions."""
+    """The paths of the atomic parts in a configuration."""
     found: list[str] = []
     if isinstance(value, dict) and of.map is not None:
         found += [path] if of.map.atomic else []
         for key, item in value.items():
-            # what is not declared is taken for its parent's type there, too
+            # Go too treats an undeclared field as one of its parent's type
             found += _atomics(item, of.map.declared(key) or of, f"{path}.{key}")
     elif isinstance(value, list) and of.list is not None:
         found += [path] if of.list.relation == "atomic" else []
@@ -63,20 +63,20 @@ def _atomics(value: Any, of: MergeType, path: str) -> list[str]:
 
 
 def _merge(live: Any, new: Any, of: MergeType | None) -> Any:
-    """Both values as one; either may be absent."""
+    """The merged value; either argument may be absent."""
     if new is _ABSENT:
         return live
     if live is _ABSENT or of is None:
         return new
-    if of.map is not None and _is(dict, live, new):
+    if of.map is not None and _both(dict, live, new):
         return new if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
-    if of.list is not None and _is(list, live, new):
+    if of.list is not None and _both(list, live, new):
         return new if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
     return new
 
 
-def _is(container: type, live: Any, new: Any) -> bool:
-    """Whether both are of a container's type, or null, and there is something in them."""
+def _both(container: type, live: Any, new: Any) -> bool:
+    """Whether both are containers of a type or null, and at least one is not empty."""
     return all(value is None or isinstance(value, container) for value in (live, new)) and bool(live or new)
 
 

@@ -1,4 +1,4 @@
-"""The schema of a custom resource as the API server publishes it: with the metadata that a definition leaves out."""
+"""The schema of a custom resource as the API server publishes it: with the metadata that its CRD leaves out."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _OBJECT_META: Final = {
     },
 }
 OBJECT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _OBJECT_META}
-"""What every object has."""
+"""The fields that every object has."""
 
 
 def published(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of an object, from that of its definition."""
+    """The published schema, made from the schema in the CRD."""
     return {**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **OBJECT_FIELDS}}

@@ -1,4 +1,4 @@
-"""What all validating policies together say about a request (``policy/validating/dispatcher.go``)."""
+"""Evaluates all validating policies for a request (``policy/validating/dispatcher.go``)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from webhook.vap.validating.validator import Validator, ValidatorResult
 __all__ = ["validate"]
 
 _ANNOTATION_LIMIT: Final = 10 * 1024
-"""Bytes of an audit annotation's value; the API server cuts it off there."""
+"""Bytes of an audit annotation's value; the API server truncates it."""
 
 
 def validate(
-    hooks: Iterable[BoundPolicy[Validator]],
+    policies: Iterable[BoundPolicy[Validator]],
     attributes: Attributes,
     context: AdmissionContext,
     interrupt: Interrupt | None = None,
 ) -> PolicyResponse:
-    """Evaluate every policy that the request invokes."""
+    """Evaluate every policy that applies to the request."""
     collected = _Collected()
-    for invoked in invocations(hooks, attributes, context, interrupt):
+    for invoked in invocations(policies, attributes, context, interrupt):
         policy = invoked.policy
         if isinstance(invoked, Misconfigured):
             if not policy.compiled.ignore:
@@ -64,8 +64,8 @@ class _Collected:
         for annotation in result.annotations:
             if annotation.action == "publish":
                 value = annotation.value.encode()[:_ANNOTATION_LIMIT].decode(errors="ignore")
-                known = self.annotations.setdefault(f"{policy}/{annotation.key}", [])
-                known.extend([value] if value not in known else [])
+                values = self.annotations.setdefault(f"{policy}/{annotation.key}", [])
+                values.extend([value] if value not in values else [])
             elif annotation.action == "error":
                 self.deny(policy, binding, PolicyDecision("deny", "error", annotation.error))
 
@@ -88,7 +88,7 @@ class _Collected:
 
 
 def _title(attributes: Attributes) -> str:
-    """The object, as the API server names what it forbids (``admission.NewForbidden``)."""
+    """The object in the API server's "is forbidden" message (``admission.NewForbidden``)."""
     resource = attributes.resource
     metadata = (attributes.object or {}).get("metadata")
     names = metadata if isinstance(metadata, dict) else {}

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy: compiled, and evaluated for one request and one param."""
+"""Compiles a ValidatingAdmissionPolicy and evaluates it for one request and one param."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Validator", "ValidatorResult", "compile_validator"]
 
 @dataclass(frozen=True, slots=True)
 class ValidatorResult:
-    """What one policy says with one param; nothing where its match conditions do not hold."""
+    """The decisions of one policy with one param. ``applies`` is False if a match condition is false."""
 
     decisions: tuple[PolicyDecision, ...] = ()
     annotations: tuple[Annotation, ...] = ()
@@ -31,21 +31,21 @@ _SILENT: Final = ValidatorResult(applies=False)
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """A compiled policy; safe in many threads.
+    """A compiled policy; thread-safe.
 
-    ``messages`` has the messageExpression of each validation, None where there is none.
+    ``messages`` are the messageExpressions of the validations; None for a validation without one.
     """
 
     compiled: CompiledPolicy
-    said: tuple[ValidationSource, ...]
+    sources: tuple[ValidationSource, ...]
     validations: tuple[Expression, ...]
     messages: tuple[Expression | None, ...]
     annotations: tuple[tuple[str, Expression], ...]
 
     def validate(self, invocation: Invocation) -> ValidatorResult:
-        """Evaluate; never raises for what the policy does, failurePolicy decides then.
+        """Evaluate the policy. Errors of its expressions are never raised: failurePolicy decides.
 
-        Validations and their messages share one cost budget, audit annotations have their own.
+        Validations and their messages share one cost budget; audit annotations have a second one.
         """
         try:
             if not self.compiled.applies(invocation):
@@ -60,7 +60,7 @@ class Validator:
         except BudgetExceeded as error:
             return self._failed(error.message)
         messages, overspent = self._messages(bindings, budget)
-        decisions = conclude(self.said, evaluations, messages, ignore=self.compiled.ignore, overspent=overspent)
+        decisions = conclude(self.sources, evaluations, messages, ignore=self.compiled.ignore, overspent=overspent)
         try:
             return ValidatorResult(tuple(decisions), self._annotations(bindings, invocation))
         except BudgetExceeded as error:
@@ -70,7 +70,7 @@ class Validator:
         return ValidatorResult((failed(message, ignore=self.compiled.ignore),))
 
     def _messages(self, bindings: dict[str, Any], budget: Budget) -> tuple[list[Evaluation | None], str]:
-        """All messages, even those that nobody will read: the API server counts what they cost."""
+        """Evaluate all messages, even of validations that hold: the API server counts their cost."""
         scope = EvaluationScope(bindings, self.compiled.variables, budget)
         try:
             return [None if message is None else scope.evaluate(message) for message in self.messages], ""
@@ -86,13 +86,13 @@ class Validator:
 
 
 def compile_validator(document: ValidatingPolicy, compilation: Compilation) -> Validator:
-    """Compile a policy; what is wrong with it is in ``compilation.problems`` then."""
+    """Compile a policy; ``compilation.problems`` collects its errors."""
     compiled = compilation.policy(document)
     spec = document.spec
-    said, validations, messages = [], [], []
+    sources, validations, messages = [], [], []
     for index, validation in enumerate(spec.validations):
         at = ("spec", "validations", index)
-        said.append(ValidationSource(validation.expression, validation.message, validation.reason))
+        sources.append(ValidationSource(validation.expression, validation.message, validation.reason))
         validations.append(compilation.expression((*at, "expression"), validation.expression, (BOOL,)))
         message = None
         if validation.messageExpression:
@@ -108,4 +108,4 @@ def compile_validator(document: ValidatingPolicy, compilation: Compilation) -> V
         )
         for index, annotation in enumerate(spec.auditAnnotations)
     )
-    return Validator(compiled, tuple(said), tuple(validations), tuple(messages), annotations)
+    return Validator(compiled, tuple(sources), tuple(validations), tuple(messages), annotations)
