@@ -1,4 +1,4 @@
-"""Structural schemas: load a CRD, default, prune and validate its objects with the API server's verdicts and words."""
+"""Structural schemas: load a CRD; default, prune and validate its objects with the API server's results and texts."""
 
 from webhook.schema.errors import CoerceError, DecodeError, SchemaError
 from webhook.schema.fielderror import FieldError

@@ -1,4 +1,4 @@
-"""Defaulting: fill in what a schema says where a value is absent, without touching the caller's object."""
+"""Defaulting: fill in the schema's defaults where a value is absent, without changing the caller's object."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ def copy_json(value: Any) -> Any:
 
 
 def compile_default(node: SchemaNode) -> Fill | None:
-    """A function that defaults one value, or None where the schema has no defaults.
+    """A function that defaults one value; None if the schema has no defaults.
 
-    It returns its argument itself when there is nothing to fill in, else a copy that shares
-    all unchanged parts. An explicit null counts as absent unless the field is nullable
-    (apiextensions ``defaulting.Default``).
+    The function returns its argument if there is nothing to fill in, else a copy that shares all unchanged parts. An
+    explicit null counts as absent unless the field is nullable (apiextensions ``defaulting.Default``).
     """
     return _compile(node, {})
 
 
-def _compile(node: SchemaNode, known: dict[int, Fill | None]) -> Fill | None:
-    """``known`` are the functions of the nodes met so far: many stand at several places."""
-    if id(node) not in known:
-        known[id(node)] = _function(node, known)
-    return known[id(node)]
+def _compile(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None:
+    """``compiled`` are the functions of the nodes visited so far: many nodes have several places."""
+    if id(node) not in compiled:
+        compiled[id(node)] = _function(node, compiled)
+    return compiled[id(node)]
 
 
-def _function(node: SchemaNode, known: dict[int, Fill | None]) -> Fill | None:
+def _function(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None:
     own = tuple(
         (name, child.default, child.nullable) for name, child in node.properties.items() if child.default is not MISSING
     )
-    compiled = ((name, _compile(child, known)) for name, child in node.properties.items())
-    below = {name: function for name, function in compiled if function is not None}
-    entries = _element(node.additional, known)
-    items = _element(node.items, known)
+    functions = ((name, _compile(child, compiled)) for name, child in node.properties.items())
+    below = {name: function for name, function in functions if function is not None}
+    entries = _element(node.additional, compiled)
+    items = _element(node.items, compiled)
     if not own and not below and entries is None and items is None:
         return None
 
@@ -62,11 +61,11 @@ def _function(node: SchemaNode, known: dict[int, Fill | None]) -> Fill | None:
     return fill
 
 
-def _element(node: SchemaNode | None, known: dict[int, Fill | None]) -> Fill | None:
-    """How one list item or map entry is defaulted: a null one becomes the default first."""
+def _element(node: SchemaNode | None, compiled: dict[int, Fill | None]) -> Fill | None:
+    """The function for list items or map entries: a null item becomes the default first."""
     if node is None:
         return None
-    below = _compile(node, known)
+    below = _compile(node, compiled)
     default = node.default
     if default is MISSING or node.nullable:
         return below

@@ -1,4 +1,4 @@
-"""Lists of x-kubernetes-list-type set and map: no item twice."""
+"""Checks lists with x-kubernetes-list-type set and map for duplicate items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["validate_lists"]
 
 
 def validate_lists(node: SchemaNode, value: Any, path: str = "") -> list[FieldError]:
-    """One Duplicate error per repeated item, at the index of its second appearance.
+    """One Duplicate error for each repeated item, at the index of its second occurrence.
 
     The root must be an object (``ValidateListSetsAndMaps``); path "" is the root.
     """
@@ -56,7 +56,7 @@ def _map_errors(node: SchemaNode, value: list[Any], path: str) -> list[FieldErro
 
 
 def repeated(values: list[Any]) -> list[int]:
-    """Where a value appears for the second time; 1, 1.0 and true differ, the order of keys does not count."""
+    """The indexes of second occurrences. 1, 1.0 and true differ; the order of keys is ignored."""
     times: dict[Any, int] = {}
     found = []
     for i, value in enumerate(values):

@@ -15,7 +15,7 @@ __all__ = ["CRD", "Version", "load_crd"]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a kind. ``status`` tells whether /status is a subresource."""
+    """One version of a kind. ``status``: /status is a subresource."""
 
     name: str
     served: bool
@@ -26,7 +26,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class CRD:
-    """A kind. ``scope`` is "Namespaced" or "Cluster", ``versions`` are by name, in the CRD's order."""
+    """A kind. ``scope`` is "Namespaced" or "Cluster". ``versions`` are by name, in the order of the CRD."""
 
     group: str
     kind: str

@@ -1,4 +1,4 @@
-"""Numbers as Go sees them: int64 and float64, conversions and the bounds of numeric keywords."""
+"""Numbers as in Go: int64 and float64, their conversions, and the numeric keywords."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check_number", "convertible", "is_float_integer", "kind_of", "to_int
 
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
-_SAFE = float(2**53 - 1)
+_MAX_SAFE_INTEGER = float(2**53 - 1)
 _KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", int: "integer", float: "number"}
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value that is not null; an integer beyond 64 bits is a float in Go."""
+    """The JSON type of a value; not for null. In Go an integer beyond 64 bits is a float."""
     kind = _KINDS[type(value)]
     return "number" if kind == "integer" and value not in INT64 else kind
 
@@ -28,10 +28,10 @@ def kind_of(value: Any) -> str:
 def is_float_integer(value: float) -> bool:
     """``IsFloat64AJSONInteger`` of swag: whole up to a relative error of 1e-9, and exact in a float64."""
     value = float(value)
-    if not abs(value) <= _SAFE:  # NaN too
+    if not abs(value) <= _MAX_SAFE_INTEGER:  # NaN too
         return False
-    nearest = float(math.floor(abs(value) + 0.5))
-    return abs(value) == nearest or (nearest != 0 and abs(abs(value) - nearest) < 1e-9 * nearest)
+    whole = float(math.floor(abs(value) + 0.5))
+    return abs(value) == whole or (whole != 0 and abs(abs(value) - whole) < 1e-9 * whole)
 
 
 def to_int64(value: float) -> int:
@@ -59,7 +59,7 @@ def convertible(value: Any, allowed: Any) -> bool:
 
 
 def _rune(code: int) -> str:
-    """Go's ``string(i)``: one character, the replacement character for what is none."""
+    """Go's ``string(i)``: one character; U+FFFD for an invalid code point."""
     valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
     return chr(code) if valid else "\ufffd"
 

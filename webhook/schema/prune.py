@@ -1,4 +1,4 @@
-"""Pruning: drop the fields a schema does not know, and the nulls it does not allow."""
+"""Pruning: drop unknown fields, and nulls that the schema does not allow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 def prune(node: SchemaNode | None, value: Any, *, is_root: bool) -> tuple[Any, list[str]]:
     """``value`` without unknown fields, and their paths, sorted (``spec.files[0].nmae``).
 
-    The value itself comes back, by identity, when all is known. ``is_root`` keeps apiVersion,
-    kind and metadata, as in an embedded resource.
+    If every field is known, the result is the value itself, by identity. ``is_root`` keeps apiVersion, kind and
+    metadata, as in an embedded resource.
     """
     paths: list[str] = []
     pruned = _prune(node, value, "", paths, embedded=is_root)
@@ -54,7 +54,7 @@ def _prune_object(node: SchemaNode, value: dict[str, Any], path: str, paths: lis
 
 
 def _prune_preserved(node: SchemaNode | None, value: Any, path: str, paths: list[str]) -> Any:
-    """Inside preserve-unknown-fields lists keep their items' unknown fields, at any depth of lists."""
+    """In a list with preserve-unknown-fields, items keep their unknown fields, also in nested lists."""
     if node is None:
         return value
     if type(value) is list:

@@ -1,4 +1,4 @@
-"""What validation of one value found, in the order found."""
+"""The result of validating one value: violations in the order of the checks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["ValidationResult", "Violation"]
 class Violation:
     """One broken keyword.
 
-    ``kind`` tells how it becomes a field error ("" for the plain "Invalid value"), ``name``
-    is the path, ``limit`` the allowed number or the values of an enum.
+    ``kind`` selects the field error ("" is "Invalid value"), ``name`` is the path, ``limit`` the allowed number or the
+    values of an enum.
     """
 
     kind: str
@@ -25,7 +25,7 @@ class Violation:
 
 @dataclass(slots=True)
 class ValidationResult:
-    """Violations by message (the API server reports each message once) and how many checks passed."""
+    """Violations by message (the API server reports each message once) and the number of passed checks."""
 
     errors: dict[str, Violation] = field(default_factory=dict)
     match_count: int = 0

@@ -1,7 +1,6 @@
 """OpenAPI validation of a value against a node, with kube-openapi's verdicts and wording.
 
-This walker finds every error and is only run on values that :mod:`webhook.schema.fast.check`
-did not pass at once.
+This walker finds every error. It runs only on values that :mod:`webhook.schema.fast.check` does not accept.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ __all__ = ["check", "field_errors", "junctor_errors", "validate"]
 
 
 def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
-    """All OpenAPI errors of ``value``; with ``old`` those of unchanged parts are left out (ratcheting).
+    """All OpenAPI errors of ``value``; with ``old``, the errors of unchanged parts are omitted (ratcheting).
 
-    ``path`` is the field the value stands in ("" for an object's root).
+    ``path`` is the field of the value; "" for the root of an object.
     """
     correlated = None if old is MISSING else Correlated(value, old, node)
     result = check(node, value, "", correlated)
@@ -40,7 +39,7 @@ def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING
 
 
 def check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None) -> ValidationResult:
-    """``SchemaValidator.Validate``: the result with its match count, which picks the best failure of anyOf."""
+    """``SchemaValidator.Validate``: the result and its match count, which selects the best failure of anyOf."""
     result = _check(node, value, path, correlated)
     if result.errors and correlated is not None and correlated.unchanged:
         return ValidationResult(match_count=result.match_count)
@@ -99,7 +98,7 @@ def _type(node: SchemaNode, kind: str, value: Any, path: str) -> ValidationResul
         if not textual and not fits and own != node.format:
             return ValidationResult.of(_wrong_type(path, node.format, own))
         if textual and "number" not in types and "integer" not in types:
-            return ValidationResult(match_count=1)  # the format check is to find the rest
+            return ValidationResult(match_count=1)  # the format check finds the rest
     if not fits:
         return ValidationResult.of(_wrong_type(path, ",".join(types), kind))
     return ValidationResult(match_count=1)
@@ -159,7 +158,7 @@ def _check_array(
 
 
 def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResult) -> None:
-    # a text is converted to no other type: C looks through a long enum by itself
+    # a string equals only strings, so the operator `in` is enough, and it is fast for a long enum
     is_text = isinstance(value, str)
     if node.enum and not (value in node.enum if is_text else any(convertible(value, one) for one in node.enum)):
         shown = " ".join(a if isinstance(a, str) else go_json(a) for a in node.enum)
@@ -181,7 +180,7 @@ def _check_object(
     for key, item in value.items():
         child = node.properties.get(key)
         if child is not None:
-            result.merge(check(child, item, prefix + key, _correlated_key(correlated, path, key)))
+            result.merge(check(child, item, prefix + key, _correlated_field(correlated, path, key)))
     for key in node.required:
         if key not in value:
             result.add(Violation("required", f"{path}.{key}", f"{path}.{key} in body is required", None))
@@ -196,21 +195,21 @@ def _check_additional(
         if key in node.properties:
             continue
         if node.additional is not None:
-            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_key(correlated, path, key)))
+            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_field(correlated, path, key)))
         else:
             result.add(Violation("", path, f"{path}.{key} in body is a forbidden property", key))
         if len(result.errors) >= ERRORS:
             break
 
 
-def _correlated_key(correlated: Correlated | None, path: str, key: str) -> Correlated | None:
+def _correlated_field(correlated: Correlated | None, path: str, key: str) -> Correlated | None:
     if correlated is None or (not path and key in ("kind", "apiVersion")):
         return None
     return correlated.key(key)
 
 
 def _junctors(node: SchemaNode, value: Any, path: str) -> ValidationResult:
-    """anyOf, oneOf, allOf and not. They see nothing of the old value: inside them nothing ratchets."""
+    """anyOf, oneOf, allOf and not. They do not see the old value, so nothing inside them ratchets."""
     result = ValidationResult(match_count=1)
     if node.any_of:
         _check_any_of(node.any_of, value, path, result)
@@ -224,47 +223,47 @@ def _junctors(node: SchemaNode, value: Any, path: str) -> ValidationResult:
 
 
 def junctor_errors(node: SchemaNode, value: Any) -> bool:
-    """Whether anyOf, oneOf, allOf or not of this node refuse a value."""
+    """Whether anyOf, oneOf, allOf or not of this node refuses a value."""
     return bool(_junctors(node, value, "").errors)
 
 
 def _plain(message: str) -> Violation:
-    """An error that is no ``Validation`` in Go: it carries no field."""
+    """An error without a field: in Go it is not a ``Validation``."""
     return Violation("plain", "", message, None)
 
 
 def _check_any_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
     best: ValidationResult | None = None
     for branch in branches:
-        outcome = check(branch, value, path)
-        if not outcome.errors:
-            result.merge(outcome)
+        branch_result = check(branch, value, path)
+        if not branch_result.errors:
+            result.merge(branch_result)
             return
-        if best is None or outcome.match_count > best.match_count:
-            best = outcome
+        if best is None or branch_result.match_count > best.match_count:
+            best = branch_result
     result.add(_plain(f"{quote(path)} must validate at least one schema (anyOf)"))
     if best is not None:
         result.merge(best)
 
 
 def _check_one_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
-    outcomes = [check(branch, value, path) for branch in branches]
-    valid = [outcome for outcome in outcomes if not outcome.errors]
+    results = [check(branch, value, path) for branch in branches]
+    valid = [branch_result for branch_result in results if not branch_result.errors]
     if len(valid) == 1:
         result.merge(valid[0])
         return
     found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
     result.add(_plain(f"{quote(path)} must validate one and only one schema (oneOf). {found}"))
     if not valid:
-        result.merge(max(outcomes, key=lambda outcome: outcome.match_count))
+        result.merge(max(results, key=lambda branch_result: branch_result.match_count))
 
 
 def _check_all_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
     failed = 0
     for branch in branches:
-        outcome = check(branch, value, path)
-        failed += bool(outcome.errors)
-        result.merge(outcome)
+        branch_result = check(branch, value, path)
+        failed += bool(branch_result.errors)
+        result.merge(branch_result)
     if failed:
         suffix = ". None validated" if failed == len(branches) else ""
         result.add(_plain(f"{quote(path)} must validate all the schemas (allOf){suffix}"))
