@@ -1,7 +1,7 @@
-"""What makes a schema structural (apiextensions ``ValidateStructural``).
+"""Checks that a schema is structural (apiextensions ``ValidateStructural``).
 
-Every value validation under allOf, anyOf, oneOf and not must have its structure outside of
-them, types must be given, metadata must not be described.
+Every field that allOf, anyOf, oneOf or not validates must also be specified outside of them. Types are required.
+Metadata must not be specified.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_str
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:
-    """What native types may do and CRDs may not."""
+    """Keywords that built-in types may use and CRDs may not."""
 
     nested_additional_properties: bool = False
     nested_rules: bool = False
@@ -46,7 +46,7 @@ _NESTED_FORBIDDEN = (
 )
 
 
-# Keywords that Go keeps behind a pointer: any value but null is one.
+# Keywords that are pointers in Go: only null is their zero value.
 _POINTERS = frozenset(
     {"default", "example", "items", "not", "additionalProperties", "additionalItems", "x-kubernetes-list-type"}
     | {"x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "minimum", "maximum", "multipleOf"}
@@ -55,12 +55,12 @@ _POINTERS = frozenset(
 
 
 def is_zero(keyword: str, value: Any) -> bool:
-    """Whether a keyword's value is Go's zero value, which is the same as absence."""
+    """Whether a keyword's value is Go's zero value, which equals absence."""
     return value is None if keyword in _POINTERS else not value
 
 
 def validate_structure(node: SchemaNode, path: str) -> list[FieldError]:
-    """Every reason why a schema is not structural; ``path`` is where it stands in the CRD."""
+    """All reasons why a schema is not structural; ``path`` is its place in the CRD."""
     errors = _invariants(node, "root", path) + validate_completeness(node, path)
     return sorted(errors, key=str)
 
@@ -97,13 +97,13 @@ def _extensions(node: SchemaNode, path: str) -> list[FieldError]:
 
 
 def _is_int_or_string(node: SchemaNode) -> bool:
-    """``anyOf: [{type: integer}, {type: string}]``, the one place where nested types are allowed."""
+    """Whether a node has ``anyOf: [{type: integer}, {type: string}]``: only there nested types are allowed."""
     pairs = zip(node.any_of, ("integer", "string"), strict=False)
-    return len(node.any_of) == 2 and all(_says_only_type(branch.raw, kind) for branch, kind in pairs)
+    return len(node.any_of) == 2 and all(_has_only_type(branch.raw, kind) for branch, kind in pairs)
 
 
-def _says_only_type(raw: Mapping[str, Any], kind: str) -> bool:
-    """Nested schemas do not tell additionalProperties: false from its absence."""
+def _has_only_type(raw: Mapping[str, Any], kind: str) -> bool:
+    """Whether a nested schema has only a type. There, additionalProperties: false equals its absence."""
     rest = (key for key, value in raw.items() if not is_zero(key, value) and (key, value) != _CLOSED)
     return raw.get("type") == kind and all(key == "type" for key in rest)
 
@@ -228,7 +228,7 @@ def _nested_keywords(raw: Mapping[str, Any], path: str, options: StructureOption
 
 
 def validate_completeness(node: SchemaNode, path: str, options: StructureOptions = _STRICT) -> list[FieldError]:
-    """Every nested validation of a field that the structure does not have."""
+    """The errors of nested validations of fields that the structure does not specify."""
     return _complete(node, node, path, path, options)
 
 
@@ -256,10 +256,10 @@ def _complete_nested(
         errors += _complete_nested(nested.items, spine.items, f"{path}.items", f"{nested_path}.items", options)
     for key, child in nested.properties.items():
         own, where = f"{nested_path}.properties[{key}]", f"{path}.properties[{key}]"
-        known = spine.properties.get(key)
-        if known is None and options.properties_of_additional and spine.additional is not None:
-            known, where = spine.additional, f"{path}.additionalProperties"
-        errors += _complete_nested(child, known, where, own, options)
+        outer = spine.properties.get(key)
+        if outer is None and options.properties_of_additional and spine.additional is not None:
+            outer, where = spine.additional, f"{path}.additionalProperties"
+        errors += _complete_nested(child, outer, where, own, options)
     if nested.additional is not None and options.nested_additional_properties:
         own, where = f"{nested_path}.additionalProperties", f"{path}.additionalProperties"
         errors += _complete_nested(nested.additional, spine.additional, where, own, options)

@@ -1,4 +1,4 @@
-"""The checks of scalar values for :mod:`webhook.schema.fast.check`; None where the walkers must look."""
+"""The checks of scalar values for :mod:`webhook.schema.fast.check`; None means that the walkers must check."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Check", "check_int_or_string", "check_integer", "check_number", "che
 
 Check = Callable[[Any], bool]
 
-# Names, reasons and times come again and again, and a look-up takes a tenth of a match.
-_REMEMBERED = 1024  # values per pattern or format
-_MEMORABLE = 256  # characters: with the above some MiB in all, whatever is sent
+# Names, reasons and times recur, and a cache look-up takes a tenth of the time of a match.
+_CACHE_SIZE = 1024  # values per pattern or format
+_MAX_CACHED = 256  # characters; with the above, the caches take a few MiB at most
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -54,19 +54,19 @@ def _string_tests(node: SchemaNode) -> list[Check] | None:
             tests.append(lambda value: low <= len(value) <= high)
     if node.pattern:
         try:
-            tests.append(_remembering(matcher(node.pattern)))
+            tests.append(_cached(matcher(node.pattern)))
         except RegexError:
             return None
     if node.format:
         accepts = FORMATS.get(node.format.replace("-", ""))
         if accepts is not None:
-            tests.append(_remembering(accepts))
+            tests.append(_cached(accepts))
     return tests
 
 
-def _remembering(test: Callable[[str], Any]) -> Check:
-    known = lru_cache(_REMEMBERED)(test)
-    return lambda value: bool(known(value) if len(value) <= _MEMORABLE else test(value))
+def _cached(test: Callable[[str], Any]) -> Check:
+    cached = lru_cache(_CACHE_SIZE)(test)
+    return lambda value: bool(cached(value) if len(value) <= _MAX_CACHED else test(value))
 
 
 def check_integer(node: SchemaNode) -> Check | None:
@@ -113,8 +113,8 @@ def check_number(node: SchemaNode) -> Check | None:
 
 
 def check_int_or_string(node: SchemaNode) -> Check | None:
-    said = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
-    if not node.raw.keys() <= said:
+    handled = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
+    if not node.raw.keys() <= handled:
         return None
     tests = _string_tests(node)
     if tests is None:

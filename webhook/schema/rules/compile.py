@@ -1,4 +1,4 @@
-"""The x-kubernetes-validations of a schema, compiled: a tree of the nodes that have rules at or below them."""
+"""Compiles the x-kubernetes-validations of a schema to a tree of the nodes with rules at or below them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment
 class Rule:
     """One compiled rule.
 
-    ``program`` is None if the rule is empty or does not compile (then ``problem`` says why, and
-    the object is refused). ``transition`` tells whether it reads oldSelf, ``optional`` whether
-    oldSelf is an optional. ``field`` is the fieldPath as errors print it. A messageExpression
-    that does not compile has no program and a ``message_problem``.
+    ``program`` is None if the rule is empty or does not compile; ``problem`` is then the error, and every object is
+    refused. ``transition``: the rule reads oldSelf. ``optional``: oldSelf is an optional. ``field`` is the fieldPath as
+    errors print it. ``message_problem`` is the error of a messageExpression that does not compile.
     """
 
     raw: Mapping[str, Any]
@@ -41,7 +40,7 @@ class Rule:
 
     @property
     def shown(self) -> str:
-        """What stands for the rule in an error: its message, else its text."""
+        """The text of the rule in errors: its message, else its expression."""
         return str(self.raw.get("message") or self.raw.get("rule") or "").strip()
 
     @property
@@ -51,10 +50,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleNode:
-    """The rules of one schema node and where rules are below it.
+    """The rules of one schema node, and the nodes below it that have rules.
 
-    ``group`` are the first of them, as far as their costs are known and they read nothing but self.
-    ``problem`` is set where the value's type cannot be declared to CEL, so that no rule can run.
+    ``group`` are the leading rules that have known costs and read only self. ``problem`` is the error if CEL cannot
+    declare the type of the value; then no rule can run.
     """
 
     node: SchemaNode
@@ -72,10 +71,15 @@ def compile_rules(
 ) -> RuleNode | None:
     """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
 
-    ``is_root`` tells that the schema is a resource's: rules see its apiVersion, kind,
-    metadata.name and metadata.generateName. Nothing raises: a rule that does not compile
-    refuses objects, as the API server does with a rule that an older version accepted.
-    ``nested`` finds rules too that stand under allOf alone, which no CRD may have.
+    Never raises: a rule that does not compile refuses every object, as the API server does with a rule that an older
+    version accepted.
+
+    Args:
+        root: the schema.
+        is_root: the schema is a resource's, so rules can read apiVersion, kind, metadata.name and
+            metadata.generateName.
+        version: the Kubernetes minor.
+        nested: find rules that are only under allOf too. No CRD can have such rules.
     """
     if not _has_rules(root, nested=nested):
         return None
@@ -84,12 +88,12 @@ def compile_rules(
 
 
 def _has_rules(root: SchemaNode, *, nested: bool) -> bool:
-    """Whether there are rules at or below a node; with ``nested`` under allOf, too."""
+    """Whether there are rules at or below a node; with ``nested`` also under allOf."""
     return any(node.rules for node in distinct(root, junctors=nested))
 
 
 def _compile(rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
-    """``rules`` is where the rules are written: ``node`` itself, or a schema under its allOf."""
+    """``rules`` is the schema with the rules: ``node`` itself, or a schema under its allOf."""
     own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
     compiled = RuleNode(
         node=node,
@@ -105,8 +109,8 @@ def _compile(rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool,
         ),
         problem="failed to convert to declType for CEL validation rules" if rules.rules and not declared else "",
     )
-    found = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
-    return compiled if any(found) or compiled.problem else None
+    parts = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
+    return compiled if any(parts) or compiled.problem else None
 
 
 def _group(rules: tuple[Rule, ...]) -> Group:
@@ -127,7 +131,7 @@ def _is_declared(node: SchemaNode) -> bool:
 
 
 def _properties(rules: SchemaNode, node: SchemaNode, declared: bool, version: Version) -> dict[str, RuleNode]:
-    """Fields without a CEL type are left out; those without a CEL name are not."""
+    """Omit fields without a CEL type; keep fields without a CEL name."""
     found = {}
     for key, child_rules in rules.properties.items():
         child = node.properties.get(key)
@@ -148,9 +152,9 @@ def compile_own(
     version: Version = (1, 36),
     new: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Rule, ...]:
-    """The rules of one node, each by itself.
+    """The compiled rules of one node.
 
-    Expressions are stored ones, which may use what any version has, unless they are ``new``.
+    Expressions that are not ``new`` are stored ones: they may use the functions of every version.
     """
 
     def environment(source: str, *, optional: bool) -> Environment:
@@ -162,7 +166,7 @@ def compile_own(
 def rule_environment(
     node: SchemaNode, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
 ) -> Environment:
-    """What the rules of a node may say: self, and oldSelf (an optional with optionalOldSelf)."""
+    """The environment of the rules of a node: self, and oldSelf (an optional with optionalOldSelf)."""
     base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
     return base.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
 
