@@ -114,10 +114,10 @@ def map_dispatch(case: Case) -> str | None:
             for one in hook["bindings"]
         ]
         hooks.append(BoundPolicy(compile_mutator(document, compilation), tuple(bindings)))
-    verdict = mutate(hooks, invocation.attributes, invocation.context)
-    if verdict.denials:
-        return differs("error", case["actual"].get("error"), verdict.denials[0].text)
-    return _same(case, verdict.object)
+    response = mutate(hooks, invocation.attributes, invocation.context)
+    if response.denials:
+        return differs("error", case["actual"].get("error"), response.denials[0].text)
+    return _same(case, response.object)
 
 
 # cel/mutation

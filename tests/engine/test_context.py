@@ -10,9 +10,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
-from webhook.vap import GroupVersionResource
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import LabelSelector, ParamKind
+from webhook.vap import GroupVersionResource, LabelSelector, ParamKind, Selector
 
 LOADED = catalog.load()
 ALL = Selector.of(LabelSelector())

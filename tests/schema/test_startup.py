@@ -1,4 +1,4 @@
-"""What a server does not import when it starts."""
+"""Start-up: a server does not import the modules that only untrusted CRDs need."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Native documents for tests: short to write, whole when loaded."""
+"""Short constructors for complete native documents."""
 
 from typing import Any
 

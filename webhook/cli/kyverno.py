@@ -22,10 +22,16 @@ from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problems
-from webhook.vap import MemoryContext, NativePolicies, PolicyResponse, is_native, resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import (
+    CLUSTER_KINDS,
+    MemoryContext,
+    NativePolicies,
+    ParamKind,
+    PolicyResponse,
+    Selector,
+    is_native,
+    resource_of_kind,
+)
 
 __all__ = ["Outcome", "run"]
 

@@ -17,10 +17,7 @@ from webhook.cluster import Kind
 from webhook.cluster.readthrough import Access, Reading, Reference, Selection, Served
 from webhook.engine.catalog import Catalog
 from webhook.schema import SchemaError, load_crd
-from webhook.vap import Equivalent, GroupVersionResource, KindSchema, MemoryContext
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
 __all__ = ["NAMESPACE", "Live", "Offline"]
 

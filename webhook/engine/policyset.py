@@ -15,8 +15,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
-from webhook.vap import GroupVersionResource, NativePolicies, is_native
-from webhook.vap.mutating.published import published
+from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 __all__ = ["PolicySet", "load"]
 

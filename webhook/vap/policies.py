@@ -194,7 +194,7 @@ class _Loader:
             kind = VALIDATING if validating else MUTATING
             name = document.spec.policyName
             if (kind, name) not in self._seen:
-                self._problem(origin, ("spec", "policyName"), f"there is no {kind} {name}")
+                self._problem(origin, ("spec", "policyName"), f'{kind} "{name}" does not exist')
             at: At = ("spec", "matchResources")
             if document.spec.matchResources is not None:
                 for where, message in selector_problems(Criteria.of(document.spec.matchResources), at):

@@ -185,8 +185,8 @@ def _distinct(check: Check, keys_of: Callable[[list[Any]], Iterable[Any]]) -> Ch
 def _keys(node: SchemaNode) -> Callable[[list[Any]], Iterable[Any]] | None:
     """The keys of the items of a set or map list, computed without Python calls.
 
-    The function returns no keys if only the walkers can compare the items. It raises KeyError for an item without its key: the object is then not
-    clean.
+    The function returns no keys if only the walkers can compare the items. It raises KeyError for an item without its
+    key: the object is then not clean.
     """
     if node.list_type == "set":
         return iter
