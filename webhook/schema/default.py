@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.schema.node import MISSING, SchemaNode
@@ -51,8 +51,11 @@ def _function(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None
     def fill(value: Any) -> Any:
         if type(value) is dict:
             filled = _fill_own(value, own)
-            filled = _fill_below(value, filled, below)
-            return filled if entries is None else _fill_entries(value, filled, node.properties, entries)
+            filled = _fill_fields(value, filled, below.items())
+            if entries is None:
+                return filled
+            others = [(name, entries) for name in filled if name not in node.properties]
+            return _fill_fields(value, filled, others)
         if type(value) is list and items is not None:
             new = list(map(items, value))
             return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
@@ -87,23 +90,13 @@ def _fill_own(value: dict[str, Any], own: tuple[tuple[str, Any, bool], ...]) -> 
     return filled
 
 
-def _fill_below(value: dict[str, Any], filled: dict[str, Any], below: Mapping[str, Fill]) -> dict[str, Any]:
-    for name, fill in below.items():
+def _fill_fields(
+    value: dict[str, Any], filled: dict[str, Any], functions: Iterable[tuple[str, Fill]]
+) -> dict[str, Any]:
+    """Apply the function of each field. ``filled`` is ``value`` or its copy; the first change makes the copy."""
+    for name, fill in functions:
         if name in filled:
             old = filled[name]
-            new = fill(old)
-            if new is not old:
-                if filled is value:
-                    filled = dict(value)
-                filled[name] = new
-    return filled
-
-
-def _fill_entries(
-    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, SchemaNode], fill: Fill
-) -> dict[str, Any]:
-    for name, old in list(filled.items()):
-        if name not in properties:
             new = fill(old)
             if new is not old:
                 if filled is value:

@@ -147,14 +147,19 @@ def _check_array(
             result.merge(check(node.items, item, f"{path}[{i}]", child))
             if len(result.errors) >= ERRORS:
                 break
-    size = len(value)
-    if node.min_items is not None and size < node.min_items:
-        result.add(Violation("", path, f"{path} in body should have at least {node.min_items} items", size))
-    if node.max_items is not None and size > node.max_items:
-        text = f"{path} in body should have at most {node.max_items} items"
-        result.add(Violation("too many", path, text, size, node.max_items))
+    _check_size(len(value), (node.min_items, node.max_items), "items", path, result)
     if node.unique_items and any(deep_equal(a, b) for i, a in enumerate(value) for b in value[:i]):
         result.add(Violation("", path, f"{path} in body shouldn't contain duplicates", None))
+
+
+def _check_size(
+    size: int, bounds: tuple[int | None, int | None], unit: str, path: str, result: ValidationResult
+) -> None:
+    low, high = bounds
+    if low is not None and size < low:
+        result.add(Violation("", path, f"{path} in body should have at least {low} {unit}", size))
+    if high is not None and size > high:
+        result.add(Violation("too many", path, f"{path} in body should have at most {high} {unit}", size, high))
 
 
 def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResult) -> None:
@@ -169,12 +174,7 @@ def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResul
 def _check_object(
     node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
 ) -> None:
-    size = len(value)
-    if node.min_properties is not None and size < node.min_properties:
-        result.add(Violation("", path, f"{path} in body should have at least {node.min_properties} properties", size))
-    if node.max_properties is not None and size > node.max_properties:
-        text = f"{path} in body should have at most {node.max_properties} properties"
-        result.add(Violation("too many", path, text, size, node.max_properties))
+    _check_size(len(value), (node.min_properties, node.max_properties), "properties", path, result)
     _check_additional(node, value, path, correlated, result)
     prefix = f"{path}." if path else ""
     for key, item in value.items():
