@@ -93,8 +93,8 @@ def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]
     if options.admission_policies is not None:
         policies = policyset.load(options.admission_policies)
         remarks = policies.remarks(known)
-        surroundings = Offline(known, [*policies.objects, *objects], assume=True)
-        how = replace(how, native=Native(policies.policies, surroundings))
+        context = Offline(known, [*policies.objects, *objects], assume=True)
+        how = replace(how, native=Native(policies.policies, context))
     view = MemoryView(objects)
     return [review(item, known, view, how) for item in found], remarks
 
