@@ -1,4 +1,4 @@
-"""Kubernetes' own tables of schemas, as part of the tests; ``make conformance`` runs all there are."""
+"""Part of Kubernetes' test tables for schemas; ``make conformance`` runs all of them."""
 
 from __future__ import annotations
 

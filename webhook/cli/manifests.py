@@ -21,8 +21,7 @@ from webhook.engine.native import Native
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
-from webhook.vap import resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
+from webhook.vap import CLUSTER_KINDS, resource_of_kind
 
 __all__ = ["Outcome", "add_arguments", "outcomes", "review"]
 
@@ -94,8 +93,8 @@ def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]
     if options.admission_policies is not None:
         policies = policyset.load(options.admission_policies)
         remarks = policies.remarks(known)
-        surroundings = Offline(known, [*policies.objects, *objects], assume=True)
-        how = replace(how, native=Native(policies.policies, surroundings))
+        context = Offline(known, [*policies.objects, *objects], assume=True)
+        how = replace(how, native=Native(policies.policies, context))
     view = MemoryView(objects)
     return [review(item, known, view, how) for item in found], remarks
 

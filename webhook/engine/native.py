@@ -10,7 +10,7 @@ from webhook.admission.decision import Cause, Warn
 from webhook.admission.request import Request
 
 if TYPE_CHECKING:  # who loads no such policies does not pay for the language of their documents
-    from webhook.vap import NativePolicies, Surroundings, Verdict
+    from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
 __all__ = ["Native", "refusals_as_warnings"]
 
@@ -22,18 +22,18 @@ class Native:
     """A set of policies, and what they may know of the cluster."""
 
     policies: NativePolicies
-    surroundings: Surroundings
+    surroundings: AdmissionContext
 
     def mutate(
         self,
         request: Request,
         checkpoint: Checkpoint,
         webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
-    ) -> Verdict:
+    ) -> PolicyResponse:
         """What the mutating policies make of the request's object; ``webhooks`` is what mutates it after them."""
         return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
 
-    def validate(self, request: Request, checkpoint: Checkpoint) -> Verdict:
+    def validate(self, request: Request, checkpoint: Checkpoint) -> PolicyResponse:
         """What the validating policies say about the request."""
         return self.policies.validate(request, self.surroundings, _interrupt(checkpoint))
 

@@ -16,10 +16,7 @@ from webhook.engine.catalog import KnownKind
 from webhook.golang.fmt import GoStrings
 from webhook.policy import Action, Policy, PolicyFault, Profile, Scope, ValidationRule
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.schema import FieldError
-from webhook.schema.fielderror import OMIT
-from webhook.schema.objectmeta.validation import annotations_size
-from webhook.schema.structural import RULES_NOT_RUN
+from webhook.schema import OMIT, RULES_NOT_RUN, FieldError, annotations_size
 
 __all__ = ["Findings", "unknown_fields", "validate_rules", "validate_schema", "without_specification"]
 
@@ -67,7 +64,7 @@ def unknown_fields(
     """Each path with the field that may have been meant, as "; did you mean …?", unless a rule has spoken of it."""
     words = {word for each in said for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
-        near = "" if index >= MEANT or path.rpartition(".")[2] in words else known.schema.nearest(obj, path)
+        near = "" if index >= MEANT or path.rpartition(".")[2] in words else known.schema.suggest(obj, path)
         yield path, f"; did you mean {near}?" if near else ""
 
 

@@ -17,18 +17,15 @@ from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapEntry,
 from webhook.cel.syntax.nesting import CALC, EXPR, MEMBER, RELATION, Part, chain, group
 from webhook.cel.syntax.operations import Terms, closed, conditional, joined, negation, operator
 from webhook.cel.syntax.reading import READING, position, wrong
+from webhook.cel.syntax.reserved import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lark import Token
 
-__all__ = ["RESERVED", "TreeBuilder"]
+__all__ = ["TreeBuilder"]
 
-RESERVED = frozenset(
-    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
-    | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
-)
 _SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30
 _LITERALS: dict[str, Callable[[str], Any]] = {
     "INT_LIT": literals.int_value,

@@ -1,4 +1,4 @@
-"""Policies with their bindings, and which of them a request invokes (``generic/policy_dispatcher.go``)."""
+"""Policies with their bindings, and the invocations that a request causes (``generic/policy_dispatcher.go``)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Generic, NamedTuple, TypeVar
 
 from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Equivalent, Surroundings
-from webhook.vap.head import Interrupt, Invocation
+from webhook.vap.compiled import Interrupt, Invocation
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.matcher import Criteria, MatchError
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.validating.validator import Validator
 
-__all__ = ["Binding", "Hook", "Invoked", "Misconfigured", "invocations"]
+__all__ = ["Binding", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
 
 P = TypeVar("P", Validator, Mutator)
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where a policy applies, with which params, to what end. ``criteria`` None: wherever its policy does."""
+    """Where a policy applies, with which params and actions. ``criteria`` None: wherever the policy applies."""
 
     name: str
     criteria: Criteria | None = None
@@ -39,15 +39,15 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook(Generic[P]):
-    """A policy and what binds it; without a binding it never applies."""
+class BoundPolicy(Generic[P]):
+    """A policy with its bindings. Without a binding it never applies."""
 
     policy: P
     bindings: tuple[Binding, ...]
 
 
 class Invoked(NamedTuple, Generic[P]):
-    """A policy to evaluate for a request, by a binding, with one of its params."""
+    """A policy to evaluate for a request: one binding, one param."""
 
     policy: P
     binding: Binding
@@ -55,7 +55,7 @@ class Invoked(NamedTuple, Generic[P]):
 
 
 class Misconfigured(NamedTuple, Generic[P]):
-    """A policy (or one of its bindings) of which it cannot be said whether it applies."""
+    """A policy, or one of its bindings, that cannot be matched with the request."""
 
     policy: P
     binding: Binding | None
@@ -63,32 +63,36 @@ class Misconfigured(NamedTuple, Generic[P]):
 
 
 def invocations(
-    hooks: Iterable[Hook[P]], attributes: Attributes, surroundings: Surroundings, interrupt: Interrupt | None = None
+    policies: Iterable[BoundPolicy[P]],
+    attributes: Attributes,
+    context: AdmissionContext,
+    interrupt: Interrupt | None = None,
 ) -> Iterator[Invoked[P] | Misconfigured[P]]:
-    """What a request invokes, in the order of the policies, their bindings and their params.
+    """The invocations of a request, in the order of the policies, their bindings and their params.
 
-    ``interrupt`` is asked before each policy: a long set of short ones takes its time, too. Only what it raises counts.
+    Calls ``interrupt`` before each policy, because many short policies take long too. It may raise; its result is
+    ignored.
     """
-    for hook in hooks:
+    for each in policies:
         if interrupt is not None:
             interrupt()
-        if not hook.bindings:
+        if not each.bindings:
             continue
-        policy = hook.policy
+        policy = each.policy
         try:
-            matched = policy.head.criteria.match(attributes, surroundings)
+            matched = policy.compiled.criteria.match(attributes, context)
         except MatchError as error:
             yield Misconfigured(policy, None, f"failed to configure policy: {error}")
             continue
         if matched is None:
             continue
-        kind = policy.head.param_kind
-        if kind is not None and surroundings.is_namespaced(kind) is None:
+        kind = policy.compiled.param_kind
+        if kind is not None and context.is_namespaced(kind) is None:
             unknown = f"failed to find resource referenced by paramKind: '{kind.apiVersion}, Kind={kind.kind}'"
             yield Misconfigured(policy, None, f"failed to configure policy: {unknown}")
             continue
-        for binding in hook.bindings:
-            for found in _bound(policy, binding, matched, attributes, surroundings):
+        for binding in each.bindings:
+            for found in _bound(policy, binding, matched, attributes, context):
                 if isinstance(found, Invocation):
                     yield Invoked(policy, binding, replace(found, interrupt=interrupt))
                 else:
@@ -100,19 +104,19 @@ def _bound(
     binding: Binding,
     matched: Equivalent,
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
 ) -> Iterator[Invocation | str]:
-    """The invocations by one binding, one for each param; or why that cannot be said."""
+    """The invocations of one binding, one for each param; a string is the error of the binding."""
     try:
-        if binding.criteria is not None and binding.criteria.match(attributes, surroundings) is None:
+        if binding.criteria is not None and binding.criteria.match(attributes, context) is None:
             return
-        params = collect(policy.head.param_kind, binding.param_ref, attributes.namespace, surroundings)
+        params = collect(policy.compiled.param_kind, binding.param_ref, attributes.namespace, context)
     except (MatchError, ParamError) as error:
         yield f"failed to configure binding: {error}"
         return
     where = attributes.namespace_of_object
     namespace = (
-        namespace_value(surroundings.namespace(where)) if where and params and policy.head.reads_namespace else None
+        namespace_value(context.namespace(where)) if where and params and policy.compiled.reads_namespace else None
     )
     for param in params:
-        yield Invocation(attributes.converted(matched.kind), matched, surroundings, param, namespace)
+        yield Invocation(attributes.converted(matched.kind), matched, context, param, namespace)

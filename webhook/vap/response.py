@@ -1,4 +1,4 @@
-"""What native policies say about a request."""
+"""The answer of all policies to one request."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Any, Final
 
 from webhook.admission.decision import Cause, Refusal, Warn
 
-__all__ = ["CODES", "FAILURE_KEY", "Denial", "Verdict"]
+__all__ = ["CODES", "FAILURE_KEY", "Denial", "PolicyResponse"]
 
 CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
-"""The HTTP status that goes with the reason of a validation."""
+"""The HTTP status for each reason of a validation."""
 
 FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
 _KEY_LENGTH: Final = 63
-"""Characters of an audit annotation's key behind the webhook's name (apimachinery, ``IsQualifiedName``)."""
+"""The greatest length of an audit annotation's key after the webhook's name (apimachinery, ``IsQualifiedName``)."""
 _DIGITS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """One reason to refuse. ``text`` is what the API server prints; ``binding`` is "" for an error of the policy.
+    """One reason to refuse a request.
 
-    ``reason`` and the HTTP status ``code`` are those of the answer, if this is the first denial.
+    ``text`` is the API server's message. ``binding`` is "" if the policy itself fails.
+
+    The first denial gives the answer its ``reason`` and its HTTP status ``code``.
     """
 
     policy: str
@@ -35,12 +37,11 @@ class Denial:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """``object`` is the mutated object (the request's own, by identity, when nothing changed).
+class PolicyResponse:
+    """``object`` is the mutated object; if nothing changed, it is the request's own object, by identity.
 
-    The first denial gives the answer its message (behind ``prefix``), reason and status code.
-    ``audit`` has the API server's own keys. ``evaluated`` are the policies that had a say, in
-    their order.
+    The first denial gives the answer its message (after ``prefix``), reason and status code. ``audit`` uses the API
+    server's keys. ``evaluated`` are the names of the evaluated policies, in their order.
     """
 
     object: dict[str, Any] | None
@@ -66,10 +67,10 @@ class Verdict:
     def annotations(self) -> dict[str, str]:
         """The audit annotations under keys that a webhook may use.
 
-        The API server puts ``<webhook>/`` before each, and wants one ``/`` and at most 63 characters
-        behind it. So ``<policy>/<key>`` becomes ``<policy>_<key>`` (no policy has ``_`` in its name),
-        cut off before some digits of its digest where it is too long, and
-        ``validation.policy.admission.k8s.io/validation_failure`` becomes ``validation-failure``.
+        The API server adds the prefix ``<webhook>/`` to each key. It allows one ``/`` and 63 characters after it. So
+        ``<policy>/<key>`` becomes ``<policy>_<key>`` (the name of a policy cannot contain ``_``). A longer key is
+        cut and ends with some digits of its digest. ``validation.policy.admission.k8s.io/validation_failure``
+        becomes ``validation-failure``.
         """
         return {_webhook_key(key): value for key, value in self.audit.items()}
 

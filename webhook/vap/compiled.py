@@ -1,4 +1,4 @@
-"""What validating and mutating policies have in common: what they are about, and what their expressions share."""
+"""The parts that compiled validating and mutating policies share: match criteria, match conditions, variables."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from webhook.cel.program import MATCH_CONDITIONS_BUDGET, Budget
 from webhook.cel.types import BOOL, Type
 from webhook.vap.activation import bindings_of
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.environments import admission_environment, with_variables
-from webhook.vap.expressions import Expression, Scope, VariableSet, compile_expression
+from webhook.vap.expressions import EvaluationScope, Expression, VariableSet, compile_expression
 from webhook.vap.matching.conditions import ConditionError, conditions_hold
 from webhook.vap.matching.matcher import Criteria
 from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
 
-__all__ = ["At", "Compilation", "Head", "Interrupt", "Invocation", "selector_problems"]
+__all__ = ["At", "Compilation", "CompiledPolicy", "Interrupt", "Invocation", "selector_problems"]
 
 At = tuple[str | int, ...]
 Interrupt = Callable[[], bool]
 
 
 class Compilation:
-    """Compiles the expressions of one policy and remembers what is wrong: (path in the document, sentence)."""
+    """Compiles the expressions of one policy and collects the problems: (path in the document, sentence)."""
 
     def __init__(self, document: ValidatingPolicy | MutatingPolicy, version: tuple[int, int]) -> None:
         self.problems: list[tuple[At, str]] = []
@@ -45,7 +45,7 @@ class Compilation:
         return self._compiled(at, with_variables(environment, self.variables.types), source, expect)
 
     def condition(self, at: At, source: str) -> Expression:
-        """A match condition, which is evaluated before there are any variables."""
+        """Compile a match condition. It cannot read variables: it is evaluated before them."""
         return self._compiled(at, self.environment(), source, (BOOL,))
 
     def _compiled(self, at: At, environment: Environment, source: str, expect: Sequence[Type]) -> Expression:
@@ -56,8 +56,8 @@ class Compilation:
     def note(self, at: At, expression: Expression) -> None:
         self.problems += [(at, issue) for issue in expression.issues]
 
-    def head(self, document: ValidatingPolicy | MutatingPolicy) -> Head:
-        """The common part; compiles variables first, since all else may read them."""
+    def policy(self, document: ValidatingPolicy | MutatingPolicy) -> CompiledPolicy:
+        """Compile the shared parts. Variables come first because the other expressions read them."""
         spec = document.spec
         for index, variable in enumerate(spec.variables):
             compiled = self.variables.add(self.environment(), variable.name, variable.expression)
@@ -71,7 +71,7 @@ class Compilation:
         ignore = spec.failurePolicy == "Ignore"
         reads_namespace = "namespaceObject" in str(spec)
         name = document.metadata.name
-        return Head(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
+        return CompiledPolicy(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
 
 
 def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
@@ -86,39 +86,40 @@ def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One policy on one request: what it was matched as, with one param (or none).
+    """One policy on one request, with at most one param. ``matched`` is the resource and kind that the policy matched.
 
-    ``interrupt`` is asked now and then whether to give up; it may raise what is to be raised then.
+    Long evaluations call ``interrupt`` at intervals; it ends them by returning True or by raising.
     """
 
     attributes: Attributes
     matched: Equivalent
-    surroundings: Surroundings
+    context: AdmissionContext
     param: Mapping[str, Any] | None = None
     namespace: Mapping[str, Any] | None = None
     interrupt: Interrupt | None = None
 
     def bindings(self) -> dict[str, Any]:
-        return bindings_of(self.attributes, self.matched, self.surroundings, self.param, self.namespace)
+        return bindings_of(self.attributes, self.matched, self.context, self.param, self.namespace)
 
     def condition_bindings(self) -> dict[str, Any]:
-        """Match conditions see the resource as it was requested, and no namespace."""
+        """The variables of match conditions: the requested resource, and no namespace."""
         matched = Equivalent(self.attributes.resource, self.matched.kind)
-        return bindings_of(self.attributes, matched, self.surroundings, self.param)
+        return bindings_of(self.attributes, matched, self.context, self.param)
 
     def budget(self, cost: int) -> Budget:
         return Budget(cost, interrupt=self.interrupt)
 
     def on(self, obj: dict[str, Any] | None) -> Invocation:
-        """The same with another state of the object."""
+        """The invocation with another state of the object."""
         return replace(self, attributes=replace(self.attributes, object=obj))
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """``ignore`` is the failurePolicy; ``param_kind`` None for a policy without params.
+class CompiledPolicy:
+    """The shared parts of a compiled policy.
 
-    ``reads_namespace`` is False for a policy that says nothing of ``namespaceObject``: it need not be looked up.
+    ``ignore``: failurePolicy is Ignore. ``param_kind`` is None for a policy without params. ``reads_namespace`` is
+    False if no expression mentions ``namespaceObject``, so that the namespace need not be looked up.
     """
 
     name: str
@@ -133,11 +134,13 @@ class Head:
         """Whether all match conditions hold.
 
         Raises:
-            ConditionError: that cannot be said, and is not to be ignored.
+            ConditionError: a condition fails, none is false, and failurePolicy is Fail.
         """
         if not self.conditions:
             return True
-        scope = Scope(invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET))
+        scope = EvaluationScope(
+            invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET)
+        )
         try:
             evaluations = [scope.evaluate(condition) for condition in self.conditions]
         except BudgetExceeded as error:
