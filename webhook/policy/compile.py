@@ -7,8 +7,7 @@ from graphlib import CycleError
 from typing import Any, Final
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel import CompileFailure, Environment
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
 from webhook.cel.typing.literals import walk

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.cel.values import scalars as leaves
 from webhook.golang import url as gourl
 from webhook.golang.errors import GoError

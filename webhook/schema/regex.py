@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.cel.errors import CelError as RegexError
+from webhook.cel import CelError as RegexError
 from webhook.cel.library.regex import compiled
 
 __all__ = ["RegexError", "matcher"]

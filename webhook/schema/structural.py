@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from webhook.cel.program import Budget
+from webhook.cel import Budget
 from webhook.golang.fmt import go_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure, ResultFailure
-from webhook.cel.group import Group
-from webhook.cel.program import Program
+from webhook.cel import CompileFailure, Environment, Group, Program, ResultFailure
 from webhook.cel.types import BOOL, STRING
 from webhook.cel.typing.schematypes import declare
 from webhook.cel.values.nodes import escape

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import patch
-from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.program import RUNTIME_BUDGET
+from webhook.cel import RUNTIME_BUDGET, BudgetExceeded, CelError
 from webhook.vap.expressions import Expression, Scope, VariableSet
 from webhook.vap.head import Compilation, Head, Invocation
 from webhook.vap.models import MutatingPolicy
