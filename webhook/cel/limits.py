@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.cel.errors import BudgetExceeded
 
-__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "STRING_LIMIT", "WORK_LIMIT", "within"]
+__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "RECURSION", "STRING_LIMIT", "WORK_LIMIT", "within"]
 
 LIST_LIMIT: Final = 1_000_000
 """Elements of a list: visiting each once spends the cost limit of an expression."""
@@ -23,7 +23,7 @@ STRING_LIMIT: Final = 10_000_000
 WORK_LIMIT: Final = 1_000_000
 """Pairs of elements that one function compares: each costs 1."""
 
-_FRAMES: Final = 3_000
+RECURSION: Final = 3_000
 """Python frames: compiling the 250 levels that cel-go allows takes up to a dozen frames each."""
 
 
@@ -53,14 +53,14 @@ class _DeepRecursion:
         with self._lock:
             if self._entered == 0:
                 self._usual = sys.getrecursionlimit()
-                if self._usual < _FRAMES:
-                    sys.setrecursionlimit(_FRAMES)
+                if self._usual < RECURSION:
+                    sys.setrecursionlimit(RECURSION)
             self._entered += 1
 
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._entered -= 1
-            if self._entered == 0 and self._usual < _FRAMES == sys.getrecursionlimit():
+            if self._entered == 0 and self._usual < RECURSION == sys.getrecursionlimit():
                 sys.setrecursionlimit(self._usual)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
+from webhook.cel import COMPATIBLE
 from webhook.golang.fmt import go_numbers
 from webhook.schema.formats import recognised
 from webhook.schema.intern import share
@@ -180,7 +181,7 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> Node:
+def build(raw: Mapping[str, Any] | None, *, version: Version | None = COMPATIBLE) -> Node:
     """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
 
     Without a version it is read as the API server reads it to check default values: formats
