@@ -140,9 +140,8 @@ class _Compiler:
         assert default.value is not None  # the document has one of the two
         # An object that is written as a whole comes from another object, whose type has another name.
         expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
-        return self.expression(
-            self.root, default.value, expect, (*at, "value"), f"{self.kind} {default.code} {default.path} value"
-        )
+        name = f"{self.kind} {default.code} {default.path} value"
+        return self.expression(self.root, default.value, expect, (*at, "value"), name)
 
     def _at(self, path: Path, node: Schema) -> Environment:
         """What a rule at a node may say; made once for all rules there, because a node may hold a whole pod."""

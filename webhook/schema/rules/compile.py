@@ -170,19 +170,18 @@ _TYPE = "selfType#"  # no expression can write it
 
 
 def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[..., Environment], name: str) -> Rule:
+    names = (f"{name} rule", f"{name} messageExpression") if name else ("", "")
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
     try:
-        program = environment(source, optional=optional).compile(
-            source, expect=BOOL, name=f"{name} rule" if name else ""
-        )
+        program = environment(source, optional=optional).compile(source, expect=BOOL, name=names[0])
     except ResultFailure:
         return Rule(raw, problem="cel expression must evaluate to a bool")
     except CompileFailure as failure:
         return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
     text = raw.get("messageExpression") or ""
-    message, problem = _compile_message(text, environment(text, optional=optional), name) if text else (None, "")
+    message, problem = _compile_message(text, environment(text, optional=optional), names[1]) if text else (None, "")
     return Rule(
         raw,
         program,
@@ -196,7 +195,7 @@ def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[...,
 
 def _compile_message(source: str, environment: Environment, name: str) -> tuple[Program | None, str]:
     try:
-        return environment.compile(source, expect=STRING, name=f"{name} messageExpression" if name else ""), ""
+        return environment.compile(source, expect=STRING, name=name), ""
     except ResultFailure:
         return None, "messageExpression must evaluate to a string"
     except CompileFailure as failure:
