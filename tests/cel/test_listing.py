@@ -23,7 +23,7 @@ def test_a_traceback_shows_the_rule_and_the_line():
     with pytest.raises(KeyboardInterrupt) as caught:
         program.evaluate(Interrupted())
     shown = "".join(traceback.format_exception(caught.value))
-    assert "File \"<cel> AB123 spec.x rule\", line 6, in run\n    t0 = V['x']\n" in shown
+    assert "File \"<cel> AB123 spec.x rule\", line 7, in run\n    t0 = V['x']\n" in shown
 
 
 def test_the_source_is_found_by_its_function():
