@@ -31,7 +31,9 @@ def file_name(name: str) -> str:
     """
     line = " ".join(name.split())
     shown = line if len(line) <= _LENGTH else f"{line[: _LENGTH - 1]}…"
-    return "<cel> " + "".join(char if char.isprintable() else "?" for char in shown).rstrip(" >")
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else "?" for char in shown)
+    return f"<cel> {shown.rstrip(' >')}"
 
 
 def register(file: str, written: Written) -> None:

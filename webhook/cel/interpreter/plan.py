@@ -66,7 +66,7 @@ def plan(
     """
     compiler = Compiler(checked, functions, nodes, FORMS, make)
     run = compiler.value(checked.expr)
-    if _is_deep(checked.expr):
+    if len(checked.types) > _DEEP and _is_deep(checked.expr):  # as many types as nodes
         run = _recursing(run)
     return Plan(run, tuple(compiler.globals), compiler.local_slots)
 
