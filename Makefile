@@ -30,7 +30,7 @@ lint: $(READY)  ## ruff, mypy --strict, import contracts
 crds: $(READY)  ## definitions that embed types of Kubernetes, from policies/*/crds/src; and how its own kinds merge
 	$(PY) -m tools.crds
 
-grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/syntax/cel.lark
+grammar: $(READY)  ## the tables of the CEL grammar, made from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
 docs: $(READY)  ## the tables of docs/rules, and docs/coverage.md, samples.md and crds.md, made from the data

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from webhook.admission.errors import ModelgateError
+from webhook.cel.errors import GrammarUnavailable
+from webhook.cel.syntax import celpython
 
 __all__ = ["main"]
 
@@ -54,12 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # YAML is UTF-8 everywhere, and the name of a file may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        celpython.require()  # before any work: without its grammar no rule can be read
         code = int(importlib.import_module(COMMANDS[options.command][0]).run(options))
         print(end="", flush=True)  # what cannot be written must not wait until nobody hears of it
     except BrokenPipeError:  # as `| head` leaves us: there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ModelgateError, OSError) as error:
+    except (ModelgateError, GrammarUnavailable, OSError) as error:
         print(f"modelgate {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

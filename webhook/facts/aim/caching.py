@@ -1,4 +1,4 @@
-"""Caches of models: which ones a template's models have, and what keeps a service waiting for them."""
+"""Caches of models: the caches of a template's models, and the failed ones that block a service."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BEST = ("Available", "Progressing", "Pending", "Failed")
 
 
 def template_cache(view: ClusterView, namespace: str, template: str) -> dict[str, Any] | None:
-    """An AIMTemplateCache of the namespace for a template; a service uses one even unasked."""
+    """An AIMTemplateCache of the namespace for a template. A service uses it even if it does not request a cache."""
     caches = view.list(Kind(GROUP, "AIMTemplateCache"), namespace)
     return next((cache for cache in caches if template and text(cache, "spec", "templateRef") == template), None)
 
 
 def failed_caches(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> list[str]:
-    """The AIMModelCaches that have failed, of those models of a template that have no better one."""
+    """The failed AIMModelCaches of a template's models, for models without a better cache."""
     if template is None:
         return []
     best = _best_of(view, namespace, template, storage_class)
@@ -29,7 +29,7 @@ def failed_caches(view: ClusterView, namespace: str, template: Found | None, sto
 
 
 def uncached(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> bool:
-    """Whether some model of a template has no AIMModelCache yet, so that one, with its volume, is made."""
+    """Whether a model of a template lacks an AIMModelCache, so that the operator creates one with a volume."""
     best = _best_of(view, namespace, template, storage_class) if template else []
     return not best or None in best
 
@@ -44,7 +44,7 @@ def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
 
 
 def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:
-    """Of each model that a template is known to have, its best cache."""
+    """The best cache of each known model of a template."""
     sources = (text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
     return [_best(view, namespace, source, storage_class) for source in sources]
 

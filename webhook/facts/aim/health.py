@@ -1,4 +1,4 @@
-"""What the status of a template means for the services that use it."""
+"""The status of a template, as the services that use it inherit it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Health", "health_of"]
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``status`` is "" where none is known, ``because`` is what the operator says of a failure.
+    """``status`` is "" if it is unknown; ``because`` is the operator's message for a failure.
 
-    ``sources``: whether discovery has found models, without which a template that is available serves nothing.
+    ``sources``: whether discovery found models. An available template without models serves nothing.
     """
 
     status: str = ""

@@ -1,4 +1,4 @@
-"""As :mod:`webhook.facts.nodes`, with texts as AIM reads them."""
+"""As :mod:`webhook.facts.nodes`, with strings trimmed as AIM does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["at", "items", "mapping", "name_of", "namespace_of", "text"]
 
 
 def text(node: Any, *keys: str) -> str:
-    """The text at a path without the space around it, "" where there is none.
+    """Return the string at a path without surrounding space, "" if it is absent.
 
-    AIM trims the names by which a service finds its template. Of others the rules say that there are none with spaces.
+    AIM trims the names that lead from a service to its template. For other names, the rules reject surrounding space.
     """
     value = at(node, *keys)
     return value.strip() if isinstance(value, str) else ""

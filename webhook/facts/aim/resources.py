@@ -1,4 +1,4 @@
-"""What one replica of a service asks for."""
+"""The resources of one replica of a service."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ GPU: Final = "amd.com/gpu"
 def effective_resources(
     service: dict[str, Any], template: dict[str, Any], image: dict[str, Any], gpus: int = 0
 ) -> dict[str, Any]:
-    """The first block there is, of the service's, template's and image's specification, as a whole.
+    """Return the first resources block of the service, template and image, as a whole.
 
-    ``gpus`` is the number that discovery found for the profile; it fills the GPUs in where the
-    block does not name them.
+    ``gpus`` is the number that discovery found for the profile. It is filled in if the block does not name GPUs.
     """
     blocks = (at(spec, "resources") for spec in (service, template, image))
     chosen: dict[str, Any] = next((block for block in blocks if isinstance(block, dict)), {})
@@ -28,6 +27,6 @@ def effective_resources(
 
 
 def profile_gpus(template: Found | None) -> int:
-    """GPUs of a template's discovered profile, 0 where there is none."""
+    """The number of GPUs of a template's discovered profile, 0 if it is unknown."""
     value = at(template.object, "status", "profile", "metadata", "gpu_count") if template else None
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,4 +1,4 @@
-"""Choose a template for a service that names none: what AIM does from release 0.2 on, here on demand only."""
+"""Select a template for a service that names none, as AIM does from release 0.2 on. Here it is an opt-in."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TYPES: Final = ("optimized",)
 GPUS: Final = ("MI325X", "MI300X", "MI250X", "MI210")
 METRICS: Final = ("latency", "throughput")
 PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
-"""Each in order of preference; what is not listed comes last."""
+"""Each in order of preference. Unlisted values come last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The template, or the reason why none was chosen."""
+    """The selected template, or the reason why no template was selected."""
 
     template: Found | None = None
     error: str = ""
@@ -29,7 +29,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What a template runs, as far as it says so: its profile's word before its own, but for the GPU."""
+    """The properties of a template. The profile takes precedence over the spec, except for the GPU model."""
 
     template: Found
     type: str
@@ -48,9 +48,9 @@ class _Offer:
 def select(
     templates: Iterable[Found], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
 ) -> Choice:
-    """The best available template of an image that fits the overrides; a tie is an error, never a guess.
+    """Select the best available template of an image that fits the overrides. A tie is an error.
 
-    ``gpus`` are the models that nodes of the cluster have; None where that is not known.
+    ``gpus`` are the GPU models on the nodes of the cluster, or None if they are unknown.
     """
     of_image = [template for template in templates if text(template.spec, "aimImageName") == image]
     if not of_image:
@@ -82,7 +82,7 @@ def _offer(template: Found) -> _Offer:
 
 
 def _tuned(offer: _Offer) -> bool:
-    """Not one whose profile says to be a preview or not optimized. Those of the document's release say nothing."""
+    """Whether the profile is optimized. Profiles of the document's release do not have a type and are accepted."""
     return offer.type in {"", *TYPES}
 
 
@@ -99,5 +99,5 @@ def _fits(offer: _Offer, overrides: dict[str, Any]) -> bool:
 
 
 def _runs(offer: _Offer, gpus: frozenset[str] | None) -> bool:
-    """Whether some node has its GPU; one that is in use all the time counts, too."""
+    """Whether a node has the GPU model of the template, even if its GPUs are in use."""
     return gpus is None or not offer.gpu or offer.gpu in gpus

@@ -1,4 +1,4 @@
-"""Everything that a service leads to: its template, image, runtime config, resources and route."""
+"""Resolve everything that a service refers to: template, image, runtime config, resources and route."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_se
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """``image`` is the template's, which is the one that runs, whatever the service says."""
+    """``image`` is the image of the template. It runs even if the service names another one."""
 
     template: Resolution
     image: Found | None
@@ -30,7 +30,7 @@ class Resolved:
 
 
 def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolved:
-    """What a service comes down to, as far as the view knows."""
+    """Resolve a service with the objects of the view."""
     spec = mapping(service, "spec")
     resolution = resolve_template(service, view, choose=choose)
     image = _image(service, view, resolution)
@@ -43,18 +43,18 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
 
 
 def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Found | None:
-    """That of the template; one that is to be made will be in the namespace of the service, wherever its base is."""
+    """The image of the template. A derived template is in the namespace of the service, wherever its base is."""
     if resolution.template:
         return image_of(view, resolution.template)
     return find(view, IMAGES, namespace_of(service), text(resolution.spec, "aimImageName"))
 
 
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
-    """Names of the templates that run the service's image: what its templateRef could say."""
+    """Names of the templates that run the service's image: the valid values of its templateRef."""
     namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
     found: dict[str, Found] = {}
     for template in templates_for(view, namespace):
-        found.setdefault(template.name, template)  # that of the namespace hides that of the cluster
+        found.setdefault(template.name, template)  # a namespaced template hides the cluster template
     return [name for name, template in found.items() if _offers(template, image)]
 
 
@@ -63,9 +63,9 @@ def _offers(template: Found, image: str) -> bool:
 
 
 def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
-    """What template or image ask for and the service's own block, which takes their whole place, does not.
+    """The resources of the template or image that the service's own block, which replaces them, does not contain.
 
-    GPUs are not lost where discovery fills them in, or has still to find out.
+    GPUs are not lost if discovery fills them in, or has not run yet.
     """
     if not isinstance(at(service, "spec", "resources"), dict):
         return []
@@ -82,14 +82,18 @@ def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
 
 
 def other_gpus(resolved: Resolved) -> list[str]:
-    """Where the effective resources ask for another number of GPUs than the template's profile runs on."""
+    """Where the effective resources request another number of GPUs than the profile of the template uses."""
     wanted = profile_gpus(resolved.template.template)
     asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
-    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and not same_amount(number, wanted)]
+    return [
+        f"{part}.{GPU} is {number}, but the profile of the template uses {wanted}"
+        for part, number in asked.items()
+        if wanted and not same_amount(number, wanted)
+    ]
 
 
 def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution, *, choose: bool) -> list[str]:
-    """Services of the namespace that derive a template of the same name and want other things in it."""
+    """Services of the namespace that derive a template with the same name but different content."""
     if not resolution.makes:
         return []
     wishes = at(service, "spec", "overrides")

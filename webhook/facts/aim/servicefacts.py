@@ -1,4 +1,4 @@
-"""What the rules of an AIMService may know of all that it leads to."""
+"""Facts for the rules of an AIMService about the objects that it refers to."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
 
 
 def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> dict[str, Any]:
-    """``failed``: the caches that the service waits for in vain."""
+    """``failed``: the failed caches that the service waits for."""
     namespace = namespace_of(service)
     requested = at(service, "spec", "cacheModel") is True
     cache = template_cache(view, namespace, resolved.template.name)
@@ -117,4 +117,4 @@ RESOLVED: Final = Fact(
     ),
     configurable=True,
 )
-"""One fact, so that the way from the service to its template and image is gone once."""
+"""One fact, so that the references from the service to its template and image are resolved once."""

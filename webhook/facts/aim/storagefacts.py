@@ -1,4 +1,4 @@
-"""What the rules of caches may know of the storage class that a cache's volume gets."""
+"""Facts about the storage class of a cache's volume."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def storage_fact(storage: Storage) -> dict[str, Any]:
 
 
 def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    """Its own class, else that of its runtime config, which for a model's cache is the one called default."""
+    """The class of the cache, otherwise of its runtime config. An AIMModelCache uses the config named default."""
     own = text(cache, "spec", "storageClassName")
     return storage_fact(storage_of(view, own, _of_config(cache, view)))
 

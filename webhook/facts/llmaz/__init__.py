@@ -1,4 +1,4 @@
-"""llmaz: what the rules of its kind may know beyond an object's text."""
+"""Facts for the rules of llmaz: values that take Python to compute from an object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""llm-d: what the rules of its kind may know beyond an object's text."""
+"""Facts for the rules of llm-d: values that take Python to compute from an object and the cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _shape(autoscaling: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 
 
 def _same_variant(autoscaling: dict[str, Any], view: ClusterView) -> list[str]:
-    """Other VariantAutoscalings of the namespace with the same variantID, which is to identify one."""
+    """Return the names of other VariantAutoscalings in the namespace with the same variantID, which must be unique."""
     name, variant = text(autoscaling, "metadata", "name"), text(autoscaling, "spec", "variantID")
     if not variant:
         return []

@@ -1,4 +1,4 @@
-"""LLMKube: what the rules of its kinds may know beyond an object's text."""
+"""Facts for the rules of LLMKube: values that take Python to compute from an object."""
 
 from __future__ import annotations
 
