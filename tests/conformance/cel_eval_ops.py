@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import first
-from webhook.cel.environment import Environment
+from webhook.cel import LATEST, Environment
 from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program, build
 from webhook.cel.syntax.parser import parse
@@ -20,7 +20,6 @@ from webhook.cel.values.nodes import node_of
 from webhook.cel.values.schema_aware import contains, schema_aware_value
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 
 
 def _equal(what: str, wanted: Any, got: Any) -> str | None:

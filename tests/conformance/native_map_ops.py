@@ -10,6 +10,7 @@ from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.deployment import Deployment
 from tests.conformance.native_inputs import kind_of, resource_of
+from webhook.cel import LATEST
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import object_of
@@ -30,7 +31,6 @@ from webhook.vap.mutating.mutator import Mutate, compile_mutator
 from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, ObjectValue, PatchValue, make, mismatches
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 V1 = "admissionregistration.k8s.io/v1"
 
 

@@ -8,7 +8,7 @@ from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, decider, evaluation_of, match_resources
 from webhook.admission.request import GroupVersionKind
-from webhook.cel.environment import Environment
+from webhook.cel import LATEST, Environment
 from webhook.cel.errors import BudgetExceeded
 from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.overload import free
@@ -25,7 +25,6 @@ from webhook.vap.validating.decisions import Annotation, PolicyDecision, Validat
 from webhook.vap.validating.typecheck import kinds_to_check, type_warnings
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 RESULTS = {
     "expression": (BOOL,),
     "matchCondition": (BOOL,),

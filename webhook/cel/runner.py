@@ -18,7 +18,6 @@ This module imports cel-python, which takes a third of a second. The gate does n
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -30,7 +29,7 @@ from lark import Tree
 
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.program import RECURSION
+from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Ident
 from webhook.cel.syntax.parser import parse
 from webhook.cel.syntax.spelling import spelled
@@ -127,10 +126,9 @@ class KubernetesRunner(celpy.Runner):
         super().__init__(environment, ast, functions)
         if functions or environment.package:
             raise CELUnsupportedError("KubernetesRunner supports neither functions nor a package", line=1, column=1)
-        # celpy.Environment lowers the limit, which compiling 250 levels needs
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
-        self.source: str = ast.source if isinstance(ast, KubernetesTree) else spelled(ast)
-        self.program: Program = self._compiled()
+        with DEEP_RECURSION:
+            self.source: str = ast.source if isinstance(ast, KubernetesTree) else spelled(ast)
+            self.program: Program = self._compiled()
 
     def evaluate(self, context: Context, budget: Budget | None = None) -> celtypes.Value:
         """The value of the expression, as one of cel-python's.

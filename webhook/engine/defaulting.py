@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.admission.decision import Default
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.engine.catalog import KnownKind
 from webhook.policy import DefaultRule, FactValue, PolicyFault, Scope
 from webhook.policy.path import MISSING, field_path

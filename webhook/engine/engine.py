@@ -15,7 +15,7 @@ from webhook.admission.decision import Cause, Decision, Default, Warn
 from webhook.admission.errors import Malformed
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
-from webhook.cel.program import Budget
+from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.defaulting import normalise

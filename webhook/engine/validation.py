@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 from webhook.admission import patch
 from webhook.admission.decision import Cause, Warn
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
-from webhook.cel.errors import CelError
-from webhook.cel.program import Budget
+from webhook.cel import Budget, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.golang.fmt import GoStrings
 from webhook.policy import Action, Policy, PolicyFault, Profile, Scope, ValidationRule

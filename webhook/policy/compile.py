@@ -7,8 +7,7 @@ from graphlib import CycleError
 from typing import Any, Final
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel import CompileFailure, Environment
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
 from webhook.cel.typing.literals import walk
@@ -58,7 +57,7 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, schema, facts)
+    compiler = _Compiler(origin, document.spec.target.kind, schema, facts)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -66,8 +65,9 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
 
 
 class _Compiler:
-    def __init__(self, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> None:
+    def __init__(self, origin: Document, kind: str, schema: Schema, facts: Mapping[str, Schema]) -> None:
         self.origin = origin
+        self.kind = kind
         self.problems: list[Problem] = []
         self.facts = frozenset(facts)
         head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
@@ -88,7 +88,8 @@ class _Compiler:
         spec = document.spec
         for index, variable in enumerate(spec.variables):
             at = ("spec", "variables", index, "expression")
-            compiled = self.expression(self.root, variable.expression, None, at)
+            name = f"{self.kind} variables.{variable.name}"
+            compiled = self.expression(self.root, variable.expression, None, at, name)
             if compiled is not None:
                 self.variables[variable.name] = compiled.program.result
                 self.compiled[variable.name] = compiled
@@ -104,7 +105,8 @@ class _Compiler:
             leaf = self._schema_at(path, (*at, "path"))
             if leaf is None:
                 continue
-            when = self.expression(self.root, default.when, BOOL, (*at, "when")) if default.when else None
+            name = f"{self.kind} {default.code} {default.path}"
+            when = self._when(self.root, default.when, at, name)
             value = self._value(default, leaf, at)
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
@@ -138,7 +140,8 @@ class _Compiler:
         assert default.value is not None  # the document has one of the two
         # An object that is written as a whole comes from another object, whose type has another name.
         expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
-        return self.expression(self.root, default.value, expect, (*at, "value"))
+        name = f"{self.kind} {default.code} {default.path} value"
+        return self.expression(self.root, default.value, expect, (*at, "value"), name)
 
     def _at(self, path: Path, node: Schema) -> Environment:
         """What a rule at a node may say; made once for all rules there, because a node may hold a whole pod."""
@@ -156,10 +159,12 @@ class _Compiler:
             if node is None:
                 continue
             env = self._at(path, node)
-            when = self.expression(env, rule.when, BOOL, (*at, "when")) if rule.when else None
-            test = self.expression(env, rule.rule, BOOL, (*at, "rule"))
+            name = f"{self.kind} {rule.code} {rule.at}"
+            when = self._when(env, rule.when, at, name)
+            test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
             text = rule.messageExpression
-            message = self.expression(env, text, STRING, (*at, "messageExpression")) if text else None
+            where = (*at, "messageExpression")
+            message = self.expression(env, text, STRING, where, f"{name} messageExpression") if text else None
             if test is None or (rule.when and when is None) or (text and message is None):
                 continue
             yield ValidationRule(
@@ -176,13 +181,16 @@ class _Compiler:
                 rule.docs,
             )
 
+    def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:
+        return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
+
     def expression(
-        self, env: Environment, source: str, expect: Type | None, at: tuple[str | int, ...]
+        self, env: Environment, source: str, expect: Type | None, at: tuple[str | int, ...], name: str
     ) -> Expression | None:
-        """Compile one expression; a failure becomes problems."""
+        """Compile one expression; a failure becomes problems. ``name`` is shown in tracebacks and profiles."""
         try:
             checked = env.check(source)
-            program = env.program(checked, None if expect == DYN else expect)
+            program = env.program(checked, None if expect == DYN else expect, name=name)
         except CompileFailure as failure:
             for issue in failure.issues:
                 self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
@@ -192,9 +200,9 @@ class _Compiler:
         variables: dict[str, None] = {}
         named = tuple(dict.fromkeys(reads.get("facts", ())))
         facts = set(named)
-        for name in reads.get("variables", ()):
-            needed = self.compiled[name]
-            variables.update(dict.fromkeys((*needed.variables, name)))
+        for variable in reads.get("variables", ()):
+            needed = self.compiled[variable]
+            variables.update(dict.fromkeys((*needed.variables, variable)))
             facts |= needed.facts
         local = program.variables <= {"self", "oldSelf"}
         annotations = "annotations" in reads.get("metadata", ()) or any(

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
-from webhook.cel.errors import CelError
-from webhook.cel.program import Budget
+from webhook.cel import Budget, CelError
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy
 

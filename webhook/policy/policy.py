@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel.program import Program
+from webhook.cel import Program
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 

@@ -63,7 +63,7 @@ def load_crd(document: dict[str, Any], *, trusted: bool = False) -> CRD:
         singular=names.get("singular") or kind.lower(),
         short_names=tuple(names.get("shortNames") or ()),
         scope=spec["scope"],
-        versions={version["name"]: _version(version) for version in spec["versions"]},
+        versions={version["name"]: _version(version, kind) for version in spec["versions"]},
     )
 
 
@@ -74,12 +74,12 @@ def _document_errors(document: dict[str, Any]) -> list[FieldError]:
     return validate_document(document)
 
 
-def _version(raw: Mapping[str, Any]) -> Version:
+def _version(raw: Mapping[str, Any], kind: str) -> Version:
     schema = (raw.get("schema") or {}).get("openAPIV3Schema") or {}
     return Version(
         name=raw["name"],
         served=bool(raw.get("served")),
         storage=bool(raw.get("storage")),
-        schema=Structural(schema),
+        schema=Structural(schema, name=kind),
         status="status" in (raw.get("subresources") or {}),
     )

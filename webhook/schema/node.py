@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
+from webhook.cel import COMPATIBLE
 from webhook.golang.json import read_numbers
 from webhook.schema.formats import recognised
 from webhook.schema.intern import intern_json
@@ -179,8 +180,8 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> SchemaNode:
-    """Make the tree of an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
+def build(raw: Mapping[str, Any] | None, *, version: Version | None = COMPATIBLE) -> SchemaNode:
+    """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
 
     Without a version the tree is the one the API server uses to check defaults: formats are kept as written, and
     int-or-string allows any type.

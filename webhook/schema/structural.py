@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from webhook.cel.program import Budget
+from webhook.cel import COMPATIBLE, Budget
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
@@ -64,8 +64,9 @@ class Structural:
     No method changes its argument. A method that has nothing to change returns its argument, by identity.
     """
 
-    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
-        """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats are checked."""
+    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = COMPATIBLE, name: str = "schema") -> None:
+        """``raw`` is an ``openAPIV3Schema`` of the kind ``name``; the formats of Kubernetes ``version`` count."""
+        self.name = name
         self.version = version
         self.root = prune_defaults(build(raw, version=version))
         self.raw = self.root.raw
@@ -161,8 +162,8 @@ class Structural:
 
     @cached_property
     def rules(self) -> RuleNode | None:
-        """The compiled x-kubernetes-validations; None if the schema has none."""
-        return compile_rules(self.root, version=self.version)
+        """The compiled x-kubernetes-validations, None if the schema has none."""
+        return compile_rules(self.root, version=self.version, name=self.name)
 
     @_decodable
     def validate_rules(

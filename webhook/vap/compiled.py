@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import BudgetExceeded
-from webhook.cel.program import MATCH_CONDITIONS_BUDGET, Budget
+from webhook.cel import MATCH_CONDITIONS_BUDGET, Budget, BudgetExceeded, Environment
 from webhook.cel.types import BOOL, Type
 from webhook.vap.activation import bindings_of
 from webhook.vap.attributes import Attributes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from webhook.cel.environment import Environment
+from webhook.cel import COMPATIBLE, Environment
 from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.library.jsonpatch import JSON_PATCH
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
@@ -65,7 +65,7 @@ NAMESPACE: Final = object_of(
 
 @cache
 def admission_environment(
-    version: tuple[int, int] = (1, 36),
+    version: tuple[int, int] = COMPATIBLE,
     *,
     stored: bool = True,
     params: bool = False,

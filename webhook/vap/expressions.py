@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure, Issue, ResultFailure
-from webhook.cel.program import Budget, Program
+from webhook.cel import Budget, BudgetExceeded, CelError, CompileFailure, Environment, Issue, Program, ResultFailure
 from webhook.cel.types import DYN, Type
 from webhook.vap.environments import with_variables
 

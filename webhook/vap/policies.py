@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.admission.request import Request
+from webhook.cel import COMPATIBLE
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes
@@ -29,7 +30,6 @@ from webhook.vap.validation import metadata_errors, spec_errors
 
 __all__ = ["NativePolicies", "is_native"]
 
-LATEST: Final = (1, 36)
 VALIDATING: Final = "ValidatingAdmissionPolicy"
 MUTATING: Final = "MutatingAdmissionPolicy"
 P = TypeVar("P", Validator, Mutator)
@@ -55,7 +55,7 @@ class NativePolicies:
     documents: tuple[ValidatingPolicy, ...] = ()
 
     @classmethod
-    def load(cls, documents: Iterable[Document], version: tuple[int, int] = LATEST) -> NativePolicies:
+    def load(cls, documents: Iterable[Document], version: tuple[int, int] = COMPATIBLE) -> NativePolicies:
         """Read and compile policies and bindings.
 
         Args:

@@ -1,4 +1,4 @@
-"""What generated functions call: each helper is exact, or raises so that the closures decide."""
+"""The helpers that generated functions call: each is exact, or raises so that the interpreter decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["GLOBALS", "Escape"]
 
 
 class Escape(Exception):
-    """The generated function met something it has no exact form for."""
+    """The generated function cannot be exact here; the interpreter evaluates the expression."""
 
 
 def _boolean(value: Any) -> bool:
@@ -29,12 +29,12 @@ def _carried(raw: Any, node: Node) -> Any:
         raise Escape
     value = schema_aware_value(node.enter(raw), node)
     if not is_whole(value):
-        raise Escape  # the error comes where an element is read, which here is done without a look at it
+        raise Escape  # an element violates its schema; that error belongs where the element is read
     return value
 
 
 def _strings(items: list[Any]) -> bool:
-    """False for a list of strings: what ``x in items`` is once no element was equal."""
+    """False for a list of strings: the value of ``x in items`` when no element is equal."""
     for item in items:
         if item.__class__ is not str:
             raise Escape
@@ -57,7 +57,7 @@ def _contains(element: Any, container: Any) -> bool:
 
 
 def _absent(value: Any) -> bool:
-    """What ``has`` says of a value that is not of its schema's class: null is absence, all else an error."""
+    """``has`` of a value of another class than its schema's: null is absence, anything else an error."""
     if value is None:
         return False
     raise Escape
@@ -76,7 +76,7 @@ _SIZED: Final = frozenset({str, bytes, list, dict})
 
 
 def _find(value: Any, key: Any) -> Any:
-    """``value.?key`` without the optional around it; ABSENT for what is not there."""
+    """``value.?key``, unwrapped: ABSENT if it does not exist."""
     if value is ABSENT:
         return value
     if value.__class__ is dict:
@@ -116,4 +116,4 @@ GLOBALS: Final[dict[str, Any]] = {
     "find": _find,
     "optional": _optional,
 }
-"""The global names of every generated function; shared, never written to."""
+"""The global names of every generated function; shared and never changed."""

@@ -1,19 +1,16 @@
-"""Generated forms of the functions of strings that rules are full of."""
+"""Generated forms of the string functions that rules use most."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from webhook.cel.codegen.code import CONTAINERS, Code, Unsupported
+from webhook.cel.codegen.writer import Writer
 from webhook.cel.library.regex import compiled
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import BOOL, INT
 from webhook.cel.values.nodes import COMPOSITE
-
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
 
 __all__ = ["affix", "contains", "matches", "size"]
 
@@ -22,7 +19,7 @@ _SHORT = 256
 
 
 def size(writer: Writer, arg: Expr) -> Code:
-    """Whatever has a length in Python has it in CEL; nothing else has."""
+    """``len``: the values that have a length in Python are those that have a size in CEL."""
     code = writer.expr(arg)
     if code.maybe:
         raise Unsupported

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.program import Budget
+from webhook.cel import Budget
 from webhook.schema.correlate import deep_equal
 from webhook.schema.default import copy_json
 from webhook.schema.defaults import Steps, surround

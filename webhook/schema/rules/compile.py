@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure, ResultFailure
-from webhook.cel.group import Group
-from webhook.cel.program import Program
+from webhook.cel import COMPATIBLE, CompileFailure, Environment, Group, Program, ResultFailure
 from webhook.cel.types import BOOL, STRING
 from webhook.cel.typing.schematypes import declare
 from webhook.cel.values.nodes import escape
@@ -67,7 +64,12 @@ class RuleNode:
 
 
 def compile_rules(
-    root: SchemaNode, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
+    root: SchemaNode,
+    *,
+    is_root: bool = True,
+    version: Version = COMPATIBLE,
+    nested: bool = False,
+    name: str = "schema",
 ) -> RuleNode | None:
     """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
 
@@ -80,11 +82,12 @@ def compile_rules(
             metadata.generateName.
         version: the Kubernetes minor.
         nested: find rules that are only under allOf too. No CRD can have such rules.
+        name: the kind, which tracebacks and profiles show with the path of a rule.
     """
     if not _has_rules(root, nested=nested):
         return None
     declared = declare(root.raw, is_root=is_root, name="selfType") is not None
-    return _compile(root, root, is_root, declared, version)
+    return _compile(root, root, is_root, declared, version, name)
 
 
 def _has_rules(root: SchemaNode, *, nested: bool) -> bool:
@@ -92,20 +95,22 @@ def _has_rules(root: SchemaNode, *, nested: bool) -> bool:
     return any(node.rules for node in distinct(root, junctors=nested))
 
 
-def _compile(rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
+def _compile(
+    rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool, version: Version, name: str
+) -> RuleNode | None:
     """``rules`` is the schema with the rules: ``node`` itself, or a schema under its allOf."""
-    own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
+    own = compile_own(rules.rules, node, is_root=is_root, version=version, name=name) if declared else ()
     compiled = RuleNode(
         node=node,
         rules=own,
         group=_group(own),
-        items=_child(rules.items, node.items, declared, version),
-        properties=_properties(rules, node, declared, version),
-        additional=_child(rules.additional, node.additional, declared, version),
+        items=_child(rules.items, node.items, declared, version, f"{name}[*]"),
+        properties=_properties(rules, node, declared, version, name),
+        additional=_child(rules.additional, node.additional, declared, version, f"{name}.*"),
         all_of=tuple(
             child
             for branch in rules.all_of
-            if (child := _compile(branch, node, is_root, declared, version)) is not None
+            if (child := _compile(branch, node, is_root, declared, version, name)) is not None
         ),
         problem="failed to convert to declType for CEL validation rules" if rules.rules and not declared else "",
     )
@@ -120,17 +125,21 @@ def _group(rules: tuple[Rule, ...]) -> Group:
     return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
 
 
-def _child(rules: SchemaNode | None, node: SchemaNode | None, declared: bool, version: Version) -> RuleNode | None:
+def _child(
+    rules: SchemaNode | None, node: SchemaNode | None, declared: bool, version: Version, name: str
+) -> RuleNode | None:
     if rules is None or node is None:
         return None
-    return _compile(rules, node, node.embedded, declared and _is_declared(node), version)
+    return _compile(rules, node, node.embedded, declared and _is_declared(node), version, name)
 
 
 def _is_declared(node: SchemaNode) -> bool:
     return declare(node.raw, is_root=node.embedded, name="selfType") is not None
 
 
-def _properties(rules: SchemaNode, node: SchemaNode, declared: bool, version: Version) -> dict[str, RuleNode]:
+def _properties(
+    rules: SchemaNode, node: SchemaNode, declared: bool, version: Version, name: str
+) -> dict[str, RuleNode]:
     """Omit fields without a CEL type; keep fields without a CEL name."""
     found = {}
     for key, child_rules in rules.properties.items():
@@ -138,7 +147,7 @@ def _properties(rules: SchemaNode, node: SchemaNode, declared: bool, version: Ve
         if child is None or not (declared or escape(key) is None) or not _has_rules(child_rules, nested=True):
             continue
         if _is_declared(child):
-            compiled = _compile(child_rules, child, child.embedded, True, version)
+            compiled = _compile(child_rules, child, child.embedded, True, version, f"{name}.{key}")
             if compiled is not None:
                 found[key] = compiled
     return found
@@ -149,8 +158,9 @@ def compile_own(
     node: SchemaNode,
     *,
     is_root: bool,
-    version: Version = (1, 36),
+    version: Version = COMPATIBLE,
     new: Callable[[str], bool] = lambda _: False,
+    name: str = "",
 ) -> tuple[Rule, ...]:
     """The compiled rules of one node.
 
@@ -160,11 +170,11 @@ def compile_own(
     def environment(source: str, *, optional: bool) -> Environment:
         return rule_environment(node, is_root=is_root, optional=optional, version=version, stored=not new(source))
 
-    return tuple(_compile_rule(rule, node, environment) for rule in rules)
+    return tuple(_compile_rule(rule, node, environment, name) for rule in rules)
 
 
 def rule_environment(
-    node: SchemaNode, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
+    node: SchemaNode, *, is_root: bool, optional: bool = False, version: Version = COMPATIBLE, stored: bool = True
 ) -> Environment:
     """The environment of the rules of a node: self, and oldSelf (an optional with optionalOldSelf)."""
     base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
@@ -174,18 +184,19 @@ def rule_environment(
 _TYPE = "selfType#"  # no expression can write it
 
 
-def _compile_rule(raw: Mapping[str, Any], node: SchemaNode, environment: Callable[..., Environment]) -> Rule:
+def _compile_rule(raw: Mapping[str, Any], node: SchemaNode, environment: Callable[..., Environment], name: str) -> Rule:
+    names = (f"{name} rule", f"{name} messageExpression") if name else ("", "")
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
     try:
-        program = environment(source, optional=optional).compile(source, expect=BOOL)
+        program = environment(source, optional=optional).compile(source, expect=BOOL, name=names[0])
     except ResultFailure:
         return Rule(raw, problem="cel expression must evaluate to a bool")
     except CompileFailure as failure:
         return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
     text = raw.get("messageExpression") or ""
-    message, problem = _compile_message(text, environment(text, optional=optional)) if text else (None, "")
+    message, problem = _compile_message(text, environment(text, optional=optional), names[1]) if text else (None, "")
     return Rule(
         raw,
         program,
@@ -197,9 +208,9 @@ def _compile_rule(raw: Mapping[str, Any], node: SchemaNode, environment: Callabl
     )
 
 
-def _compile_message(source: str, environment: Environment) -> tuple[Program | None, str]:
+def _compile_message(source: str, environment: Environment, name: str) -> tuple[Program | None, str]:
     try:
-        return environment.compile(source, expect=STRING), ""
+        return environment.compile(source, expect=STRING, name=name), ""
     except ResultFailure:
         return None, "messageExpression must evaluate to a string"
     except CompileFailure as failure:

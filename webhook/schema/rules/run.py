@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.program import Budget
+from webhook.cel import Budget, BudgetExceeded, CelError
 from webhook.cel.values.value import NONE, Opt
 from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, item_key

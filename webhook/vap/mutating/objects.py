@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
 from webhook.cel.values.schema_aware import Made, reveal
 from webhook.cel.values.times import format_duration, format_timestamp

@@ -12,8 +12,7 @@ from itertools import product
 from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel import CompileFailure, Environment
 from webhook.cel.library.authorizer import Authorizer
 from webhook.cel.types import DYN, Type
 from webhook.vap.attributes import GroupVersionResource

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cel.errors import BudgetExceeded
-from webhook.cel.program import RUNTIME_BUDGET, Budget
+from webhook.cel import RUNTIME_BUDGET, Budget, BudgetExceeded
 from webhook.cel.types import BOOL, NULL, STRING
 from webhook.vap.compiled import Compilation, CompiledPolicy, Invocation
 from webhook.vap.expressions import Evaluation, EvaluationScope, Expression
