@@ -1,4 +1,4 @@
-"""Facts: what a rule may know beyond the object's own text, one module per API, pure."""
+"""Facts: values that rules read in addition to the object. One package per API; all facts are pure functions."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""One fact of a kind: how it is computed, and what it looks like to the rules that read it."""
+"""One fact of a kind: how it is computed, and its schema for the rules that read it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ __all__ = ["Fact"]
 class Fact:
     """Something a rule reads as ``facts.<name>``.
 
-    ``compute`` takes the object and the view, changes neither and never raises, not even on an
-    object that its CRD refuses (rules run beside the schema, so that all that is wrong is said
-    at once). It returns JSON that fits ``schema``, an OpenAPI schema (structural, as in a CRD)
-    from which the rules that read the fact are type-checked. A fact whose value depends on the
-    settings is ``configurable``: its ``compute`` takes them as a third argument. A ``raw`` one is
-    told the object as it was sent, with the fields that its API does not have; a ``stored`` one
-    the object that an update is of, an empty one where there is none.
+    ``compute`` takes the object and the view. It changes neither and never raises, not even for
+    an object that the CRD refuses: rules run together with the schema, so that one response
+    reports all errors. It returns JSON that fits ``schema``, a structural OpenAPI schema against
+    which the rules that read the fact are type-checked.
+
+    A ``configurable`` fact depends on the settings: its ``compute`` takes them as a third
+    argument. A ``raw`` fact receives the object as it was sent, with unknown fields. A ``stored``
+    fact receives the stored object of an update; for other requests, an empty object.
     """
 
     compute: Callable[..., Any]

@@ -1,7 +1,7 @@
-"""What was computed of an object of the cluster, kept for as long as it is asked for.
+"""A cache of what was computed from objects of the cluster.
 
-Hundreds of runtimes are looked at for every service, and the same ones for the next: a view hands out the same objects
-until they change, and nobody may change them.
+Every service needs the same hundreds of runtimes. A view returns the same Python object until the cluster's object
+changes, and such objects are never mutated, so the identity of an object is a valid key.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ __all__ = ["Memo"]
 T = TypeVar("T")
 
 LIMIT: Final = 4096
-"""Objects: a cluster has some hundred runtimes. One that is gone is kept until as many others have come."""
+"""The number of cached objects: a cluster has some hundred runtimes. A full cache is emptied."""
 
 
 class Memo(Generic[T]):
-    """A function of an object that looks at the same object once. Safe for threads, which may both do the work."""
+    """Cache a function of one object. Thread-safe: two threads may compute the same result twice."""
 
     def __init__(self, compute: Callable[[dict[str, Any]], T]) -> None:
         self._compute = compute

@@ -1,4 +1,4 @@
-"""Parts of objects that may be anything: facts are asked of objects that their CRD refuses, too."""
+"""Read parts of objects of any shape: facts are also computed for objects that the CRD refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def at(node: Any, *keys: str) -> Any:
 
 def text(node: Any, *keys: str) -> str:
     """The string at a path, "" if it is absent."""
-    for key in keys:  # not by at(), which takes half as long again: asked of each of hundreds of runtimes
+    for key in keys:  # not by at(), which takes 1.5 times as long: this runs for each of hundreds of runtimes
         node = node.get(key) if isinstance(node, dict) else None
     return node if isinstance(node, str) else ""
 

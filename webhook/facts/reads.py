@@ -1,6 +1,6 @@
-"""Which kinds facts read in a ClusterView: what the gate watches in a cluster, and may.
+"""The kinds that facts read in a ClusterView: the gate watches them, and has the right to.
 
-The chart's ClusterRole ``…-view`` grants exactly this; tests hold the two, and what the facts do, together.
+The chart's ClusterRole ``…-view`` grants exactly these rights; tests compare the two, and the reads of the facts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WATCHED: Final = frozenset(
         Kind("storage.k8s.io", "StorageClass"),
     ]
 )
-"""All objects of these are kept in memory."""
+"""All objects of these kinds are kept in memory."""
 
 FETCHED: Final = frozenset({Kind("", "ConfigMap")})
-"""Of these a cluster has too many, and a fact wants one by name: read when needed, remembered for a second."""
+"""A cluster has too many objects of these kinds, and a fact needs one by name: read on demand, cached for a second."""

@@ -1,4 +1,4 @@
-"""What the facts look like to the rules that read them."""
+"""The schemas of facts, for the rules that read them."""
 
 from __future__ import annotations
 

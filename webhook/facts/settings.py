@@ -1,4 +1,4 @@
-"""What a cluster may choose where an API has more than one right answer."""
+"""Settings of a cluster for APIs whose behaviour has more than one valid choice."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Namespace = Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
 class Behaviour(StrEnum):
     """Whose behaviour the rules of an API follow.
 
-    ``recommended`` is ours: upstream's, without its defects. ``upstream-head`` is that of
-    upstream's newest code we know, for comparison with a real installation; ``doc-era`` that of
-    the code from which the API document was made.
+    ``recommended`` is upstream's behaviour without its defects. ``upstream-head`` is that of
+    upstream's newest code known here, for comparison with a real installation. ``doc-era`` is
+    that of the code from which the API document was made.
     """
 
     RECOMMENDED = "recommended"
@@ -28,15 +28,17 @@ class Behaviour(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Of OME: whose behaviour; whether a predictor becomes an engine (upstream's ENABLE_PREDICTOR_MIGRATION); and
-    the namespace in which the ConfigMap inferenceservice-config is.
+    """The settings of OME and AIM.
 
-    Of AIM: whether a precision may be any of the eight values of the document, not only those four that upstream's
-    definitions accept; whether a template is chosen for a service that names none, as from AIM's release 0.2 on; and
-    the namespace of its operator, in which cluster templates look for runtime configs.
+    For OME: whose behaviour to follow; whether a predictor becomes an engine (upstream's ENABLE_PREDICTOR_MIGRATION);
+    and the namespace of the ConfigMap inferenceservice-config.
+
+    For AIM: whether a precision may be any of the eight values of the document, or only the four that upstream's
+    definitions accept; whether to choose a template for a service that does not name one, as AIM 0.2 and later do;
+    and the namespace of the operator, in which cluster templates look for runtime configs.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}  # of variables, flags, cases
+    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}  # in variables, flags and cases
 
     ome: Behaviour = Behaviour.RECOMMENDED
     ome_migration: bool = True

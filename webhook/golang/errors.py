@@ -1,4 +1,4 @@
-"""The error of what Go cannot read."""
+"""The error for text that Go cannot read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["GoError"]
 
 
 class GoError(ValueError):
-    """A text that Go's standard library refuses; ``message`` is its error text ("invalid port …")."""
+    """Go's standard library rejects a text; ``message`` is Go's error text ("invalid port …")."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

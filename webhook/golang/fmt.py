@@ -17,7 +17,7 @@ class GoStrings(list[str]):
 
 
 def value_text(value: Any) -> str:
-    """``%v`` of a scalar JSON value: floats have an exponent from a million on."""
+    """``%v`` of a scalar JSON value; floats have an exponent from one million on."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -47,7 +47,7 @@ def _float_text(value: float) -> str:
 
 
 def read_numbers(value: Any) -> Any:
-    """``value`` with integers beyond 64 bits as floats, as Go reads JSON; ``value`` itself if there are none.
+    """``value`` with integers beyond 64 bits as floats, as Go reads JSON; ``value`` itself if it has no such integer.
 
     Raises:
         OverflowError: a number does not fit in a double.
@@ -76,7 +76,8 @@ def _float64(number: float) -> float:
 def has_unsettled(text: bytes) -> bool:
     """Whether a JSON text may hold a number that :func:`settle` would change.
 
-    The API server sends none, so this look at the text saves the walk. Digits within strings can give a false yes.
+    The API server sends no such number, so scanning the text usually saves the walk. Digits within strings can
+    give a false positive.
     """
     return _UNSETTLED.search(text) is not None
 
@@ -84,8 +85,8 @@ def has_unsettled(text: bytes) -> bool:
 def settle(value: Any) -> Any:
     """The value as the API server would send it back.
 
-    It reads a number as int64 if its text is one, else as float64, and writes a whole float
-    below 1e21 without a point: ``1.0`` and ``1e3`` come back as ``1`` and ``1000``, an integer
+    The API server reads a number as int64 if its text fits, otherwise as float64. It writes a whole
+    float below 1e21 without a point: ``1.0`` and ``1e3`` come back as ``1`` and ``1000``. An integer
     beyond 64 bits loses its last digits (sigs.k8s.io/json, Go's encoding/json).
     """
     if isinstance(value, str):
@@ -97,12 +98,12 @@ def settle(value: Any) -> Any:
     if isinstance(value, float):
         return _settle_float(value)
     if isinstance(value, int) and value not in INT64:
-        return _settle_float(float(str(value)))  # by its text: too large for a float is infinity, not an error
+        return _settle_float(float(str(value)))  # float(value) would raise if it is too large; its text gives infinity
     return value
 
 
 def _settle_float(value: float) -> float:
-    """A whole float as the int64 it becomes: the shortest digits that read back equal, padded with zeros."""
+    """The int64 that a whole float becomes: the shortest digits that read back as the same float, padded with zeros."""
     if not value.is_integer():
         return value
     whole = int(Decimal(repr(value)))

@@ -1,7 +1,7 @@
 """Kubernetes' rules for names: DNS labels and subdomains, label keys and values, path segments.
 
-Each function returns what is wrong, in apimachinery's words; [] if nothing is. Of a value that is too long,
-``util/validation`` says "characters", and ``api/validate/content``, which has label keys and values, says "bytes"
+Each function returns the problems in apimachinery's words, [] for a valid value. For a value that is too long,
+``util/validation`` says "characters"; ``api/validate/content``, which checks label keys and values, says "bytes"
 (Kubernetes 1.36 and 1.37). Both count bytes.
 """
 
@@ -95,7 +95,7 @@ def dns_1035_label(value: str) -> list[str]:
 
 
 def label_key(value: str) -> list[str]:
-    """A qualified name: a name, or a DNS subdomain, ``/`` and a name."""
+    """A qualified name: a name, optionally after a DNS subdomain and ``/``."""
     *prefixes, name = value.split("/")
     if len(prefixes) > 1:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"

@@ -17,7 +17,7 @@ _is_mac = re.compile("|".join(f"(?:{form})" for form in _MAC), re.IGNORECASE | r
 
 
 def is_ipv4(text: str) -> bool:
-    """kube-openapi's ipv4: anything that parses and has a dot, so ``::ffff:1.2.3.4`` too."""
+    """kube-openapi's ipv4: any address with a dot, including ``::ffff:1.2.3.4``."""
     return "." in text and _parses(text, sloppy=True)
 
 

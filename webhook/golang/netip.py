@@ -16,7 +16,7 @@ _BITS: Final = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
 
 
 class Address(NamedTuple):
-    """``packed`` is 4 or 16 bytes; ``zone`` is only ever set on the latter."""
+    """``packed`` is 4 or 16 bytes; only an address of 16 bytes may have a ``zone``."""
 
     packed: bytes
     zone: str = ""
@@ -50,7 +50,7 @@ def parse_address(text: str) -> Address:
 
 
 def _dotted(text: str, part: str) -> bytes:
-    """The four octets of ``part``, which is ``text`` or its end."""
+    """The four octets of ``part``: the whole ``text``, or the end of an IPv6 address."""
     octets = [0]
     digits = 0
     for i, char in enumerate(part):
@@ -145,7 +145,7 @@ def _expanded(text: str, packed: bytes, ellipsis: int | None) -> bytes:
 
 
 def parse_prefix(text: str) -> tuple[Address, int]:
-    """Read an address with the length of its network, "10.0.0.0/8"; bits after the length may be set.
+    """Read an address and a prefix length, "10.0.0.0/8"; bits after the prefix may be set.
 
     Raises:
         GoError: "netip.ParsePrefix(…): …" as Go says it.
@@ -159,7 +159,7 @@ def parse_prefix(text: str) -> tuple[Address, int]:
         raise _prefix_error(text, error.message) from None
     if address.zone:
         raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
-    # Go reads one character as a number with a sign, too; a sign alone is not a number.
+    # Go checks the first of several characters and parses a single one as an integer; neither accepts a sign.
     if not _BITS.fullmatch(bits):
         too_long = bits.isascii() and bits.isdigit() and len(bits) < 19 and not bits.startswith("0")
         raise _prefix_error(text, "prefix length out of range" if too_long else f"bad bits after slash: {quote(bits)}")

@@ -1,9 +1,9 @@
 """A quantity of a resource ("500m", "1.5Gi"), as Kubernetes' ``apimachinery/pkg/api/resource`` reads and prints it.
 
-A quantity is a decimal number and the notation it prefers. Kubernetes keeps small ones in 64
-bits and the others as big decimals, rounded up to a billionth, and shows which it was: only
-the former can be an integer. Here both are a ``Decimal`` with the same coefficient and
-exponent, and a flag.
+A quantity is a decimal number and its preferred notation. Kubernetes keeps small quantities in
+64 bits. It keeps others as big decimals, rounded up to a billionth. The difference is visible:
+only a quantity in 64 bits can be an integer. Here both are a ``Decimal`` with the same
+coefficient and exponent, and a flag.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _DECIMALS: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T
 _BINARIES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMALS.items()}
 _BINARY_SUFFIX: Final = {exponent: suffix for suffix, exponent in _BINARIES.items()}
-# Possessive quantifiers: with plain ones, two runs of digits side by side take quadratic time.
+# Possessive quantifiers: with ordinary ones, two adjacent runs of digits take quadratic time.
 _TEXT: Final = re.compile(r"([+-]?)(0*+)(\d*+)(?:(\.)(\d*+))?+([eEinumkKMGTP]*+[-+]?+\d*+)", re.ASCII)
 _EXPONENT_SUFFIX: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _INT_MAX: Final = INT64.stop - 1
-_FAST_DIGITS: Final = 18  # of a number that surely fits in 64 bits
+_FAST_DIGITS: Final = 18  # digits that always fit in 64 bits
 _NANO: Final = -9
-_MAX_DIGITS: Final = 100_000  # Go would go on for hours; a longer number is an error here
+_MAX_DIGITS: Final = 100_000  # Go would compute for hours; a longer number is an error here
 _WRONG_FORMAT: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
 _WRONG_SUFFIX: Final = "unable to parse quantity's suffix"
@@ -41,9 +41,9 @@ def _context(digits: int) -> Context:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity; ``big`` where Kubernetes holds it as a big decimal.
+    """A quantity; ``big`` says that Kubernetes holds it as a big decimal.
 
-    ``text`` is how it was written, where that is how it prints.
+    ``text`` is the original spelling if the quantity prints in that spelling.
     """
 
     amount: Decimal
@@ -58,7 +58,7 @@ class Quantity:
         return (self.amount > 0) - (self.amount < 0)
 
     def as_int(self) -> int | None:
-        """The integer it is; None for a fraction, for more than 64 bits, and for any big one."""
+        """The value as an integer; None for a fraction, for more than 64 bits, and for a big decimal."""
         exponent = _exponent(self.amount)
         if self.big or exponent < 0 or (self.amount and exponent > _FAST_DIGITS + 1):
             return None
@@ -74,7 +74,7 @@ class Quantity:
         """The sum, or the difference.
 
         Raises:
-            GoError: it would have too many digits.
+            GoError: the result would have too many digits.
         """
         notation = self.notation if self.amount else other.notation
         addend = other.amount.copy_negate() if minus else other.amount
@@ -106,7 +106,7 @@ def _pow10(exponent: int) -> float:
 
 
 def _small_sum(a: Decimal, b: Decimal) -> Decimal | None:
-    """The sum, if both fit in 64 bits at the smaller exponent, and so does it."""
+    """The sum, if both operands and the sum fit in 64 bits at the smaller exponent."""
     if not b:
         return a
     if not a:
@@ -133,7 +133,7 @@ def parse(text: str) -> Quantity:
     """Read a quantity.
 
     Raises:
-        GoError: one of Kubernetes' three texts: for the form, the number, or the suffix.
+        GoError: one of Kubernetes' three texts, for an invalid form, number or suffix.
     """
     match = _TEXT.fullmatch(text) if text else None
     if match is None:
@@ -161,7 +161,7 @@ def _suffix(suffix: str) -> tuple[int, str]:
 
 
 def _fast(sign: str, number: str, fraction: str, exponent: int, notation: str, text: str) -> Quantity | None:
-    """The quantity in 64 bits; None where Kubernetes does not even try."""
+    """The quantity in 64 bits; None if Kubernetes parses it as a big decimal at once."""
     digits = number + fraction
     if notation == _BINARY:
         if fraction or 15 - len(number) - exponent * 3 // 10 - 1 < 0:

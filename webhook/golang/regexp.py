@@ -1,4 +1,4 @@
-"""Go's ``regexp``: RE2, in time linear in the text whatever the pattern, with Go's error texts."""
+"""Go's ``regexp``: RE2, in time linear in the text for every pattern, with Go's error texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Span = tuple[int, int]
 Search = Callable[[bytes, int], Span | None]
 """A function of a text in UTF-8 and a byte position: the leftmost match from there, or None."""
 
-_CACHED: Final = 128  # as many as google-re2 keeps; each may take up to its 8 MiB, but few do
+_CACHED: Final = 128  # as many as google-re2 keeps; each may take up to 8 MiB, but most take far less
 _GO_MESSAGES: Final = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",
@@ -35,7 +35,7 @@ _ESCAPES: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 def _options() -> Any:
     options = re2.Options()
-    options.log_errors = False  # the caller reports a bad pattern; RE2 would write it to stderr
+    options.log_errors = False  # the caller reports an invalid pattern; otherwise RE2 also writes it to stderr
     options.never_capture = True  # no caller reads groups
     return options
 
@@ -63,12 +63,12 @@ def compiled(pattern: str) -> Search:
     except UnicodeEncodeError:
         raise GoError(f"error parsing regexp: invalid UTF-8: `{pattern!a}`") from None
     if any(match[0] == "\\C" for match in _ESCAPES.finditer(pattern)):
-        raise GoError("error parsing regexp: invalid escape sequence: `\\C`")  # RE2 in C++ has it, Go does not
+        raise GoError("error parsing regexp: invalid escape sequence: `\\C`")  # C++ RE2 supports it, Go does not
     return _on_runes(_fast(handle) or _public(handle))
 
 
 def _on_runes(search: Search) -> Search:
-    """Without the empty matches that C++ finds inside a code point: its word boundaries look at bytes."""
+    """Skip the empty matches that C++ RE2 finds inside a code point, because its word boundaries work on bytes."""
 
     def search_runes(text: bytes, start: int) -> Span | None:
         span = search(text, start)
@@ -80,7 +80,7 @@ def _on_runes(search: Search) -> Search:
 
 
 def _fast(handle: Any) -> Search | None:
-    """The bare RE2 object behind google-re2's: a sixth of the time per call. None if this release has another one."""
+    """The RE2 object that google-re2 wraps: a call takes a sixth of the time. None if this release wraps another."""
     try:
         match, anchor = handle._regexp.Match, re2._Anchor.UNANCHORED  # noqa: SLF001
         if match(anchor, b"", 0, 0) is None:

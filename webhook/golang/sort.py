@@ -1,9 +1,10 @@
 """The order in which Go's ``sort.Slice`` leaves elements that compare as equal.
 
-``sortBy`` in cel-go sorts with it, and it is not stable: beyond twelve elements, equal ones
-end up where pattern-defeating quicksort happens to swap them. The result is deterministic, so
-it is part of what an expression means, and :class:`_PatternDefeating` takes the same steps
-(Go's ``sort/zsortfunc.go``, after Orson Peters' algorithm). Without equal elements any sort gives the same order.
+cel-go's ``sortBy`` uses ``sort.Slice``, which is not stable: with more than twelve elements,
+pattern-defeating quicksort determines the order of equal ones. The result is deterministic, so
+it is part of the meaning of an expression. :class:`_PatternDefeating` therefore takes the same
+steps (Go's ``sort/zsortfunc.go``, after Orson Peters' algorithm). Without equal elements any sort
+gives the same order.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any, Final
 
 __all__ = ["sort_indices"]
 
-_INSERTION: Final = 12  # up to here Go sorts by insertion, which is stable
-_NINTHER: Final = 50  # from here on the pivot is a median of medians, and nearly sorted input is repaired
+_INSERTION: Final = 12  # up to this length Go uses insertion sort, which is stable
+_NINTHER: Final = 50  # from this length on, the pivot is a median of medians, and Go fixes nearly sorted input
 _MAX_SWAPS: Final = 12
 _MAX_STEPS: Final = 5
 _WORD: Final = 2**64 - 1
 
 
 def sort_indices(keys: list[Any]) -> list[int]:
-    """Where the elements of a sorted list come from; keys are of one ordered type."""
+    """The original positions of the elements in sorted order; all keys have one ordered type."""
     comparable = keys[0].__class__ is not float or all(key == key for key in keys)  # noqa: PLR0124 (NaN)
     if comparable:
         order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -173,7 +174,7 @@ class _PatternDefeating:
             self.swap(i, low + (other - length if other >= length else other))
 
     def choose_pivot(self, low: int, high: int) -> tuple[int, int]:
-        """A pivot, and how many swaps it took to find: 0 for increasing input, twelve for decreasing."""
+        """A pivot, and the number of swaps to find it: 0 for increasing input, twelve for decreasing input."""
         quarter = (high - low) // 4
         at = [low + quarter, low + quarter * 2, low + quarter * 3]
         swaps = 0

@@ -1,4 +1,4 @@
-"""Go's ``strconv``: numbers read and written, and text in double quotes."""
+"""Go's ``strconv``: read and print numbers, and quote text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 INT64: Final = range(-(2**63), 2**63)
 UINT64: Final = range(2**64)
 
-# Possessive quantifiers (++, *+): with plain ones, two runs of digits side by side take quadratic time.
+# Possessive quantifiers (++, *+): with ordinary ones, two adjacent runs of digits take quadratic time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
 _HEX: Final = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*+)\.?+([0-9a-fA-F]*+)[pP]([+-]?\d+)", re.ASCII)
 _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a base prefix
@@ -35,7 +35,7 @@ _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a b
 )
 _DIGITS: Final = re.compile(r"\d+", re.ASCII)
 _SPECIAL: Final = re.compile(r"([+-]?)(inf(?:inity)?)|nan", re.IGNORECASE | re.ASCII)
-_INTEGER_DIGITS: Final = 20  # of the largest integer of 64 bits, 18446744073709551615
+_INTEGER_DIGITS: Final = 20  # digits of the largest 64-bit integer, 18446744073709551615
 _ESCAPES: Final = {
     "\a": "\\a",
     "\b": "\\b",
@@ -50,10 +50,10 @@ _ESCAPES: Final = {
 
 
 def quote(text: str) -> str:
-    r"""``Quote`` and ``%q``: printable characters stay, others are escaped.
+    r"""``Quote`` and ``%q``: keep printable characters, escape others.
 
-    A lone surrogate from U+DC80 to U+DCFF is a byte that is not UTF-8, as Python's ``surrogateescape`` decodes it, and
-    is written ``\x80``. Any other lone surrogate is an invalid rune, which Go writes ``\ufffd``.
+    A lone surrogate from U+DC80 to U+DCFF stands for a byte that is not UTF-8 (Python's ``surrogateescape``); it
+    becomes ``\x80``. Any other lone surrogate is an invalid rune, which Go writes as ``\ufffd``.
     """
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
@@ -109,7 +109,7 @@ def fixed(value: float, precision: int) -> str:
 
 
 def exponent(value: float, precision: int) -> str:
-    """``%.{precision}e``: at least two digits of exponent, as in Python."""
+    """``%.{precision}e``: the exponent has at least two digits, as in Python."""
     return _special(value) or f"{value:.{precision}e}"
 
 
@@ -152,7 +152,7 @@ def parse_float(text: str) -> float:
 
 
 def _parse_finite(text: str) -> float | None:
-    """The number; an infinity where it is too large for a double, None for a syntax error."""
+    """The number; infinity if it is too large for a double, None for a syntax error."""
     digits = text
     if "_" in text:
         if not _UNDERSCORED.fullmatch(text):
@@ -183,7 +183,7 @@ def parse_int(text: str, function: str = "ParseInt") -> int:
 
 
 def atoi(text: str) -> int:
-    """``Atoi``: as :func:`parse_int`, with its own name in the error."""
+    """``Atoi``: as :func:`parse_int`, with "Atoi" in the error text."""
     return parse_int(text, "Atoi")
 
 
@@ -197,7 +197,7 @@ def parse_uint(text: str) -> int:
 
 
 def _parse_digits(digits: str, text: str, function: str) -> int:
-    """The digits of ``text``. Go stops at the first digit that is too much, and never sees what follows."""
+    """The digits of ``text``. Go stops at the first digit that overflows and ignores the rest."""
     found = _DIGITS.match(digits)
     significant = found[0].lstrip("0") if found else ""
     if len(significant) > _INTEGER_DIGITS or int(significant or "0") not in UINT64:

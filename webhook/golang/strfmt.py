@@ -1,7 +1,7 @@
 """kube-openapi's ``strfmt``: how the API server reads strings with a ``format``.
 
-The values of rules and the checks of schemas share these; the checks of other formats are in
-:mod:`webhook.schema.formats`. A function that parses raises :class:`GoError`.
+CEL values and schema checks share these functions; the checks of other formats are in
+:mod:`webhook.schema.formats`. A parsing function raises :class:`GoError`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def is_date(text: str) -> bool:
 
 
 def is_datetime(text: str) -> bool:
-    """``IsDateTime``: any character before a fraction, and any offset of two digits each."""
+    """``IsDateTime``: accepts any character before a fraction, and any offset of two digits each."""
     date, *clocks = text.lower().split("t")
     clock = _CLOCK.fullmatch(clocks[0]) if clocks else None
     return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59" and is_date(date)
@@ -61,7 +61,7 @@ def parse_date(text: str) -> Time:
 
 
 def parse_date_time(text: str) -> Time:
-    """RFC 3339, its zone optional; "" is the Unix epoch.
+    """RFC 3339 with an optional zone; "" is the Unix epoch.
 
     Go tries several layouts and reports the error of the last one, which has no zone.
     """
@@ -85,11 +85,11 @@ _UNITS: Final = (
     (86_400 * SECOND, ("d", "day")),
     (604_800 * SECOND, ("w", "wk", "week")),
 )
-"""As in Scala. A unit may go on after the last name: ``days``, ``minutes``."""
+"""Units, as in Scala. A unit may have more letters than its longest name here: ``days``, ``minutes``."""
 
 
 def parse_duration(text: str) -> int:
-    """A duration of Go, else the sum of all numbers with a unit (``2 days``), in nanoseconds."""
+    """A Go duration, otherwise the sum of all numbers with a unit (``2 days``), in nanoseconds."""
     try:
         return time.parse_duration(text)
     except GoError:
@@ -114,13 +114,13 @@ _DECODABLE: Final = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za
 
 def decode_base64(text: str) -> bytes:
     standard = text.replace("\r", "").replace("\n", "").translate(_URL_SAFE)
-    if _DECODABLE.fullmatch(standard):  # Python takes padding after a whole text, too
+    if _DECODABLE.fullmatch(standard):  # Python also accepts padding after a complete text
         return base64.b64decode(standard)
     raise GoError(f"illegal base64 data at input byte {_corrupt_at(text.encode(errors='surrogatepass'))}")
 
 
 def _corrupt_at(source: bytes) -> int:
-    """Where Go's decoder of base64 gives up; its quanta of four characters may be broken by line ends."""
+    """The position where Go's base64 decoder stops; line breaks may split its groups of four characters."""
     place = decoded = 0
     while place < len(source):
         char = source[place]
@@ -133,7 +133,7 @@ def _corrupt_at(source: bytes) -> int:
 
 
 def _after_padding(source: bytes, place: int, decoded: int) -> int:
-    """The same from behind the first ``=``, which ends the text unless a second one has to follow."""
+    """The same after the first ``=``, which ends the text unless a second one must follow."""
     rest = len(source) - len(source[place:].lstrip(b"\r\n"))
     if decoded == 2 and rest < len(source):
         if source[rest] != ord("="):

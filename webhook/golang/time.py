@@ -1,4 +1,4 @@
-"""Go's ``time``: times by layout, RFC 3339 among them, and durations, to the nanosecond, with Go's error texts."""
+"""Go's ``time``: times by layout (such as RFC 3339) and durations, to the nanosecond, with Go's error texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Time(NamedTuple):
-    """``seconds`` since the Unix epoch, nanoseconds, and the zone it was written in: seconds east of UTC."""
+    """``seconds`` since the Unix epoch, nanoseconds, and the original zone in seconds east of UTC."""
 
     seconds: int
     nanosecond: int = 0
@@ -49,12 +49,12 @@ class Time(NamedTuple):
 
     @property
     def is_zero(self) -> bool:
-        """``IsZero``: the first of January of the year 1, which stands for no time."""
+        """``IsZero``: 1 January of the year 1, which means that the time is not set."""
         return self.seconds == -62_135_596_800 and not self.nanosecond
 
 
 class Civil(NamedTuple):
-    """A time on the calendar and clock of a zone."""
+    """A time as calendar and clock show it in a zone."""
 
     year: int
     month: int
@@ -82,7 +82,7 @@ def _days_in(month: int, year: int) -> int:
 
 
 def _days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since the Unix epoch; years start in March here, so that the leap day comes last."""
+    """Days since the Unix epoch; internally years start in March, so that the leap day is the last day."""
     year -= month <= 2
     era_year = year % 400
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -101,10 +101,10 @@ def _civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def parse(text: str, layout: tuple[str, ...] = RFC3339) -> Time:
-    """``time.Parse`` for the layouts of this module; seconds may have a fraction that the layout has not.
+    """``time.Parse`` for the layouts of this module; seconds may have a fraction even if the layout has not.
 
     Raises:
-        GoError: 'parsing time "…"…' as Go words the first element that does not fit.
+        GoError: 'parsing time "…"…', Go's text for the first element that does not fit.
     """
     rest = text
     read: dict[str, int] = {"15": 0, "04": 0, "05": 0}
@@ -148,7 +148,7 @@ def _parse_zone(text: str, layout: tuple[str, ...], rest: str) -> tuple[int, str
         raise _cannot_parse(text, layout, rest, _ZONE)
     minutes_fit = _TWO_DIGITS.match(found[3]) is not None
     hours, minutes = int(found[2]), int(found[3]) if minutes_fit else 0
-    if minutes > 60:  # Go accepts 24 hours and 60 minutes, and names the last of two faults
+    if minutes > 60:  # Go accepts 24 hours and 60 minutes, and reports the last of two errors
         raise _out_of_range(text, "time zone offset minute")
     if hours > 24:
         raise _out_of_range(text, "time zone offset hour")
@@ -167,7 +167,7 @@ def _out_of_range(text: str, name: str) -> GoError:
 
 
 def format_rfc3339(time: Time) -> str:
-    """``time.RFC3339Nano`` in the zone of the time, with as many digits as it needs."""
+    """``time.RFC3339Nano`` in the zone of the time, with as many digits as necessary."""
     at = civil(time, time.offset)
     fraction = f".{time.nanosecond:09d}".rstrip("0") if time.nanosecond else ""
     minutes = abs(time.offset) // 60
@@ -205,7 +205,7 @@ def parse_duration(text: str) -> int:
     total = position = 0
     while position < len(rest):
         match = _SPAN.match(rest, position)
-        assert match is not None  # the pattern takes any text, even an empty one
+        assert match is not None  # the pattern matches any text, even an empty one
         total += _span(match, text)
         position = match.end()
         if total > INT64.stop:
@@ -246,7 +246,7 @@ def _fraction_of(digits: str, factor: int) -> int:
 
 
 def _quote(text: str) -> str:
-    """The quoting of package ``time``: control characters and all beyond ASCII byte by byte in hexadecimal."""
+    """The quoting of package ``time``: each byte of control and non-ASCII characters in hexadecimal."""
     shown = []
     for rune in text:
         if rune in '"\\':

@@ -17,7 +17,7 @@ _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
 _HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")
 _USER: Final = frozenset(_PLAIN + b"$&+,;=")
 _FRAGMENT: Final = frozenset(_PLAIN + b"!$&()*+,/:;=?@")
-_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # a path may hold these escaped or not
+_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # a path may contain these escaped or unescaped
 
 _SCHEME: Final = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*):|(:)")
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
@@ -40,7 +40,7 @@ def decoded(value: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParsedURL:
-    """The parts of a URL; ``raw_path`` and ``raw_fragment`` only where the default escaping would differ."""
+    """The parts of a URL; ``raw_path`` and ``raw_fragment`` are set only if the default escaping would differ."""
 
     scheme: bytes = b""
     opaque: bytes = b""
@@ -116,7 +116,7 @@ def _unescape(value: bytes) -> bytes:
 
 
 def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
-    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone also what it may hold unescaped."""
+    """Decode a host, where only non-ASCII bytes may be escaped; in a zone also a space and the characters of a host."""
     position = 0
     while position < len(value):
         byte = value[position]
@@ -234,7 +234,7 @@ def _check_port(port: bytes) -> None:
 
 
 def _literal(host: bytes) -> bytes:
-    """An IPv6 address in brackets, maybe with a zone after %25 and a port."""
+    """An IPv6 address in brackets, with an optional zone after %25 and an optional port."""
     close = host.rfind(b"]")
     if close < 0:
         raise GoError("missing ']' in host")

@@ -1,4 +1,4 @@
-"""YAML as Go reads it (``sigs.k8s.io/yaml``): its scalars, keys of text, values that JSON has, and no others."""
+"""YAML as Go reads it (``sigs.k8s.io/yaml``): its scalars, string keys, and only values that JSON has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from webhook.golang.json import settle
 __all__ = ["NESTING", "Loader"]
 
 NESTING: Final = 1000
-"""Levels that a document may have: about as many as JSON in an admission review. libyaml composes nodes recursively in
-C, where too many levels would crash the process."""
+"""The maximum depth of a document, about that of JSON in an admission review. libyaml composes nodes recursively in C;
+too many levels would crash the process."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _NUMBER_BEGINS: Final = frozenset("-+0123456789")
@@ -26,14 +26,14 @@ _BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 class Loader(yaml.CSafeLoader):
-    """PyYAML's safe loader with the scalars of Go's YAML, no duplicate keys, and an end to nesting."""
+    """PyYAML's safe loader with the scalars of Go's YAML, without duplicate keys, and with limited depth."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
 
     def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
-        """Count levels: PyYAML calls this before it composes a node. Its purpose, path resolvers, is not used."""
+        """Count levels: PyYAML calls this before it composes a node. Path resolvers, its purpose, are not used."""
         self._depth += 1
         if self._depth > NESTING:
             mark = None if parent is None else parent.start_mark
@@ -43,7 +43,7 @@ class Loader(yaml.CSafeLoader):
         self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> Any:
-        """The tag of a node; Go looks at what may be a number without its underscores, wherever they are."""
+        """The tag of a node; Go ignores underscores at any place in a possible number."""
         if kind is yaml.ScalarNode and value[:1] in _NUMBER_BEGINS:
             value = value.replace("_", "")
         return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # PyYAML's
@@ -88,7 +88,7 @@ def _float(text: str) -> float:
 
 
 def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.ScalarNode], Any]:
-    """A constructor that reads the text with ``read``, which may refuse it: a tag can stand before any text."""
+    """A constructor that reads the text with ``read``, which may reject it: a tag can precede any text."""
 
     def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
         text = str(loader.construct_scalar(node))
@@ -128,7 +128,7 @@ Loader.yaml_constructors = {
     f"{_TAG}float": _scalar(_float),
     f"{_TAG}str": _scalar(str),
     f"{_TAG}timestamp": _scalar(str),
-    f"{_TAG}merge": _scalar(str),  # where it is a value, not a key
+    f"{_TAG}merge": _scalar(str),  # as a value, not as a key
     f"{_TAG}seq": SafeConstructor.construct_yaml_seq,
     f"{_TAG}map": _mapping,
     None: SafeConstructor.construct_undefined,

@@ -1,6 +1,6 @@
 """The installed cel-python: its grammar file and its version, found without importing it.
 
-``import celpy`` takes a third of a second, which a start of the gate must not spend. Its grammar
+``import celpy`` takes a third of a second, too long for every start of the gate. Its grammar
 is data, and Lark reads it from the package's folder.
 """
 
@@ -19,8 +19,8 @@ __all__ = ["GRAMMAR_HASH", "REQUIREMENT", "folder", "grammar_hash", "require", "
 REQUIREMENT: Final = "cel-python>=0.5,<0.6"
 
 GRAMMAR_HASH: Final = "80b735504fcdf8e98d7e8d16ed4f90b74d29064e6aca668bc2de5a297a50b00f"
-"""SHA-256 of the ``cel.lark`` that ``kubernetes.lark`` extends: that of cel-python 0.5.0. Another file may be another
-language, so it is refused until the overlay has been compared with it."""
+"""SHA-256 of the ``cel.lark`` that ``kubernetes.lark`` extends: that of cel-python 0.5.0. Another file may define a
+different language. It is refused until the overlay has been compared with it."""
 
 
 @cache
@@ -38,13 +38,13 @@ def folder() -> Path:
 
 @cache
 def version() -> str:
-    """Its version, from the name of its metadata folder: ``importlib.metadata`` takes 15 ms to import."""
+    """The version, from the name of the metadata folder: ``importlib.metadata`` takes 15 ms to import."""
     found = next(folder().parent.glob("cel_python-*.dist-info"), None)
     return "of unknown version" if found is None else found.stem.removeprefix("cel_python-")
 
 
 def grammar_hash() -> str:
-    """SHA-256 of its grammar.
+    """SHA-256 of cel-python's grammar.
 
     Raises:
         GrammarUnavailable: cel-python has no ``cel.lark``.

@@ -1,10 +1,9 @@
-"""What is wrong with an expression that does not parse, in the words of cel-go.
+"""Syntax errors in the words of cel-go.
 
-cel-go's parser is ANTLR's, which tells four kinds of error apart by what would repair them:
-leaving out the offending token (*extraneous*), putting one before it (*missing*), neither
-(*mismatched*), or not even knowing which rule it is in (*no viable alternative*). ANTLR goes on
-after a repair; here, a token left out and a character that begins no token are blanked and the
-rest is read again.
+cel-go uses an ANTLR parser, which has four kinds of error. They differ in the repair: remove the
+offending token (*extraneous*), insert one before it (*missing*), neither (*mismatched*), or the
+rule is not known yet (*no viable alternative*). ANTLR continues after a repair. Here, a removed
+token, or a character that cannot start a token, becomes a blank, and the rest is parsed again.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ _OPERATORS = (
     | _TERMINATORS
 )
 
-_BROKEN_LIMIT = 10  # broken tokens that are passed over to find the next good one
+_BROKEN_LIMIT = 10  # broken tokens to skip in search of the next valid one
 
-# the longest beginning of a token, and the character that shows that it is none
+# the longest prefix of a token, and the character that does not continue it
 _STRING_ESCAPE = r"\\([abfnrtv\"'?`\\]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
 _BROKEN_TOKEN = re.compile(
     rf"\"([^\\\"\n\r]|{_STRING_ESCAPE})*(\\?.|$)|'([^\\'\n\r]|{_STRING_ESCAPE})*(\\?.|$)|`[\w.\-/ ]*(.|$)|[=&|](.|$)|.",
@@ -62,7 +61,7 @@ _BROKEN_TOKEN = re.compile(
 
 
 class SyntaxProblem:
-    """One syntax error: the issue, where its cause ends, and the source without that where ANTLR would go on."""
+    """One syntax error: the issue, the end of its cause, and, if ANTLR would continue, the source without the cause."""
 
     __slots__ = ("end", "issue", "rest")
 
@@ -91,7 +90,7 @@ def _broken_token(source: str, start: int) -> SyntaxProblem:
 
 
 class _Unexpected:
-    """A token that cannot be where it is."""
+    """A token at a place where it is not allowed."""
 
     def __init__(self, source: str, error: UnexpectedToken) -> None:
         self.source = source
@@ -100,7 +99,7 @@ class _Unexpected:
         self.text = "<EOF>" if self.at_end else str(self.token)
         self.start = len(source) if self.at_end else self.token.start_pos or 0
         self.end = len(source) if self.at_end else self.start + len(self.text)
-        self.parser: Any = error.interactive_parser  # which has no types
+        self.parser: Any = error.interactive_parser  # Lark does not annotate its type
         self.accepts = frozenset(error.accepts)
         self.before = source[: self.start].rstrip()
 
@@ -119,7 +118,7 @@ class _Unexpected:
         return SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
 
     def _after_point(self) -> SyntaxProblem | None:
-        """ANTLR does not know yet whether this would have been a field or a method; it goes on at an operator."""
+        """Whether ANTLR cannot tell a field from a method here; it continues at an operator."""
         if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT_LIT" in self.accepts:
             return None
         point = len(self.before) - 1
@@ -132,7 +131,7 @@ class _Unexpected:
         return SyntaxProblem(self.source, self.start, message, (point, end) if "QMARK" in self.accepts else None)
 
     def _after_minus(self) -> SyntaxProblem | None:
-        """ANTLR does not know yet whether this would have been a number or an operand."""
+        """Whether ANTLR cannot tell a number from an operand here."""
         if not self.before.endswith("-") or "INT_LIT" not in self.accepts or "BANG" in self.accepts:
             return None
         minus = len(self.before) - 1
@@ -140,14 +139,14 @@ class _Unexpected:
         return SyntaxProblem(self.source, self.start, message, (minus, self.start) if self.at_end else None)
 
     def _expected(self) -> frozenset[str]:
-        """What ANTLR was about to match; where an operator might follow too, it has given up on that."""
+        """The tokens that ANTLR expected; if an operator could also follow, ANTLR no longer lists operators."""
         ends = self.accepts & _TERMINATORS
         if ends and ("IDENT" not in self.accepts or self.before.endswith(",")):
             return frozenset(["RPAR"]) if "RPAR" in ends else ends
         return self.accepts
 
     def _following(self) -> str | None:
-        """The type of the token after the offending one; what begins no token is passed over."""
+        """The type of the token after the offending one; skips characters that cannot start a token."""
         rest = self.source[self.end :]
         for _ in range(_BROKEN_LIMIT):
             thread: Any = LexerThread.from_text(self.parser.lexer_thread.lexer, rest)
@@ -164,7 +163,7 @@ class _Unexpected:
 
 
 def _after(parser: Any, missing: str) -> Iterable[str]:
-    """What may follow if the missing token were there."""
+    """The tokens that may follow if the missing token is inserted."""
     probe = parser.copy(deepcopy_values=False)
     probe.parser_state.parse_conf = copy(probe.parser_state.parse_conf)
     probe.parser_state.parse_conf.callbacks = dict.fromkeys(probe.parser_state.parse_conf.callbacks, list)

@@ -1,10 +1,10 @@
 """The parser of CEL: cel-python's grammar with the overlay ``kubernetes.lark``, as saved LALR tables.
 
-Building the tables takes twenty times as long as loading them, and every start of the gate or
-of its command line would pay for it. ``python -m webhook.cel.syntax.grammar`` writes them beside the
-overlay. Their first line is their key: the hashes of both grammar files, the releases of
-cel-python and Lark, and the class of the callbacks. Tables with another key are not used; the
-parser is then built from the files.
+Building the tables takes twenty times as long as loading them, too long for every start of the
+gate and of the command line. ``python -m webhook.cel.syntax.grammar`` writes the tables beside the
+overlay. Their first line is the key: the hashes of both grammar files, the releases of
+cel-python and Lark, and the class of the callbacks. Tables with another key are ignored, and the
+parser is built from the files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def parser() -> lark.Lark:
     """The parser, one for the process; many threads may use it at once.
 
     Raises:
-        GrammarUnavailable: cel-python is missing, or its grammar is not the one that the overlay extends.
+        GrammarUnavailable: cel-python is missing, or has another grammar than the one that the overlay extends.
     """
     celpython.require()
     key, _, tables = _read_tables().partition(b"\n")
@@ -40,7 +40,7 @@ def parser() -> lark.Lark:
 
 
 def build() -> lark.Lark:
-    """The parser, made from the grammar files; raises as :func:`parser`."""
+    """The parser, built from the grammar files; raises as :func:`parser`."""
     celpython.require()
     return lark.Lark(
         OVERLAY.read_text("utf-8"),
@@ -49,21 +49,21 @@ def build() -> lark.Lark:
         maybe_placeholders=False,
         keep_all_tokens=True,  # an operator has a position only if its token is kept
         import_paths=[str(celpython.folder())],
-        transformer=TreeBuilder(),  # any object with methods named as the rules; saved with the tables, by name
+        transformer=TreeBuilder(),  # any object with methods named like the rules; the tables refer to it by name
     )
 
 
 def fresh() -> bool:
-    """Whether the tables are those of both grammar files, this cel-python and this Lark."""
+    """Whether the tables were built from these grammar files, with this cel-python and this Lark."""
     return _read_tables().partition(b"\n")[0] == _key()
 
 
 def save() -> None:
-    """Write the tables, unless they are fresh: Lark numbers their states differently each time."""
+    """Write the tables unless they are up to date: Lark numbers their states differently each time."""
     if fresh():
         return
     buffer = io.BytesIO()
-    build().save(buffer, exclude_options=["import_paths"])  # a folder of this machine
+    build().save(buffer, exclude_options=["import_paths"])  # a path of this machine
     TABLES.write_bytes(_key() + b"\n" + buffer.getvalue())
 
 

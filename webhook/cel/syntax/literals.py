@@ -1,7 +1,7 @@
 """The values that CEL literals denote.
 
-Escapes and newlines as cel-go's ``parser/unescape.go``; the grammar has already refused
-whatever is no literal at all.
+Escapes and newlines follow cel-go's ``parser/unescape.go``. The grammar accepts only literals,
+so the functions here need not check the form.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["bytes_value", "float_value", "int_value", "string_value", "uint_valu
 
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPE = re.compile(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7][0-7]|.)", re.DOTALL)
-_DIGITS = 20  # more cannot be 64 bits, and CPython refuses to convert very long ones
+_DIGITS = 20  # more digits never fit 64 bits, and CPython refuses to convert very long numbers
 
 
 def int_value(text: str) -> int:
@@ -50,7 +50,7 @@ def float_value(text: str) -> float:
 
 
 def string_value(text: str) -> str:
-    """A quoted string, raw or not; ValueError if an escape denotes no character."""
+    """A quoted string, raw or not; ValueError if an escape does not denote a character."""
     body, raw = _unquote(text)
     if raw or "\\" not in body:
         return body
@@ -58,7 +58,7 @@ def string_value(text: str) -> str:
 
 
 def bytes_value(text: str) -> bytes:
-    """A quoted string after its ``b``; hexadecimal and octal escapes are bytes, text is UTF-8."""
+    """A bytes literal without its ``b``; hexadecimal and octal escapes are bytes, text is UTF-8."""
     body, raw = _unquote(text[1:])
     if raw or "\\" not in body:
         return body.encode(errors="surrogatepass")
@@ -96,7 +96,7 @@ def _octets(escape: str) -> bytes:
 
 
 def _code(escape: str) -> int | None:
-    """The number of a hexadecimal or octal escape; None for one that is a letter or a sign."""
+    """The number of a hexadecimal or octal escape; None for an escape with a letter or a sign."""
     if len(escape) == 1:
         return None
     return int(escape[1:], 16) if escape[0] in "xXuU" else int(escape, 8)

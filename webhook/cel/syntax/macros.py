@@ -1,10 +1,10 @@
-"""The macros of CEL: calls that the parser replaces by what they stand for.
+"""The macros of CEL: calls that the parser expands.
 
 ``all``, ``exists``, ``exists_one``, ``map``, ``filter``, ``has``; with optionals ``optMap`` and
 ``optFlatMap``; the two-variable forms with ``transformList``, ``transformMap`` and
 ``transformMapEntry``; ``sortBy`` of the list library. The expansions are those of cel-go
 (``parser/macro.go``, ``ext/comprehensions.go``, ``cel/library.go``, ``ext/lists.go``), so
-that costs and errors are the same. Where cel-go copies an expression, ours uses the same
+that costs and errors are the same. Where cel-go copies an expression, this parser uses the same
 node twice.
 """
 
@@ -23,7 +23,7 @@ _RESERVED = (ACCUMULATOR, "__result__")
 
 
 class MacroError(Exception):
-    """A macro's arguments are not what it needs; ``pos`` is the place of the argument."""
+    """A macro has invalid arguments; ``pos`` is the position of the argument."""
 
     def __init__(self, pos: int, message: str) -> None:
         super().__init__(message)
@@ -144,7 +144,7 @@ def _transform_map_entry(pos: int, target: Expr | None, args: tuple[Expr, ...]) 
 
 
 def _bind(pos: int, name: str, value: Expr, body: Expr, macro: str) -> Expr:
-    """``body`` with ``name`` standing for ``value``: a fold over nothing."""
+    """``body`` with ``name`` bound to ``value``: a fold over an empty list."""
     return Comprehension(
         pos, ListExpr(pos, ()), UNUSED, None, name, value, Const(pos, False), Ident(pos, name), body, macro
     )
@@ -204,5 +204,5 @@ LISTS: Macros = {("sortBy", 2, True): _sort_by}
 
 
 def macros(*groups: Macros) -> Macros:
-    """One table of several groups."""
+    """Merge groups of macros into one table."""
     return MappingProxyType({key: expander for group in groups for key, expander in group.items()})

@@ -1,9 +1,9 @@
-"""How deep an expression nests, counted as cel-go's parser counts.
+"""The nesting depth of an expression, counted as in cel-go's parser.
 
-cel-go refuses an expression in which one grammar rule is entered more than 250 times without
-being left. In its left-recursive rules (members, calculations, relations) a chain counts once,
-and an operand on the right once more: ``a - (b - c)`` is four calculations deep. After that,
-its visitor has a limit of the same size over all operators, where chains count in full.
+cel-go refuses an expression if its parser enters one grammar rule more than 250 times without
+leaving it. In left-recursive rules (members, calculations, relations) a chain counts once,
+and an operand on the right once more: ``a - (b - c)`` is four calculations deep. cel-go's
+visitor then applies the same limit to all operators, and counts chains in full.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ _FLAT = (0, 0, 0, 0, 0)  # the greatest depth of member, calc, relation and expr
 
 
 class NestingError(Exception):
-    """The expression nests deeper than cel-go reads; the text is cel-go's."""
+    """The expression is nested deeper than cel-go allows; the text is cel-go's."""
 
 
 @dataclass(slots=True)
 class Part:
     """A part of an expression that has been read.
 
-    ``level`` is the grammar rule it was read by, ``depths`` the greatest depth of each rule
+    ``level`` is the grammar rule that matched it, ``depths`` the greatest depth of each rule
     within. ``size`` counts the nodes of the tree (a macro may use its target twice). ``name``
-    is set for a plain dotted name, which may name a message type; ``negated``, for what begins
-    with a sign, is that sign's function and the expression that one more sign would leave.
+    is set for a dotted name, which may denote a message type. ``negated`` is set for a part that
+    begins with a sign: the function of the sign, and the expression that remains if another
+    sign cancels it.
     """
 
     expr: Expr
@@ -75,13 +76,13 @@ def conditional(expr: Expr, condition: Part, then: Part, otherwise: Part) -> Par
 
 
 def group(expr: Expr, parts: Sequence[Part], *, inner: int = EXPR, level: int = PRIMARY) -> Part:
-    """Parts side by side: expressions in parentheses, literals and calls, relations between ``&&`` or ``||``."""
+    """Sibling parts: expressions in parentheses, literals and calls, relations between ``&&`` or ``||``."""
     depths = _deepest([_lifted(part, inner) for part in parts])
     return _checked(Part(expr, level, _tuple(depths), 1 + sum(part.size for part in parts)))
 
 
 def _lifted(part: Part, level: int) -> tuple[int, int, int, int, int]:
-    """The depths after entering every rule between the part's own and ``level``."""
+    """The depths after entering every rule between the part's own level and ``level``."""
     start = part.level
     if start >= level:
         return part.depths

@@ -26,7 +26,7 @@ def operator(children: list[Any], level: int) -> Part:
 
 @dataclass(slots=True)
 class Terms:
-    """The terms of ``&&`` or ``||`` read so far: their tree is made when all are there."""
+    """The terms of ``&&`` or ``||`` so far: the tree is built when the chain is complete."""
 
     terms: list[Part]
     ops: list[Token]
@@ -53,7 +53,7 @@ def conditional(token: Token, condition: Part, then: Part, otherwise: Part) -> P
 
 
 def _balanced(function: str, terms: Sequence[Part], ops: Sequence[Token], low: int, high: int) -> Expr:
-    """A tree of logarithmic depth over ``terms[low:high + 2]``, so that long conditions do not nest deeply."""
+    """A balanced tree over ``terms[low:high + 2]``, so that long conditions do not nest deeply."""
     middle = (low + high + 1) // 2
     left = terms[middle].expr if middle == low else _balanced(function, terms, ops, low, middle - 1)
     right = terms[middle + 1].expr if middle == high else _balanced(function, terms, ops, middle + 1, high)

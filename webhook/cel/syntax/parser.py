@@ -20,16 +20,16 @@ __all__ = ["FULL", "SIZE_LIMIT", "Dialect", "parse"]
 
 SIZE_LIMIT = 100_000  # code points, cel-go's default
 FULL = Dialect(macros.macros(macros.STANDARD, macros.OPTIONAL, macros.TWO_VARIABLE, macros.LISTS))
-_ERROR_LIMIT = 30  # cel-go repairs no more often
-_REPAIRED_SIZE = 4_096  # code points; what is larger is read once only, so that no input takes long
+_ERROR_LIMIT = 30  # cel-go's limit of repairs
+_REPAIRED_SIZE = 4_096  # code points; a larger source is parsed only once, so that the time stays bounded
 
 
 def parse(source: str, dialect: Dialect = FULL) -> Expr:
-    """The expression that ``source`` is.
+    """Parse an expression.
 
-    Raises :class:`ParseFailure` with line and column of what is wrong, in cel-go's words. Time is
-    linear in the size of the source, which may have 100,000 code points; nesting is limited
-    to cel-go's 250.
+    Raises :class:`ParseFailure` with the line and column of each error, in cel-go's words. The time
+    is linear in the size of the source, which may have 100,000 code points. Nesting is limited
+    to 250 levels, as in cel-go.
     """
     if len(source) > SIZE_LIMIT:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {SIZE_LIMIT}"
@@ -41,7 +41,7 @@ def parse(source: str, dialect: Dialect = FULL) -> Expr:
 
 
 def _read(source: str, dialect: Dialect) -> tuple[Expr | None, list[Issue]]:
-    """The expression, or what is wrong; after an error of syntax also of what is left when its cause is left out."""
+    """The expression, or its errors. After a syntax error, parse again without its cause to find more errors."""
     issues: list[Issue] = []
     text = source
     while True:

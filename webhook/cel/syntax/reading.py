@@ -1,4 +1,4 @@
-"""A parse that is running: what it may read, and the problems that do not stop it."""
+"""The state of one parse: its dialect, and the problems that do not stop it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["READING", "Dialect", "Reading", "position", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What of the language an environment has: its macros, ``?`` for optionals, ``a.`quoted` ``."""
+    """The parts of the language that an environment has: macros, ``?`` for optionals, ``a.`quoted` ``."""
 
     macros: macros.Macros
     optional_syntax: bool = True
@@ -27,7 +27,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A parse that is running: its dialect, and what it found wrong that is no error of syntax, by position."""
+    """The state of one parse: its dialect, and the problems so far other than syntax errors, by position."""
 
     dialect: Dialect
     problems: list[tuple[int, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ READING: ContextVar[Reading] = ContextVar("reading")
 
 
 def wrong(pos: int, message: str) -> Expr:
-    """Note a problem; the placeholder returned lets reading go on."""
+    """Note a problem, and return a placeholder so that parsing can continue."""
     READING.get().problems.append((pos, message))
     return Expr(pos)
 

@@ -1,8 +1,8 @@
 """The text of one of cel-python's syntax trees.
 
-cel-python's parser drops punctuation and keeps the words with their positions. Here the words
-go back to their places and the punctuation between them. Where a blank was before ``&&``, ``.``
-or a bracket is not known: these move to the left.
+cel-python's parser drops punctuation and keeps the words with their positions. This module puts
+the words back at their positions and the punctuation between them. Blanks before ``&&``, ``.``
+or a bracket are lost, so these tokens move to the left.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["spelled"]
 
-# what the rules of cel.lark have before, between and after their children
+# the tokens of each rule of cel.lark before, between and after its children
 _BEFORE: Final = {"dot_ident": ".", "dot_ident_arg": ".", "paren_expr": "(", "list_lit": "[", "map_lit": "{"}
 _BETWEEN: Final = {
     "expr": ("?", ":"),
@@ -58,11 +58,11 @@ _AFTER: Final = {
     "map_lit": "}",
 }
 _WITH_ARGUMENTS: Final = {"member_dot_arg": 3, "member_object": 2, "dot_ident_arg": 2, "ident_arg": 2}
-"""How many children a rule has if its brackets are not empty."""
+"""The number of children of a rule whose brackets are not empty."""
 
 
 def spelled(tree: Tree[Any]) -> str:
-    """An expression with the meaning of a tree from ``celpy.Environment.compile``."""
+    """An expression with the same meaning as a tree from ``celpy.Environment.compile``."""
     page = _Page()
     waiting: list[Any] = [tree]
     while waiting:
@@ -88,7 +88,7 @@ def _pieces(tree: Tree[Any]) -> Iterator[Any]:
 
 
 def _last(tree: Tree[Any], sign: str) -> str:
-    """The sign a rule ends with, placed where the rule ends: ``inx`` must not become ``in x``."""
+    """The operator that ends a rule, placed at the end of the rule: ``inx`` must not become ``in x``."""
     meta = tree.meta
     if meta.empty:
         return sign
@@ -96,7 +96,7 @@ def _last(tree: Tree[Any], sign: str) -> str:
 
 
 class _Page:
-    """Text that is written from the left, with blanks and line breaks up to where a token stood."""
+    """Text written from left to right, with blanks and line breaks up to the position of each token."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

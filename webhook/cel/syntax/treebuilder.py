@@ -1,10 +1,10 @@
-"""From the grammar's reductions to the syntax tree, without a parse tree in between.
+"""Build the syntax tree directly from the grammar's reductions, without a parse tree.
 
-One method for each rule of cel-python's ``cel.lark`` and of the overlay ``kubernetes.lark``,
-called by the LALR parser with all that the rule matched: tokens and :class:`Part` values.
-Nothing recurses, so no nesting is too deep to be refused properly. Nodes are placed where
-cel-go places them: an operator at its sign, a call at its parenthesis, a macro's expansion at
-the call.
+The class has one method for each rule of cel-python's ``cel.lark`` and of the overlay
+``kubernetes.lark``. The LALR parser calls it with everything that the rule matched: tokens and
+:class:`Part` values. Nothing recurses, so that any nesting is refused with a proper error. Nodes
+have cel-go's positions: an operator that of its sign, a call that of its parenthesis, a macro's
+expansion that of the call.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _field_name(token: Token) -> str:
 
 
 def _optional(children: list[Any]) -> bool:
-    """Whether the children start with a question mark; removes it."""
+    """Whether the children start with a question mark, which is removed."""
     if getattr(children[0], "type", "") != "QMARK":
         return False
     _require_optional(children.pop(0), "?")
@@ -61,7 +61,7 @@ def _require_optional(token: Token, syntax: str) -> None:
 
 
 def _macro_or_call(pos: int, function: str, target: Part | None, args: Sequence[Part]) -> tuple[Expr, int]:
-    """The call or what its macro stands for, and how many nodes the expansion adds."""
+    """The call or the expansion of its macro, and the number of nodes that the expansion adds."""
     receiver = None if target is None else target.expr
     values = tuple(arg.expr for arg in args)
     expander = READING.get().dialect.macros.get((function, len(values), target is not None))
@@ -92,14 +92,14 @@ def _appended(children: list[Any]) -> list[Any]:
 
 
 def _members(children: list[Any]) -> list[Any]:
-    """The items between two brackets, where there are any; a comma after the last one may follow them."""
+    """The items between two brackets, possibly none; a trailing comma is allowed."""
     return children[1] if isinstance(children[1], list) else []
 
 
 class TreeBuilder:
-    """The callbacks of the grammar; it has no state, and may serve many parses at once.
+    """The callbacks of the grammar; stateless, so many parses may use it at once.
 
-    Each operand passes a dozen rules: those that hand on a single child do so in C, or first of all.
+    Each operand passes a dozen rules. Rules that pass on a single child do so in C, or in their first line.
     """
 
     unary = member = primary = staticmethod(itemgetter(0))
@@ -238,7 +238,7 @@ def _global_call(name: Sequence[Token], paren: Token, *rest: Any) -> Part:
 
 
 def _is_reserved(name: Sequence[Token]) -> bool:
-    """Whether a name is reserved, which is noted as a problem."""
+    """Whether a name is reserved; if so, note a problem."""
     reserved = str(name[-1]) in RESERVED
     if reserved:
         wrong(position(name[0]), f"reserved identifier: {name[-1]}")
@@ -246,7 +246,7 @@ def _is_reserved(name: Sequence[Token]) -> bool:
 
 
 def _allow_reserved(expr: Expr) -> None:
-    """A type may be called as nothing else may: take back what was noted of its first name."""
+    """A type name may start with a reserved word: remove the problem noted for its first name."""
     while isinstance(expr, Select):
         expr = expr.operand
     problems = READING.get().problems

@@ -1,4 +1,4 @@
-"""AIM: what the rules of its kinds may know beyond an object's text."""
+"""AIM: the facts of its kinds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _precision(_: dict[str, Any], __: ClusterView, settings: Settings) -> bool:
 
 
 def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    """``missing``: no node has the GPU, though some tell theirs."""
+    """``missing``: some nodes have GPU labels, but not for this GPU."""
     model, here = gpu_model(trimmed(obj, *path, "gpuSelector", "model")), models_on_nodes(view) or frozenset()
     return {"missing": bool(model and here and model not in here), "here": sorted(here)}
 
@@ -61,7 +61,7 @@ def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 
 
 def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    """The templates that an image's default can mean: for a cluster image, those of every namespace, too."""
+    """The templates that an image's default can refer to: for a cluster image, also those of every namespace."""
     name, namespace = trimmed(image, "spec", "defaultServiceTemplate"), namespace_of(image)
     if namespace:
         found = find(view, TEMPLATES, namespace, name)
@@ -85,7 +85,7 @@ def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]
 
 
 def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
-    """What the cluster's runtime config of the name says and this one, which takes its whole place, does not."""
+    """The fields that only the cluster's runtime config of the same name sets; this config replaces it entirely."""
     found = find(view, CONFIGS, "", name_of(config))
     if found is None:
         return []

@@ -1,4 +1,4 @@
-"""LLMKube: what the rules of its kinds may know beyond an object's text."""
+"""LLMKube: the facts of its kinds."""
 
 from __future__ import annotations
 

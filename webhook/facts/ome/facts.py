@@ -1,4 +1,4 @@
-"""OME: what the rules of its kinds may know beyond an object's text."""
+"""OME: the facts of its kinds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ACCELERATOR: Final = "ome.io/accelerator-class"
 
 
 def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
-    """What would be chosen for a service, whether or not it names a runtime; ``explain`` says why not the others."""
+    """The choice for a service, even if it names a runtime; ``explain`` also gives the reasons against the others."""
     namespace, name = namespace_of(service), text(service, "spec", "model", "name")
     model = find_model(view, namespace, name, _preferred(service, "model", settings))
     if model is None:
@@ -55,7 +55,7 @@ def _accelerators(service: dict[str, Any]) -> frozenset[str]:
 
 
 def _preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
-    """The kind that a reference names; upstream does not look at it."""
+    """The kind in a reference; upstream ignores it."""
     return text(service, "spec", part, "kind") if settings.ome is Behaviour.RECOMMENDED else ""
 
 
@@ -72,7 +72,7 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
 
 
 def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> str:
-    """Why nothing can be chosen; a fact of its own, since it takes long and only a message reads it."""
+    """Why no runtime can be chosen. A separate fact, because it takes long and only a message reads it."""
     return selection_of(service, view, settings, explain=True).error
 
 
@@ -120,21 +120,21 @@ def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -
 
 
 def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
-    """The fine-tuned weights that there are not."""
+    """The referenced fine-tuned weights that do not exist."""
     named = at(service, "spec", "model", "fineTunedWeights")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
 
 
 def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
-    """The KEDA thresholds that are no numbers."""
+    """The KEDA thresholds that are not numbers."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/threshold")
     given = [text(service, "spec", "kedaConfig", "scalingThreshold") or None, annotated]
     return [each for each in given if isinstance(each, str) and _float(each)[1]]
 
 
 def _addresses(service: dict[str, Any], _: ClusterView) -> dict[str, str]:
-    """The addresses of Prometheus that cannot be asked, each with the reason."""
+    """The unusable Prometheus addresses, each with the reason."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
     given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
     wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
@@ -146,7 +146,7 @@ def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
 
 
 def _storage_of(*path: str) -> Fact:
-    """The storage URI at a path: what is wrong with it, and its scheme."""
+    """The storage URI at a path: its error and its scheme."""
 
     def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
         uri = at(obj, *path, "storageUri")
@@ -158,7 +158,7 @@ def _storage_of(*path: str) -> Fact:
 
 
 def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
-    """The first scenario that is not one of the task's, after "="; "" where all are: a scenario may be empty."""
+    """The first scenario that the task does not have, after "=" (it may be empty); "" if all are valid."""
     task, listed = text(job, "spec", "task"), at(job, "spec", "trafficScenarios")
     scenarios = listed if isinstance(listed, list) and listed else DEFAULTS.get(task, ())
     wrong = (each for each in scenarios if isinstance(each, str) and not scenario_fits(task, each, settings.ome))
@@ -166,7 +166,7 @@ def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
 
 
 def _temperature(job: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """What is wrong with the temperature, and whether it is so high that nothing sensible can come of it."""
+    """The error of the temperature, and whether it is too high for sensible output."""
     given = at(job, "spec", "additionalRequestParams", "temperature")
     if not isinstance(given, str):
         return {"error": "", "high": False}
@@ -175,7 +175,7 @@ def _temperature(job: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 
 
 def _float(text: str) -> tuple[float, str]:
-    """The number as Go reads it, and its error, "" where there is none."""
+    """The number as Go reads it, and its error ("" if it is valid)."""
     try:
         return parse_float(text), ""
     except GoError as error:
@@ -183,7 +183,7 @@ def _float(text: str) -> tuple[float, str]:
 
 
 def _referred(kind: str, *path: str) -> Fact:
-    """Whether the object at a reference, with its namespace, is there."""
+    """Whether the referenced object exists in its namespace."""
 
     def compute(obj: dict[str, Any], view: ClusterView) -> bool:
         reference = mapping(obj, *path)

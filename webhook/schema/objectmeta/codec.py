@@ -1,4 +1,4 @@
-"""``metav1.ObjectMeta`` decoded from JSON and written back, as Go's typed round trip leaves it."""
+"""Decode ``metav1.ObjectMeta`` from JSON and write it back, with the result of Go's typed round trip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRING, _INT, _BOOL, _RAW = "string", "int64", "bool", "v1.FieldsV1"
 _TIME = "v1.Time"
 _STRINGS, _MAP = "[]string", "map[string]string"
 
-# Field name -> (Go type, whether an empty value is left out when written).
+# Field name -> (Go type, whether an empty value is omitted when written).
 _OWNER: Mapping[str, tuple[str, bool]] = {
     "apiVersion": (_STRING, False),
     "kind": (_STRING, False),
@@ -63,8 +63,8 @@ _JSON_NAMES = {"integer": "number", "boolean": "bool"}
 def decode_metadata(value: Any) -> tuple[dict[str, Any], list[str]]:
     """The metadata as the API server would store it, and the paths of its unknown fields.
 
-    Empty fields are left out, nulls count as absent. Raises :class:`MetadataError` on the
-    first field (in order of name) whose type is wrong.
+    Omit empty fields and nulls. Raise :class:`MetadataError` for the first field (in order of
+    name) that has the wrong type.
     """
     if value is None:
         return {}, []
@@ -75,7 +75,7 @@ def decode_metadata(value: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def decode_metadata_leniently(value: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """The same, without what does not fit; None if the value is not an object."""
+    """The same, without fields that have the wrong type; None if the value is not an object."""
     if not isinstance(value, dict | None):
         return None, []
     kept: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def decode_metadata_leniently(value: Any) -> tuple[dict[str, Any] | None, list[s
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A Go struct, the field in it as Go names it, its path in the JSON, and the unknown fields so far."""
+    """A Go struct, Go's name of a field in it, the path in the JSON, and the unknown fields so far."""
 
     struct: str
     field: str
@@ -127,7 +127,7 @@ def _is_empty(value: Any, kind: str) -> bool:
 
 
 def _scalar(json_kind: str) -> _Decoder:
-    """A decoder of a JSON type that has one scalar type in Go."""
+    """A decoder for a JSON type that maps to one scalar type in Go."""
 
     def decode(value: Any, kind: str, place: _Place) -> Any:
         if kind_of(value) != json_kind:
@@ -142,7 +142,7 @@ def _raw(value: Any, _kind: str, _place: _Place) -> Any:
 
 
 def _time(value: Any, _kind: str, _place: _Place) -> str:
-    """A ``metav1.Time``: RFC 3339, kept in UTC and whole seconds; the zero time, which Go writes as null, is ""."""
+    """A ``metav1.Time``: RFC 3339, in UTC and whole seconds; "" for the zero time, which Go writes as null."""
     if not isinstance(value, str):
         raise MetadataError(f"json: cannot unmarshal {_json_name(value)} into Go value of type string")
     try:
@@ -202,7 +202,7 @@ _DECODERS: Mapping[str, _Decoder] = {
     "[]v1.OwnerReference": _structs("OwnerReference", _OWNER),
     "[]v1.ManagedFieldsEntry": _structs("ManagedFieldsEntry", _MANAGED),
 }
-"""By Go type: what reads a value that is not null, or raises :class:`MetadataError`."""
+"""By Go type: the decoder of a value that is not null; it may raise :class:`MetadataError`."""
 
 
 def _json_name(value: Any) -> str:

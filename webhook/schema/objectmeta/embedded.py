@@ -1,4 +1,4 @@
-"""apiVersion, kind and metadata of embedded resources: coerced when decoded, checked when validated."""
+"""apiVersion, kind and metadata of embedded resources: coerce them when decoding, check them when validating."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def has_embedded(node: SchemaNode) -> bool:
 def coerce(
     node: SchemaNode | None, value: Any, *, path: str = "", is_root: bool = False, drop_invalid: bool = False
 ) -> tuple[Any, list[str]]:
-    """``value`` with the metadata of embedded resources as ObjectMeta stores it, and the paths dropped.
+    """``value`` with the metadata of embedded resources as ObjectMeta stores it, and the dropped paths.
 
-    ``drop_invalid`` leaves out what does not fit instead of raising :class:`CoerceError`.
+    ``drop_invalid`` omits invalid fields instead of raising :class:`CoerceError`.
     """
     unknown: list[str] = []
     coerced = _Coercer(drop_invalid, unknown).coerce(node, value, path, is_root)
@@ -133,5 +133,5 @@ def _metadata_errors(value: Any, path: str) -> list[FieldError]:
         meta = decode_metadata(value)[0]
     except MetadataError as error:
         return [invalid(path, value, str(error))]
-    meta.setdefault("name", "fakename")  # an embedded resource needs none
+    meta.setdefault("name", "fakename")  # an embedded resource does not need one
     return validate_metadata(meta, namespaced="namespace" in meta, path=path, name_rule=path_segment)

@@ -1,4 +1,4 @@
-"""Validation of decoded metadata on creation, as apimachinery's ``ValidateObjectMeta`` does it."""
+"""Validate decoded metadata on creation, as apimachinery's ``ValidateObjectMeta`` does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webhook.schema.fielderror import FieldError, forbidden, invalid, not_suppor
 
 __all__ = ["annotations_size", "validate_metadata"]
 
-_ANNOTATIONS_LIMIT = 256 * 1024  # bytes of all keys and values together
+_ANNOTATIONS_LIMIT = 256 * 1024  # total bytes of all keys and values
 _MANAGER_LIMIT = 128
 _SUBRESOURCE_LIMIT = 256
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
@@ -23,7 +23,7 @@ def validate_metadata(
     path: str = "metadata",
     name_rule: Callable[[str], list[str]] = dns_1123_subdomain,
 ) -> list[FieldError]:
-    """Every error of an ObjectMeta (:func:`webhook.schema.objectmeta.codec.decode_metadata`) of a new object."""
+    """Every error in the ObjectMeta (:func:`webhook.schema.objectmeta.codec.decode_metadata`) of a new object."""
     name, namespace = meta.get("name", ""), meta.get("namespace", "")
     errors = []
     prefix = meta.get("generateName", "")
@@ -65,7 +65,7 @@ def _annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
 
 
 def annotations_size(annotations: dict[str, str], path: str = "metadata.annotations") -> list[FieldError]:
-    """The error of annotations that are too long, all of them together."""
+    """The error for annotations whose total size is too large."""
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     return [too_long(path, _ANNOTATIONS_LIMIT)] if size > _ANNOTATIONS_LIMIT else []
 
