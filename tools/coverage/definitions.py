@@ -21,25 +21,25 @@ POLICIES: Final = Path(__file__).parents[2] / "policies"
 HEAD: Final = """\
 # Our definitions and upstream's
 
-The definitions in `policies/*/crds` are written from the API documents, and take upstream's constraints where the
-document is silent. This page is made by `make docs` from both sets of definitions and from the sample manifests; a
-test compares it with what would be made now. Descriptions and the columns that kubectl prints are left out. A verdict
-is what the API server would say: the errors, and the unknown fields that strict validation refuses.
+The definitions in `policies/*/crds` are written from the API documents. Constraints that the documents do not state come
+from upstream. `make docs` generates this page from both sets of definitions and from the sample manifests; a test fails
+when it is stale. Descriptions and the columns that kubectl prints are omitted. A verdict is the response of the API
+server: the errors, and the unknown fields that strict validation refuses.
 
 Why they differ:
 
-- **LLMKube.** The API document is that of 0.9.19. Upstream's definition is newer: it lets `s3://` sources in, with
+- **LLMKube.** The API document describes 0.9.19. Upstream's definition is newer: it accepts `s3://` sources, with
   `sourceSecretRef` for their credentials, and has `prefetch` and `prefetchTolerations`.
-- **AIM.** Upstream states two enumerations side by side (`allOf`) where the document has one. For `metric` they are
-  the same; for `precision` upstream's first leaves out what the document allows: `auto`, `fp4`, `fp32`, `int4`.
-- **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), ours are those of a newer
-  release, with its fields and defaults; `x-kubernetes-map-type` of references, which says how Go embeds a structure,
-  is not published by the API server and not stated here. Upstream deletes every `required` at a certain depth of
-  InferenceService, to relax that of a runner's name; here the others stay. It also deletes `ephemeralContainers` of its
-  components, to save space; the API document has them.
-- **llm-d.** The document's shape is between two of upstream's; of it there is no definition to compare with.
+- **AIM.** Upstream combines two enumerations (`allOf`) where the document has one. For `metric` they are equal. For
+  `precision` upstream's first enumeration omits four values of the document: `auto`, `fp4`, `fp32`, `int4`.
+- **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), Modelgate uses a newer release of
+  Kubernetes, with its fields and defaults. Upstream's `x-kubernetes-map-type` of references says how Go embeds a
+  structure; the API server does not publish it, and Modelgate omits it. Upstream deletes every `required` at a certain
+  depth of InferenceService, to make a runner's name optional; Modelgate keeps the others. Upstream also deletes
+  `ephemeralContainers` of its components to save space; the API document has them.
+- **llm-d.** The document describes a state between two of upstream's definitions, so no definition matches it.
 
-Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
+Long paths are shortened to their end, with the number of places, because types of Kubernetes are embedded many times.
 """
 
 _NO_STATEMENT: Final = ("properties", "items", "additionalProperties", "description")
@@ -59,7 +59,7 @@ def made_page(upstream: Path, samples: Path) -> str:
         if kind not in theirs:
             parts.append("\nNot compared: upstream has no definition of this shape.\n")
             continue
-        parts += _section(_lines(document, theirs[kind]), "As upstream's.", "")
+        parts += _section(_lines(document, theirs[kind]), "Same as upstream.", "")
         crds = (load_crd(each, trusted=True) for each in (document, theirs[kind]))
         parts += _section(_verdicts(samples / api, *crds), "", "Verdicts that differ:\n\n")
     return "".join(parts)

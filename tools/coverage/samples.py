@@ -22,11 +22,11 @@ __all__ = ["Verdict", "made_page", "verdicts"]
 HEAD: Final = """\
 # Real manifests before the gate
 
-Made by `make docs` where the manifests are beside the checkout (`../shared/samples`, from the upstream repositories); a
-test compares it with what would be made now. The files of a folder are one cluster, in which each document is a new
-object, with strict validation of fields. Folders whose names end in `-docs` come from examples in Markdown, which are
-fragments more often than not; `g1-older-shape` and `g3-newer-shape` are other shapes of llm-d's API. A part of the
-upstream manifests is not there, and what others refer to in them is missed.
+`make docs` generates this page if the manifests of the upstream repositories are beside the checkout
+(`../shared/samples`); a test fails when it is stale. The files of a folder form one cluster, and each document is a new
+object in it, with strict field validation. Folders whose names end in `-docs` come from examples in Markdown, most of
+which are fragments. `g1-older-shape` and `g3-newer-shape` are other shapes of llm-d's API. Some upstream manifests are
+not included, so references to their objects fail.
 """
 
 _OPTIONS: Final = Options(strict_fields=True)
