@@ -24,7 +24,7 @@ def installed(chosen: Settings) -> catalog.Catalog:
 
 
 def load_once(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> catalog.Catalog:
-    """A process of ours loads the installed catalog once, which is immutable; so does that of the tests."""
+    """Load the installed catalog once per process, as the server does; it is immutable."""
     return installed(settings) if root is None else load(root, settings)
 
 

@@ -57,8 +57,8 @@ FILES = {
     "ome/doc-era/InferenceService.yaml": Expected(9, {("OM401",): 3, ("OM405",): 2, ("OM407",): 2}, {"OM409": 1}, 1),
 }
 
-# Fragments of documentation: storageKey is called key, resources and model are no fields of an engine, accelerators and
-# references by modelRef came after the API document, and what is not the point is left out.
+# Fragments of documentation: storageKey is called key, an engine does not have the fields resources and model,
+# accelerators and references by modelRef are newer than the API document, and irrelevant parts are omitted.
 FRAGMENTS = {
     "ome/head-docs/BaseModel.yaml": samples.Expected(
         2,

@@ -72,7 +72,7 @@ def test_v1beta1_is_understood_and_answered_in_kind() -> None:
         (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[]}', "has no request"),
     ],
 )
-def test_what_is_no_review_is_malformed(body: bytes, message: str) -> None:
+def test_an_invalid_review_is_malformed(body: bytes, message: str) -> None:
     with pytest.raises(Malformed, match=message):
         review.decode(body)
 

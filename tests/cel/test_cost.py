@@ -64,7 +64,7 @@ def test_a_call_that_costs_too_much_is_stopped_and_its_cost_spent():
     assert PER_CALL_LIMIT < budget.spent < PER_CALL_LIMIT + 1000
 
 
-def test_no_budget_is_no_licence():
+def test_without_a_budget_the_limit_of_a_call_holds():
     with pytest.raises(BudgetExceeded):
         ENV.compile("x.all(a, x.all(b, x.all(c, true)))").evaluate({"x": list(range(100))})
 

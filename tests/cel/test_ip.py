@@ -44,7 +44,7 @@ def test_addresses_print_canonically(text, shown):
         ("1:2:3:4:5:6:7:8:9", 'trailing garbage after address (at "9")'),
     ],
 )
-def test_what_is_no_address(text, message):
+def test_invalid_addresses(text, message):
     assert error("ip", text) == PARSE.format(f'"{text}"', message)
     assert call("isIP", text) is False
 
@@ -87,7 +87,7 @@ def test_families_and_sizes():
         ("x/3", 'ParseAddr("x"): unable to parse IP'),
     ],
 )
-def test_what_is_no_network(text, message):
+def test_invalid_networks(text, message):
     assert error("cidr", text) == PREFIX.format(f'"{text}"', message)
     assert call("isCIDR", text) is False
 
@@ -121,6 +121,6 @@ def test_a_network_keeps_its_host_bits_until_it_is_masked():
     assert not call("_==_", network, call("masked", network))
 
 
-def test_a_text_that_is_no_address_fails_as_upstream():
+def test_an_invalid_address_fails_as_upstream():
     assert error("containsIP", to_cidr("10.0.0.0/8"), "x") == "no such overload"
     assert error("containsCIDR", to_cidr("10.0.0.0/8"), "x").endswith("no '/'")

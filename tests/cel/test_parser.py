@@ -1,4 +1,4 @@
-"""The grammar, its limits, and what it says about what is no expression."""
+"""The grammar, its limits, and its error messages."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass

@@ -1,4 +1,4 @@
-"""Programs: many threads, little memory, a budget that is exact although nobody counts."""
+"""Programs: many threads, little memory, and an exact budget although generated functions do not count costs."""
 
 import threading
 import tracemalloc

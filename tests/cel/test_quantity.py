@@ -50,7 +50,7 @@ def test_quantities_print_as_kubernetes_prints_them(text, shown):
         ("1" * 20 + "e2000000000", "unable to parse numeric part of quantity"),
     ],
 )
-def test_what_is_no_quantity(text, message):
+def test_invalid_quantities(text, message):
     assert error("quantity", text) == message
     assert call("isQuantity", text) is False
 
@@ -98,6 +98,6 @@ def test_a_quantity_of_megabytes_of_digits_is_read_at_once():
 
 
 @pytest.mark.parametrize("text", ["9" * 1_000_000 + "x", "0" * 1_000_000 + "x", "1." + "0" * 1_000_000 + "."])
-def test_megabytes_of_digits_that_are_no_quantity_are_refused_at_once(text):
+def test_megabytes_of_digits_that_are_not_a_quantity_are_refused_at_once(text):
     """Python tries every border between two numbers that stand side by side, which would take hours."""
     assert call("isQuantity", text) is False

@@ -75,6 +75,6 @@ def test_arguments_of_other_types():
 @pytest.mark.parametrize(
     "source", ["dyn('a').findAll(dyn([1.5]), 1)", "dyn('a').find(dyn(1))", "'a'.matches(dyn(null))"]
 )
-def test_a_constant_that_is_no_pattern_is_an_error_when_it_runs(source):
+def test_an_invalid_constant_pattern_is_an_error_when_it_runs(source):
     with pytest.raises(CelError, match="no such overload"):
         Environment((1, 36)).compile(source).evaluate({})

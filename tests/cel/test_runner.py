@@ -158,7 +158,7 @@ def test_what_only_the_parser_of_cel_python_accepts_is_not_compiled(source):
         plain().program(tree)
 
 
-def test_a_text_that_is_no_expression_is_refused_with_its_place():
+def test_an_invalid_expression_is_refused_with_its_position():
     with pytest.raises(CELParseError, match="mismatched input '<EOF>'") as caught:
         KubernetesEnvironment().compile("a &&\n b +")
     assert (caught.value.line, caught.value.column) == (2, 5)

@@ -50,7 +50,7 @@ def test_build_metadata_orders_nothing():
         ("9" * 30 + ".0.0", f'strconv.ParseUint: parsing "{"9" * 30}": value out of range'),
     ],
 )
-def test_what_is_no_version(text, message):
+def test_invalid_versions(text, message):
     assert error("semver", text) == message
     assert call("isSemver", text) is False
 

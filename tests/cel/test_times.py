@@ -51,7 +51,7 @@ def test_what_has_not_the_form_of_a_timestamp(text):
     "text",
     ["2020-01-01t00:00:00Z", "2020-01-01T00:00:00z", "2021-02-29T00:00:00Z", "2020-01-01T00:00:60Z"],
 )
-def test_what_has_the_form_and_is_no_timestamp(text):
+def test_a_text_of_the_right_form_may_be_an_invalid_timestamp(text):
     assert error("timestamp", text) == "type conversion error from 'string' to 'google.protobuf.Timestamp'"
 
 
@@ -81,7 +81,7 @@ def test_durations(text, ns):
 @pytest.mark.parametrize(
     "text", ["", "1", "1d", "s", ".s", "1h ", "+", "9223372037s", "-9223372037s", "1h1", "9" * 40 + "s"]
 )
-def test_what_is_no_duration(text):
+def test_invalid_durations(text):
     assert parse_duration(text) is None
 
 

@@ -50,7 +50,7 @@ def test_the_parts_of_a_url(text, scheme, host, hostname, port, path):
         ("http://us er@h/", "net/url: invalid userinfo"),
     ],
 )
-def test_what_is_no_url(text, message):
+def test_invalid_urls(text, message):
     shown = text.replace("\n", "\\n")
     assert error("url", text) == f'URL parse error during conversion from string: parse "{shown}": {message}'
     assert call("isURL", text) is False

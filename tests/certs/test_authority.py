@@ -74,7 +74,7 @@ def test_a_leaf_never_outlives_its_ca():
     assert leaf_of(authority.issue(SERVICE, late)).not_valid_after_utc == authority.certificate.not_valid_after_utc
 
 
-def test_a_long_service_name_is_no_obstacle():
+def test_a_long_service_name_is_accepted():
     names = Names.of_service("s" * 63, "n" * 63)
     assert set(names.extension()) == set(extension(leaf_of(ca().issue(names, NOW)), x509.SubjectAlternativeName).value)
 
@@ -159,7 +159,7 @@ LOCKED = private(ec.generate_private_key(ec.SECP256R1()), serialization.BestAvai
         (lambda: signed_by(ed25519.Ed25519PrivateKey.generate(), ca=True), "neither an ECDSA nor an RSA key"),
     ],
 )
-def test_what_is_no_usable_ca_is_refused_with_its_reason(stored, complaint):
+def test_an_unusable_ca_is_refused_with_its_reason(stored, complaint):
     with pytest.raises(AuthorityError, match=complaint):
         Authority.load(stored(), NOW)
 

@@ -38,7 +38,7 @@ def test_a_leaf_that_ends_with_its_ca_is_not_renewed_over_and_over(tmp_path):
     assert issue(tmp_path, authority, SERVICE, late + HOUR / 2) == ""
 
 
-def test_fewer_names_are_no_reason_and_more_names_are(tmp_path):
+def test_more_names_are_a_reason_and_fewer_names_are_not(tmp_path):
     authority = ca()
     issue(tmp_path, authority, SERVICE | LOCAL, NOW)
     assert issue(tmp_path, authority, SERVICE, NOW) == ""

@@ -62,7 +62,7 @@ def test_what_others_left_is_replaced_and_only_the_owner_reads_the_token(tmp_pat
     assert (tmp_path / "token").resolve().stat().st_mode & 0o777 == 0o600
 
 
-def test_an_answer_without_a_token_is_no_token(tmp_path):
+def test_an_answer_without_a_token_is_refused(tmp_path):
     issuer = Issuer()
     issuer.create = lambda _path, body: body
     with pytest.raises(ApiServerError, match="an answer without token or end"):

@@ -29,7 +29,7 @@ Object = dict[str, Any]
 
 
 def program() -> str:
-    """Helm of the PATH, or the one that the tests on a cluster have built; skips where there is none."""
+    """Helm of the PATH, or the one that the tests on a cluster have built; skip without one."""
     helm = shutil.which("helm") or found("helm")
     if helm is None:
         pytest.skip("needs helm: install it, or build it by `make assets`")

@@ -57,7 +57,7 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
         ("aim.silogen.ai/v1alpha1", "AIMArtifact", ""),
     ],
 )
-def test_a_kind_of_others_that_is_much_like_one_of_ours(
+def test_a_similar_kind_is_suggested_for_an_unknown_kind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], api_version: str, kind: str, meant: str
 ) -> None:
     file = tmp_path / "other.yaml"

@@ -31,7 +31,7 @@ def test_who_stops_reading_is_not_told_so(arguments: tuple[str, ...]) -> None:
     assert b"BrokenPipe" not in done.stderr
 
 
-def test_what_cannot_be_written_is_said_and_is_no_success() -> None:
+def test_output_that_cannot_be_written_is_reported_as_a_failure() -> None:
     with Path("/dev/full").open("wb") as full:
         done = run("check", "-", stdout=full, input=MODEL.encode())
     assert (done.returncode, done.stderr) == (2, b"modelgate check: [Errno 28] No space left on device\n")

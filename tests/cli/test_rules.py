@@ -79,7 +79,7 @@ def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.Ca
     assert out.endswith("1 passed, 1 failed\n")
 
 
-def test_no_cases_at_all_is_no_success(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_cases_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "example" / "cases" / "thing.yaml").unlink()
     assert main(["test", str(folder)]) == 1
     assert capsys.readouterr().out == "0 passed, 0 failed\n"

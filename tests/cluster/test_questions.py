@@ -32,7 +32,7 @@ def put(server, name, resource=LIMITS, **labels):
 
 
 def asked(view, question):
-    """The answer, which nobody knows before it is read, and everybody after it."""
+    """The answer: unknown before it is read, and known in later attempts."""
     before = Reading(view, {})
     assert before.ask(question) is None
     assert list(before.unread) == [question]
@@ -70,7 +70,7 @@ def test_params_are_selected_by_the_api_server_in_their_namespace_or_in_the_clus
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "%2e", "x" * 254])
-def test_no_path_is_made_of_what_is_no_name(server, view, name):
+def test_an_invalid_name_never_becomes_a_path(server, view, name):
     assert asked(view, Reference(LIMIT, "ns", name, "v1")) is None
     assert asked(view, Selection(LIMIT, "v1", name, "")) is None
     assert {path for _, path in server.requests} == {"/apis/limits.example/v1"}

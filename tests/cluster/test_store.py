@@ -25,7 +25,7 @@ METADATA = {"name": "a", "labels": {"l": "1"}, "annotations": {"b": "c"}}
         (Resource("a.example", "v1", "nodes", "Node"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
         (Resource("", "v1", "nodes", "Node"), {}),
     ],
-    ids=["an object", "a node of somebody's", "a node"],
+    ids=["an object", "a Node of another group", "a node"],
 )
 def test_what_no_fact_reads_is_not_kept(resource, kept):
     head = {"apiVersion": resource.api_version, "kind": resource.kind}

@@ -173,7 +173,7 @@ def _made(given: Any, invalid: bool, path: str = "") -> Any:
 
 
 def _key(text: str) -> Any:
-    """A key of a map, which is no string where the record wrapped it, or left but its digits."""
+    """A key of a map: the record wraps a key of another type than string, or has only its digits."""
     if text.startswith("{"):
         return json.loads(text)["value"]
     return int(text) if text.isdigit() else text

@@ -80,7 +80,7 @@ def admission(case: Case) -> str | None:
     known = loaded().find(KIND)
     assert known is not None
     if (obj or case["oldObject"])["kind"] != KIND.kind:
-        return None  # Playground, Service, BackendRuntime: not kinds of ours
+        return None  # Playground, Service, BackendRuntime: not covered
     if case.get("subresource"):
         errors = known.schema.validate(obj, case["oldObject"])
         return verdict(case, allowed=not errors, found=list(map(str, errors)))

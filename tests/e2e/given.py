@@ -1,4 +1,4 @@
-"""A cluster that somebody else runs (kind, k3s): MODELGATE_E2E_KUBECONFIG, with our image in MODELGATE_E2E_IMAGE."""
+"""A cluster that runs already (kind, k3s): MODELGATE_E2E_KUBECONFIG, with our image in MODELGATE_E2E_IMAGE."""
 
 from __future__ import annotations
 

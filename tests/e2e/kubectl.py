@@ -85,7 +85,7 @@ class Kubectl(Program):
         return answer.err
 
     def find(self, resource: str, name: str) -> Object | None:
-        """An object, or None where there is none."""
+        """An object, or None if it does not exist."""
         found = self("get", resource, name, "--ignore-not-found", "-o", "json")
         return json.loads(found) if found else None
 

@@ -38,7 +38,7 @@ class Node(Plane):
         folder = Path(tempfile.mkdtemp(prefix="modelgate-node-"))
         self._init = Process("init", namespaces(folder), folder / "init.log")
         self._cgroup = folder.name
-        ports = itertools.count(FIRST_PORT)  # nobody else is in this network
+        ports = itertools.count(FIRST_PORT)  # no other process is in this network
         place = Place(ADDRESS, SERVICES, enter(self._init, folder), pods=True, port=ports.__next__)
         super().__init__(assets, folder, place)
 
@@ -181,7 +181,7 @@ def kubelet_config(folder: Path, cgroup: str) -> Any:
         "authorization": {"mode": "AlwaysAllow"},
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": f"/{cgroup}",
-        "clusterDNS": ["10.96.0.10"],  # nobody answers there; pods know the API server by their environment
+        "clusterDNS": ["10.96.0.10"],  # no server runs there; pods find the API server through their environment
         "containerRuntimeEndpoint": SOCKET,
         "enableControllerAttachDetach": False,
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},

@@ -74,7 +74,7 @@ class Plane:
         return self.folder
 
     def stop(self) -> None:
-        # An API server whose etcd is gone takes its time to end; nobody waits for that after a failure.
+        # An API server without etcd stops slowly; after a failure, do not wait for it.
         self.processes.stop(grace=1 if self._keep else 10)
         discard(self.folder, keep=LOGS if self._keep else ())
 

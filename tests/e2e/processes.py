@@ -17,7 +17,7 @@ from tests.e2e.machine import Unavailable
 
 T = TypeVar("T")
 
-# A child of ours gets SIGKILL when we die, however we die. An exec, so its pid stays the one we know.
+# A child gets SIGKILL when this process dies, for any reason. setpriv execs it, so its pid stays the same.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 # Linux hands out 32768 and up to outgoing connections: a port below cannot be lost to one between choosing and binding.
@@ -42,7 +42,7 @@ def wait_until(condition: Callable[[], T], what: str, seconds: float = 30, watch
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """A loopback port on which no process listens."""
     for port in random.sample(LISTENING_PORTS, 100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:

@@ -55,7 +55,7 @@ def write_main(folder: Path, imports: Iterable[str], run: str) -> None:
 
 
 # Kubernetes cannot be `go install`ed: its go.mod points at ./staging, which its published module does not contain. A
-# module of ours that takes the staging modules as they are published can build every program of it.
+# separate module that requires the published staging modules can build every program of it.
 
 
 def kubernetes_go_mod(published: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ STEPS: dict[str, Step] = {
 def recordings(assets: Assets) -> Iterator[tuple[str, Object]]:
     """Do every step; yields its name and ``{"mutate": review, "validate": review}``, made stable.
 
-    On a plane of its own, where nobody else changes what is sent.
+    On a separate plane, where nothing else changes the objects.
     """
     with tempfile.TemporaryDirectory() as folder, Plane(assets) as plane, Recorder(Path(folder)) as recorder:
         install_crds(plane.kubectl)

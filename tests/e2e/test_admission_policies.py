@@ -105,7 +105,7 @@ REQUESTS: dict[str, tuple[str, str, Object | None]] = {
     "too many replicas by a subresource": ("PUT", f"{APPS}/deployments/stored/scale", SCALE),
     "a name that is too long": ("POST", f"{CORE}/configmaps", config_map("a-name-that-is-too-long")),
     "a plain object, mutated": ("POST", f"{CORE}/configmaps", config_map("plain", data={"a": "b"})),
-    "what only somebody else may": ("POST", f"{CORE}/configmaps", config_map("secretive", labels={"reads": "secrets"})),
+    "what only another user may": ("POST", f"{CORE}/configmaps", config_map("secretive", labels={"reads": "secrets"})),
     "what one may": ("POST", f"{CORE}/configmaps", config_map("allowed", labels={"reads": "pods"})),
     "an error that fails": ("POST", f"{CORE}/configmaps", config_map("wrong", labels={"probe": "fail"})),
     "an error that is ignored": ("POST", f"{CORE}/configmaps", config_map("ignored", labels={"probe": "ignore"})),
@@ -126,7 +126,7 @@ REFUSED = {
     "too many replicas by one of two params": (422, "second allows 5 replicas"),
     "too many replicas by a subresource": (422, "second allows 5 replicas"),
     "a name that is too long": (422, "at most 12 characters"),
-    "what only somebody else may": (403, "failed expression"),
+    "what only another user may": (403, "failed expression"),
     "an error that fails": (422, "no such key"),
     "a mutation that cannot be made": (403, "policy 'breaks' with binding 'breaks' denied request: "),
     "a list that no configuration may touch": (

@@ -1,4 +1,4 @@
-"""The chart on a real API server, for a kind that only this test knows, with nobody to answer for it."""
+"""The chart on a real API server, for a kind that only this test defines, without a running gate."""
 
 from __future__ import annotations
 

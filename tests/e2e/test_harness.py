@@ -37,7 +37,7 @@ def test_a_process_dies_with_the_tests_that_were_killed(tmp_path):
 
 
 def ended(pid):
-    """Gone, or waiting for whoever adopts orphans on this machine."""
+    """Gone, or waiting to be reaped by the process that adopts orphans."""
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -22,7 +22,7 @@ import base64, json
 token = open("/var/run/secrets/kubernetes.io/serviceaccount/token").read()
 print(json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["sub"])
 """
-# One that needs all that a policy may ask: a param, the namespace, and what somebody may do.
+# A policy that reads everything that a policy may read: a param, the namespace, and the rights of a user.
 POLICY = """
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

@@ -102,7 +102,7 @@ def test_the_status_is_ours_by_server_side_apply(kubectl):
     assert [(each["manager"], each["operation"]) for each in of_status] == [("modelgate", "Apply")]
 
 
-def test_a_status_made_of_what_is_no_longer_stored_is_refused(kubectl, plane):
+def test_a_status_computed_from_an_older_object_is_refused(kubectl, plane):
     kubectl.send("apply", model("raced"))
     before = wait_for(kubectl, "raced", "Available", "True", "WorkloadResolved")
     kubectl.patch("model", "raced", {"metadata": {"labels": {"team": "blue"}}})
@@ -164,15 +164,15 @@ def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubec
     assert wait_until(lambda: events(kubectl, "older-and-bad"), "an Event") == [("Warning", "Refused", message)]
 
 
-def test_a_bad_old_model_that_is_touched_by_others_is_still_not_acted_upon_and_one_that_is_mended_is(kubectl, gate):
+def test_an_invalid_old_model_is_not_processed_before_it_is_corrected(kubectl, gate):
     with gate.absent():
-        kubectl.send("create", bad_model("mended"))
-    kubectl.patch("model", "mended", {"metadata": {"labels": {"team": "blue"}}})
-    wait_for(kubectl, "mended", "Normalised", "False", "Refused")
+        kubectl.send("create", bad_model("corrected"))
+    kubectl.patch("model", "corrected", {"metadata": {"labels": {"team": "blue"}}})
+    wait_for(kubectl, "corrected", "Normalised", "False", "Refused")
     good = {"spec": {"source": "hf://org/repo", "hardware": {"memoryFraction": None}}}
-    kubectl.patch("model", "mended", good)
-    wait_for(kubectl, "mended", "Available", "True", "RuntimeResolved")
-    assert condition(kubectl.find("model", "mended"), "Normalised")["status"] == "True"
+    kubectl.patch("model", "corrected", good)
+    wait_for(kubectl, "corrected", "Available", "True", "RuntimeResolved")
+    assert condition(kubectl.find("model", "corrected"), "Normalised")["status"] == "True"
 
 
 def test_without_the_gate_nothing_is_done_with_an_unstamped_model_until_it_is_back(kubectl, gate):

@@ -116,7 +116,7 @@ def test_a_users_value_is_never_changed(spec: dict[str, Any]) -> None:
     after = leaves(mutated(creation(a_model(spec)))["spec"])
     for path, value in leaves(spec).items():
         if value is None or (path == ("hardware", "accelerator") and value == "cpu"):
-            continue  # null counts as absent, and cpu is what the API server writes where nobody wrote anything
+            continue  # null counts as absent, and cpu is the schema's default
         if value == {}:
             continue  # may receive defaults
         assert patch.diff(value, after[path]) == []
@@ -159,7 +159,7 @@ def test_mutation_and_validation_are_total(spec: Any) -> None:
 
 @given(specs, json)
 def test_a_forged_stamp_takes_nothing_from_the_user(spec: Any, forged: Any) -> None:
-    """Whoever writes the annotation can have no field touched that is not ours to default."""
+    """A user-supplied annotation cannot make the gate change a field that it does not default."""
     text = Stamp("0" * 64, "x", {"spec.source": spec["source"], "metadata": forged}).encode()
     after = mutated(creation(a_model(spec, annotations={ANNOTATION: text})))
     assert after["spec"]["source"] == spec["source"]
@@ -285,7 +285,7 @@ def test_of_a_million_mistakes_a_thousand_are_named() -> None:
 
 
 def test_very_many_warnings_hide_no_refusal() -> None:
-    """Whoever is warned more often than anybody reads is still refused for what is wrong."""
+    """More warnings than the limit do not hide an error."""
     known = LOADED.kinds[MODEL]
     (warning,) = (rule for rule in known.policy.validations if rule.code == "LK213")
     refusal = replace(warning, code="LK999", action=Action.DENY)

@@ -1,4 +1,4 @@
-"""Kubernetes' own policies in the engine: their place among the rules of ours, and what a webhook answers for them."""
+"""Kubernetes' own policies in the engine: their order among the gate's rules, and the answers of a webhook."""
 
 import base64
 import json
@@ -120,7 +120,7 @@ def test_what_we_filled_in_the_first_time_is_told_though_the_second_had_nothing_
     assert "spec.hardware.gpu.resourceName=LK102" in decision.audit["defaults"]
 
 
-def test_all_failures_come_at_once_those_of_the_schema_of_ours_and_of_policies() -> None:
+def test_one_answer_has_all_failures_of_the_schema_the_rules_and_the_policies() -> None:
     denied = [*validating("a", "object.spec.format == 'none'"), *validating("b", "false", "Warn")]
     decision = validate(a_model(format="onnx"), options(*denied))
     assert [cause.label for cause in decision.causes] == ["schema", "policy"]

@@ -53,7 +53,7 @@ def test_a_good_object_older_than_the_gate_is_stamped():
     assert decision.warnings == ()
 
 
-def test_an_old_object_that_is_mended_is_stamped():
+def test_an_old_object_that_is_corrected_is_stamped():
     decision = mutated(model(GOOD), model(BAD))
     assert stamped(decision)
 
@@ -66,14 +66,14 @@ def test_a_stamp_of_something_else_does_not_help(stamp):
     assert decision.object["metadata"]["annotations"]["theirs"] == "stays"
 
 
-def test_what_was_filled_in_is_recorded_all_the_same_and_follows_its_inputs_once_the_object_is_mended():
+def test_defaults_of_a_tolerated_object_are_recorded_and_follow_their_inputs_once_it_is_corrected():
     old = model(BAD, hardware={"gpu": {"enabled": True, "count": 1, "vendor": "amd"}})
     tolerated = mutated(old, old).object
     assert tolerated["spec"]["hardware"]["gpu"]["resourceName"] == "amd.com/gpu"
-    mended = copy.deepcopy(tolerated)
-    mended["spec"]["source"] = GOOD
-    mended["spec"]["hardware"]["gpu"]["vendor"] = "nvidia"
-    decision = mutated(mended, tolerated)
+    corrected = copy.deepcopy(tolerated)
+    corrected["spec"]["source"] = GOOD
+    corrected["spec"]["hardware"]["gpu"]["vendor"] = "nvidia"
+    decision = mutated(corrected, tolerated)
     assert stamped(decision)
     assert decision.object["spec"]["hardware"]["gpu"]["resourceName"] == "nvidia.com/gpu"
 
@@ -103,7 +103,7 @@ def test_mutating_again_changes_nothing():
     assert mutated(once, old).object == once
 
 
-# What the gate fills in is nobody's change: a rule that reads the whole specification, in which a GPU is derived.
+# Defaults do not count as changes, even for a rule that reads the whole specification: here a GPU's names are derived.
 
 OLDER = {"source": GOOD, "mmproj": "mmproj.gguf", "hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
 

@@ -39,12 +39,12 @@ def test_latency_goes_before_throughput_and_a_known_gpu_before_one_that_is_not_r
     assert name_of_chosen(available("a", "MI355X"), available("b", "MI210")) == "b"
 
 
-def test_a_tie_is_no_choice():
+def test_a_tie_is_not_a_choice():
     twins = [available("a", "MI300X", "latency", "fp8"), available("b", "MI300X", "latency", "fp8")]
     assert error_of(*twins) == 'Multiple templates (2) satisfy image "img"'
 
 
-def test_a_choice_says_why_there_is_none():
+def test_a_choice_gives_the_reason_against_all_templates():
     assert error_of() == 'No templates found for image "img"'
     assert error_of(template("t")) == "Waiting for templates to become Available"
     assert error_of(available("t", metric="throughput"), overrides={"metric": "latency"}) == NONE_FITS

@@ -272,7 +272,7 @@ def test_sizes(text, size):
     assert parse_size(text) == size
 
 
-def test_megabytes_of_digits_that_are_no_size_are_refused_at_once():
+def test_megabytes_of_digits_that_are_not_a_size_are_refused_at_once():
     assert parse_size("9" * 1_000_000 + "xB") is None
 
 

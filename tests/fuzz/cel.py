@@ -124,9 +124,9 @@ def _check(
 
 
 def _explained(ours: Answer, theirs: Answer, source: str, bindings: dict[str, Any], program: Program) -> str:
-    """Why the answers may differ, "" if there is no reason known.
+    """Why the answers may differ, "" if no reason is known.
 
-    Go goes through the keys of a map at random: theirs is then what we answer for another order.
+    Go iterates over the keys of a map in random order: the oracle's answer may be ours for another order.
     """
     if "}.map(" in source:
         return "depends on Go's order of keys"

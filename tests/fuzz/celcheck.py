@@ -108,7 +108,7 @@ def comparable(answer: tuple[str, int | None]) -> tuple[str, int | None]:
     found = re.search(r"ERROR: .*Syntax error: .*", text)
     if found is None:
         return text, cost
-    # where a brace follows what is no name we notice at its end
+    # the engine reports a brace after something other than a name at the end of the braces
     return ("a brace" if re.search(r"(input|at) '\{'", found[0]) else found[0]), cost
 
 

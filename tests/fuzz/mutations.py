@@ -74,7 +74,7 @@ def json_patch(dice: random.Random) -> str:
         elif kind != "remove":
             fields += f", value: {dice.choice(VALUES)}"
         if fields.startswith("op: 'replace', path: ''") and fields.endswith("null"):
-            continue  # makes an object of the API server's that is none
+            continue  # the API server's object would become null
         operations.append(f"JSONPatch{{{fields}}}")
     return f"[{', '.join(operations)}]"
 
@@ -127,7 +127,7 @@ def main(argv: list[str] | None = None) -> int:
             applied = "applyConfiguration" in document["spec"]["mutations"][0]
             found = lists_for_nulls(theirs(answer)) if applied else theirs(answer)
             wanted, got = (json.dumps(one, sort_keys=True) for one in (found, ours(document, obj)))
-            if wanted != got and "panic" not in answer:  # it writes into a map that is none, after a null was added
+            if wanted != got and "panic" not in answer:  # after a null was added, it writes into a nil map
                 wrong += 1
                 print(f"{json.dumps(document['spec']['mutations'])}\n  of     {json.dumps(obj)}")
                 print(f"  wanted {wanted}\n  got    {got}")

@@ -95,7 +95,7 @@ def test_the_field_of_an_error_has_a_line() -> None:
         ("~: 2", "f:1: a key must be text"),
     ],
 )
-def test_what_is_no_manifest_is_refused_with_its_line(text: str, message: str) -> None:
+def test_an_invalid_manifest_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         documents.parse(text, "f")
     assert str(caught.value).startswith(message)

@@ -33,7 +33,7 @@ def fields_of(schema: Schema, path: str = "") -> dict[str, Schema]:
 
 
 def node_at(schema: Schema, path: str) -> Schema | None:
-    """The node at such a path, None where there is none."""
+    """The node at such a path, None if it does not exist."""
     node: Schema | None = schema
     for step in re.findall(r"\.[^.[]+|\[\*]", path):
         node = dict(children_of(node)).get(step) if node else None

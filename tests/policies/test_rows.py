@@ -55,7 +55,7 @@ def spoilt(value: Any) -> Iterator[Any]:
 
 
 @kinds
-def test_no_rule_of_ours_refuses_an_update_that_leaves_alone_what_was_stored_before_the_gate(row: Row) -> None:
+def test_no_rule_refuses_an_update_that_does_not_change_what_was_stored_before_the_gate(row: Row) -> None:
     gvk = GroupVersionKind(*group_version(row.apiVersion), row.kind)
     for spec in [None, {}, *spoilt(row.spec), *spoilt(merged(row.spec, row.bad))]:
         old = {**row.object("old", namespace="default"), "spec": spec}

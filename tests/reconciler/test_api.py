@@ -1,4 +1,4 @@
-"""The verbs over HTTP: credentials, paths, errors that are no Status, warnings, and streams cut anywhere."""
+"""The verbs over HTTP: credentials, paths, errors without a Status, warnings, and streams cut anywhere."""
 
 import socket
 import threading
@@ -64,7 +64,7 @@ def test_a_name_that_no_object_can_have_leads_nowhere(place, name):
     where = {"namespace": "ns", "name": "m", place: name}
     with pytest.raises(ValueError, match="no object can be called"):
         MODELS.path(**where)
-    assert api("http://127.0.0.1:1").get(MODELS, **where) is None  # nobody was asked
+    assert api("http://127.0.0.1:1").get(MODELS, **where) is None  # no request was sent
 
 
 def test_a_token_that_cannot_be_read_is_told_like_any_silence():
@@ -125,7 +125,7 @@ def test_no_answer_or_half_of_one_is_unreachable(answer):
         api(url).get(LEASES, "ns", "l")
 
 
-def test_nobody_there_is_unreachable():
+def test_an_address_without_a_server_is_unreachable():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(Unreachable, match="refused"):

@@ -165,7 +165,7 @@ def test_waiting_to_lead_ends_when_the_leader_is_gone(candidates, time):
     assert b.acquire(Steps(time, 60))
 
 
-def test_an_api_server_that_is_away_is_no_reason_to_lead(server, candidates, caplog):
+def test_a_candidate_does_not_lead_while_the_api_server_is_unreachable(server, candidates, caplog):
     a, _ = candidates
     server.fail("GET", "/leases", 500, times=2)
     assert not a.attempt()

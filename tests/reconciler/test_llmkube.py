@@ -289,9 +289,9 @@ def test_a_ready_model_that_comes_to_fail_is_no_longer_available_and_keeps_when_
     failed = projected(after(model(source="word"), ready, generation=2), now=LATER)
     assert find(failed.status["conditions"], "Available")["status"] == "False"
     assert failed.status["lastUpdated"] == ready.status["lastUpdated"]
-    mended = projected(after(model(), failed, generation=3), now=LATER + timedelta(hours=1))
-    assert find(mended.status["conditions"], "Degraded")["status"] == "False"
-    assert mended.status["lastUpdated"] == "2026-11-21T14:00:00Z"
+    corrected = projected(after(model(), failed, generation=3), now=LATER + timedelta(hours=1))
+    assert find(corrected.status["conditions"], "Degraded")["status"] == "False"
+    assert corrected.status["lastUpdated"] == "2026-11-21T14:00:00Z"
 
 
 def test_a_failure_is_told_once_and_again_when_its_reason_changes():
@@ -311,7 +311,7 @@ specs = st.fixed_dictionaries({"source": sources, "hardware": hardwares}, option
 
 @given(specs, specs)
 def test_a_projection_forgets_nothing_and_invents_nothing_whatever_was_before(before, spec):
-    """The status depends on the past only in its times: there is no way into a state and none out of it."""
+    """The status depends on the past only in its times: every state can be entered from and left to any other."""
     first = projected(model(**before), BOUND, AMD, roots=["/models"])
     fresh = projected(after(model(**spec), projected(model(**spec)), 2), BOUND, AMD, roots=["/models"])
     led = projected(after(model(**spec), first, 2), BOUND, AMD, roots=["/models"], now=LATER)

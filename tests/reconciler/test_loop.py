@@ -104,7 +104,7 @@ def test_a_status_that_someone_spoiled_is_put_right(world):
     assert world.status()["phase"] == "Ready"
 
 
-def test_what_is_no_longer_so_leaves_the_status(world):
+def test_a_state_that_has_ended_leaves_the_status(world):
     world.server.put("models", stamp(model(files=["a.gguf"])))
     world.reconcile()
     assert world.status()["stagedFiles"] == ["a.gguf"]
@@ -132,7 +132,7 @@ def test_an_unstamped_model_is_sent_through_the_gate_first_and_worked_on_as_it_c
     assert world.server.writes() == [ASK, STATUS]
 
 
-def test_a_stamp_that_does_not_match_is_no_stamp(world):
+def test_a_stamp_that_does_not_match_counts_as_absent(world):
     changed = stamp(model())
     changed["spec"]["source"] = "hf://other/repo"
     world.server.put("models", changed)
@@ -166,7 +166,7 @@ def test_a_refused_model_is_asked_about_again_after_a_minute_then_ever_more_rare
     assert len(world.server.all("events")) == 1
 
 
-def test_a_refused_model_that_is_mended_is_taken_up_at_once(world):
+def test_a_refused_model_is_processed_as_soon_as_it_is_corrected(world):
     world.server.put("models", model(source="bad/source"))
     world.reconcile()
     world.server.put("models", stamp(model()))
@@ -283,7 +283,7 @@ def test_after_a_success_patience_begins_anew(world, caplog):
     assert "again in 1 s" in caplog.text
 
 
-def test_a_fault_in_a_projection_stops_nobody_else(world, caplog):
+def test_a_fault_in_one_projection_does_not_stop_the_others(world, caplog):
     def project(obj, *_):
         if obj["metadata"]["name"] == "m":
             raise ZeroDivisionError
@@ -391,7 +391,7 @@ def test_a_model_made_anew_under_the_same_name_is_not_mistaken_for_the_old_one(w
 
 @pytest.mark.parametrize("spec", [{"source": "hf://new/repo@v2"}, {"source": "word"}])
 def test_a_change_between_our_read_and_our_write_is_not_taken_for_seen(world, spec):
-    """What the write returns holds the change, too: were it remembered, nobody would look at it again."""
+    """The result of the write contains the change, too. If it were remembered, the change would never be processed."""
     world.server.put("models", stamp(model(source="hf://old/repo", files=["a.gguf"])))
 
     def project(obj, facts, observed):

@@ -28,7 +28,7 @@ CASES = {
         ['a: Invalid value: "string": a in body must be of type integer: "string"'],
     ),
     "a whole float is an integer": ({"type": "integer"}, 1.0, []),
-    "a float is no integer": (
+    "a float is not an integer": (
         {"type": "integer"},
         1.5,
         [

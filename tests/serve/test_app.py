@@ -160,7 +160,7 @@ def test_a_deadline_that_is_over_is_a_503_that_names_the_step(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("error", [Fault("rule XX101 could not be evaluated"), ZeroDivisionError("secret")])
-def test_a_fault_of_ours_is_a_500_and_never_a_denial(
+def test_an_internal_fault_is_a_500_and_never_a_denial(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def broken(*_arguments: object) -> None:
@@ -174,7 +174,7 @@ def test_a_fault_of_ours_is_a_500_and_never_a_denial(
     assert "Traceback" not in answer.text
 
 
-def test_nobody_writes_lines_of_our_log(
+def test_user_supplied_names_cannot_forge_log_lines(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     forged = "web\n2026 ERROR modelgate: \x1b[31mforged\u2028"

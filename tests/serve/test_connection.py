@@ -89,7 +89,7 @@ def pour(peer: socket.socket, what: bytes, least: int) -> None:
     ],
     ids=["url", "field", "fields", "trailers", "chunk extension"],
 )
-def test_what_is_no_body_is_not_kept_beyond_a_limit(server: uvicorn.Server, begin: bytes, more: bytes) -> None:
+def test_bytes_outside_the_body_are_not_kept_beyond_a_limit(server: uvicorn.Server, begin: bytes, more: bytes) -> None:
     with connected(server) as peer:
         peer.sendall(begin)
         pour(peer, more * 1_000, 2 * HEAD_LIMIT + 1_000_000)

@@ -116,7 +116,7 @@ def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Pat
     assert gate.catalog is not first
 
 
-def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> None:
+def test_an_empty_folder_is_not_a_set_of_rules(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(CatalogError, match="empty: no API in it"):
         loaded(tmp_path / "empty")

@@ -95,7 +95,7 @@ def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: S
     assert "Traceback" not in served.log()
 
 
-def test_what_nobody_foresaw_does_not_end_the_looking(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_does_not_end_polling(caplog: pytest.LogCaptureFixture) -> None:
     looks: list[None] = []
     again = threading.Event()
 

@@ -173,7 +173,7 @@ def test_a_section_that_says_why_not_speaks_for_what_stands_under_it() -> None:
         ("A1: {code: [LK101]}", "A1: 1 validation error"),
     ],
 )
-def test_what_is_no_answer_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_answers_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(ValueError, match=message):
         answers(tmp_path / "x.yaml")

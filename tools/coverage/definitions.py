@@ -21,10 +21,10 @@ POLICIES: Final = Path(__file__).parents[2] / "policies"
 HEAD: Final = """\
 # Our definitions and upstream's
 
-The definitions in `policies/*/crds` are written from the API documents. Constraints that the documents do not state come
-from upstream. `make docs` generates this page from both sets of definitions and from the sample manifests; a test fails
-when it is stale. Descriptions and the columns that kubectl prints are omitted. A verdict is the response of the API
-server: the errors, and the unknown fields that strict validation refuses.
+The definitions in `policies/*/crds` are written from the API documents. Constraints that the documents do not state
+come from upstream. `make docs` generates this page from both sets of definitions and from the sample manifests; a test
+fails when it is stale. Descriptions and the columns that kubectl prints are omitted. A verdict is the response of the
+API server: the errors, and the unknown fields that strict validation refuses.
 
 Why they differ:
 
@@ -32,8 +32,8 @@ Why they differ:
   `sourceSecretRef` for their credentials, and has `prefetch` and `prefetchTolerations`.
 - **AIM.** Upstream combines two enumerations (`allOf`) where the document has one. For `metric` they are equal. For
   `precision` upstream's first enumeration omits four values of the document: `auto`, `fp4`, `fp32`, `int4`.
-- **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), Modelgate uses a newer release of
-  Kubernetes, with its fields and defaults. Upstream's `x-kubernetes-map-type` of references says how Go embeds a
+- **OME.** Where the document embeds types of Kubernetes (containers, volumes, probes), Modelgate uses a newer release
+  of Kubernetes, with its fields and defaults. Upstream's `x-kubernetes-map-type` of references says how Go embeds a
   structure; the API server does not publish it, and Modelgate omits it. Upstream deletes every `required` at a certain
   depth of InferenceService, to make a runner's name optional; Modelgate keeps the others. Upstream also deletes
   `ephemeralContainers` of its components to save space; the API document has them.
