@@ -70,7 +70,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     )
     options.checkpoint("stamp")
     tolerated = _tolerated(replace(request, object=result.object), catalog, view, options)
-    warnings = tuple(Warn("", f"{UNSTAMPED}{cause}") for cause in tolerated)
+    warnings = tuple(map(_not_stamped, tolerated))
     stamped = _stamped(result.object, _stamp(result, catalog, tolerated=bool(tolerated)))
     return Decision(stamped, warnings=warnings, defaults=result.defaults, audit=_audit(catalog, result.defaults))
 
@@ -99,6 +99,10 @@ def _tolerated(request: Request, catalog: Catalog, view: ClusterView, options: O
     if stamp is not None and stamp.matches(old):
         return ()
     return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).causes
+
+
+def _not_stamped(cause: Cause) -> Warn:
+    return Warn("", f"{UNSTAMPED}{cause}")
 
 
 def _stamp(result: Normalised, catalog: Catalog, *, tolerated: bool) -> Stamp:

@@ -56,12 +56,11 @@ def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Fi
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
     run = _RuleRun(subject, scope, options)
-    for rule in subject.kind.policy.validations:
-        if rule.referential and not options.references:
-            continue
-        run.check(rule)
-        if len(run.findings.causes) >= MAX_FINDINGS:
-            break
+    for rule, action in subject.kind.policy.actions(options.profile):
+        if options.references or not rule.referential:
+            run.check(rule, action)
+            if len(run.findings.causes) >= MAX_FINDINGS:
+                break
     return run.findings
 
 
@@ -69,24 +68,25 @@ class _RuleRun:
     def __init__(self, subject: Subject, scope: PolicyScope, options: Options) -> None:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
-        self._profile, self._checkpoint = options.profile, options.checkpoint
+        self._checkpoint = options.checkpoint
         self._nodes: dict[str, Iterable[TargetNode]] = {}
         self._ratchet = None if subject.old is None else Ratchet(subject.obj, subject.old, subject.kind.policy)
 
-    def check(self, rule: ValidationRule) -> None:
+    def check(self, rule: ValidationRule, action: Action) -> None:
         """Evaluate one rule at every node that it is about."""
-        action = rule.action_under(self._profile)
-        found: list[Any] = self.findings.warnings if action is Action.WARN else self.findings.causes
         nodes = self._nodes.get(rule.at.text)
         for node in self._nodes_at(rule.at) if nodes is None else nodes:
-            if len(found) >= MAX_FINDINGS:
-                return
             self._checkpoint(rule.code)
             if rule.transition and node.stored is MISSING:
                 continue
             message = self._failure(rule, node)
             if message is not None:
                 self._record(rule, action, node, message)
+                if self._full(action):
+                    return
+
+    def _full(self, action: Action) -> bool:
+        return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
 
     def _nodes_at(self, at: Path) -> Iterable[TargetNode]:
         """The nodes at a path; kept for the next rule only where there is one: a list may have a million items."""
@@ -113,7 +113,8 @@ class _RuleRun:
         below = Path.parse(rule.field_path.removeprefix("."))
         path = field_path((*node.keys, *below.keys))
         if action is Action.WARN:
-            self.findings.warnings.append(Warn(path, message, rule.code))
+            if not self._full(action):
+                self.findings.warnings.append(Warn(path, message, rule.code))
         elif self._ratchet is None or not self._ratchet.spares(rule, node):
             error = FieldError(rule.reason, path, message, _shown(below.get(node.value)))
             self.findings.causes.append(Cause(path, rule.reason, error.body(), rule.code))

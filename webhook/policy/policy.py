@@ -127,6 +127,15 @@ class Policy:
     variables: dict[str, Expression]
     defaults: tuple[DefaultRule, ...]
     validations: tuple[ValidationRule, ...]
+    _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
+        """Each validation rule with its action under a profile; computed once."""
+        if profile not in self._actions:
+            self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
+        return self._actions[profile]
 
     @property
     def codes(self) -> tuple[str, ...]:
