@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from certs.errors import ApiError
+from certs.errors import ApiCallError
 
 __all__ = ["Api"]
 
@@ -32,7 +32,7 @@ class Api:
                 # Named, because the client looks at the variable once, when it is imported.
                 config.load_kube_config(os.environ.get("KUBECONFIG"))  # type: ignore[no-untyped-call]
         except config.ConfigException as error:
-            raise ApiError(0, f"no way to reach a cluster: {error}") from error
+            raise ApiCallError(0, f"no way to reach a cluster: {error}") from error
         self._client = client.ApiClient()
 
     def authorities(self) -> bytes:
@@ -40,7 +40,7 @@ class Api:
         try:
             return Path(self._client.configuration.ssl_ca_cert).read_bytes()
         except (OSError, TypeError) as error:  # TypeError: none is set
-            raise ApiError(0, f"the API server's CA cannot be read: {error}") from error
+            raise ApiCallError(0, f"the API server's CA cannot be read: {error}") from error
 
     def get(self, path: str) -> dict[str, Any]:
         return self._call("GET", path)
@@ -72,7 +72,7 @@ class Api:
             response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
             content = response.read()  # type: ignore[no-untyped-call]
         except HTTPError as error:
-            raise ApiError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+            raise ApiCallError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
         return _answer(f"{method} {path}", response.status, content)
 
 
@@ -82,7 +82,7 @@ def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise ApiError(status, f"{call}: HTTP {status}, and not a JSON object")
+        raise ApiCallError(status, f"{call}: HTTP {status}, and not a JSON object")
     if not 200 <= status < 300:
-        raise ApiError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
+        raise ApiCallError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
     return answer

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from certs.api import Api
-from certs.errors import ApiError, PublishError
+from certs.errors import ApiCallError, PublishError
 
 __all__ = ["FIELD_MANAGER", "Configuration", "publish"]
 
@@ -75,7 +75,7 @@ def publish(bundle: bytes, configuration: Configuration, api: Api, *, patience: 
     """Let every webhook of the configuration trust ``bundle`` (PEM); False when it did already.
 
     Waits up to ``patience`` seconds for the configuration to appear. Returns only when a fresh read shows the bundle
-    in every webhook; raises PublishError where it does not, and ApiError where the API server refuses.
+    in every webhook; raises PublishError where it does not, and ApiCallError where the API server refuses.
     """
     live = _await(configuration, api, time.monotonic() + patience)
     if _carry(live, bundle):
@@ -100,7 +100,7 @@ def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
     """The webhooks by name, each with the bundle it has now (b"" for none); {} where there is no configuration."""
     try:
         webhooks = api.get(configuration.path).get("webhooks") or []
-    except ApiError as error:
+    except ApiCallError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return {}
         raise

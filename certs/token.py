@@ -12,7 +12,7 @@ from pathlib import Path
 
 from certs import files
 from certs.api import Api
-from certs.errors import ApiError, StoreError
+from certs.errors import ApiCallError, StoreError
 
 __all__ = ["Account", "provide"]
 
@@ -40,14 +40,14 @@ class Account:
             end = datetime.fromisoformat(answer["status"]["expirationTimestamp"])
             return answer["status"]["token"], end - timedelta(seconds=answer["spec"]["expirationSeconds"]) / 3
         except (KeyError, TypeError, ValueError) as error:
-            raise ApiError(0, f"POST {path}: an answer without token or end: {error}") from error
+            raise ApiCallError(0, f"POST {path}: an answer without token or end: {error}") from error
 
 
 def provide(directory: Path, account: Account, api: Api, now: datetime) -> str:
     """Put a token into ``directory`` unless the one there is good; the reason for a new one, else "".
 
     Raises:
-        ApiError: the API server refuses, or cannot be reached.
+        ApiCallError: the API server refuses, or cannot be reached.
         StoreError: the directory cannot be written.
     """
     trusted = api.authorities()

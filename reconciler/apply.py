@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from reconciler.api import Api
-from reconciler.resource import Resource
+from reconciler.resource import APIResource
+from reconciler.writer import Writer
 
 __all__ = ["apply_child", "apply_status", "covers"]
 
@@ -19,7 +19,7 @@ APPLIED = "modelgate.dev/applied"
 IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 
 
-def apply_status(api: Api, resource: Resource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
+def apply_status(api: Writer, resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
     """Writes the whole status unless it is already so; returns the object as it is then stored.
 
     It is refused (409) where the object has changed since it was read: of what is stored after a
@@ -32,7 +32,7 @@ def apply_status(api: Api, resource: Resource, obj: dict[str, Any], status: dict
     return api.apply(resource, body, "status")
 
 
-def apply_child(api: Api, resource: Resource, owner: dict[str, Any], child: dict[str, Any]) -> None:
+def apply_child(api: Writer, resource: APIResource, owner: dict[str, Any], child: dict[str, Any]) -> None:
     """Writes one child, in its owner's namespace and owned by it, unless it is already so."""
     wanted = _owned(child, owner)
     metadata = wanted["metadata"]

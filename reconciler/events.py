@@ -7,10 +7,10 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import timestamp
 from reconciler.projection import Happening
 from reconciler.resource import EVENTS
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["record"]
 
@@ -22,7 +22,7 @@ MESSAGE_LIMIT = 1024
 COMPONENT = "modelgate"
 
 
-def record(api: Api, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
+def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
     """Writes an Event. The same about the same generation has the same name, so it is there once, also after a restart.
 
     An Event is a courtesy: if it cannot be written, that is logged and nothing more.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import utc_now
 from reconciler.resource import LEASES
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["CALL_TIMEOUT", "Lease"]
 
@@ -36,7 +36,7 @@ class Lease:
     then the last try of a leader (begun before 10 s) ends before another may begin (at 15 s).
     """
 
-    api: Api
+    api: Writer
     namespace: str
     name: str
     identity: str

@@ -47,7 +47,7 @@ UNKNOWN_SIZE = "0"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ModelState:
     """What is to be said of a model; ``true`` names the one condition of three that holds."""
 
     phase: str
@@ -87,18 +87,18 @@ def project(
     """
     spec = model["spec"]
     files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
-    outcome = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
-    if outcome is None:
+    state = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
+    if state is None:
         return Projection(requeue=VOLUME_UNBOUND)
-    status = _status(model, outcome, files, observed)
+    status = _status(model, state, files, observed)
     recheck = ACCELERATOR_CHECK if _device_lookups(model) or _node_resource(model) else None
-    requeue = min((seconds for seconds in (outcome.requeue, recheck) if seconds is not None), default=None)
-    return Projection(status, requeue=requeue, events=_events(model, outcome))
+    requeue = min((seconds for seconds in (state.requeue, recheck) if seconds is not None), default=None)
+    return Projection(status, requeue=requeue, events=_events(model, state))
 
 
 def _rejected(
     model: dict[str, Any], source: dict[str, Any], files: FileSet, allowed_roots: Sequence[str]
-) -> Outcome | None:
+) -> ModelState | None:
     """What no waiting will mend, in the operator's order."""
     if source["kind"] == SourceKind.LOCAL:
         why = refusal(model["spec"]["source"], source["path"], allowed_roots)
@@ -109,7 +109,7 @@ def _rejected(
     return _failed("InvalidSource", source["error"]) if source["error"] else None
 
 
-def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
+def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
     """Where a servable source leads; None where that could not be found out."""
     metal = _hardware(model).get("accelerator") == "metal"
     key = cache_key(model["spec"]["source"])
@@ -127,7 +127,7 @@ def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed)
     return _ready("WorkloadResolved", "The workload reads the path on its node", path=source["path"], cache_key=key)
 
 
-def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
+def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
     namespace, claim = model["metadata"]["namespace"], source["claim"]
     if Lookup(VOLUME_CLAIM, namespace, claim) in observed.unknown:
         return None
@@ -137,59 +137,59 @@ def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed
     phase = (volume.get("status") or {}).get("phase", "Pending")
     if phase != "Bound":
         waiting = f'PVC "{claim}" is {phase}, waiting for it to be Bound'
-        return Outcome("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
+        return ModelState("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
     path, key = f"/model-source/{source['path']}", cache_key(model["spec"]["source"])
     return _ready("PVCModelReady", f'Model available on PVC "{claim}"', path=path, cache_key=key)
 
 
-def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> Outcome:
-    return Outcome("Ready", AVAILABLE, reason, message, path, cache_key)
+def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> ModelState:
+    return ModelState("Ready", AVAILABLE, reason, message, path, cache_key)
 
 
-def _failed(reason: str, message: str, requeue: float | None = None) -> Outcome:
-    return Outcome("Failed", DEGRADED, reason, message, requeue=requeue)
+def _failed(reason: str, message: str, requeue: float | None = None) -> ModelState:
+    return ModelState("Failed", DEGRADED, reason, message, requeue=requeue)
 
 
-def _status(model: dict[str, Any], outcome: Outcome, files: FileSet, observed: Observed) -> dict[str, Any]:
+def _status(model: dict[str, Any], state: ModelState, files: FileSet, observed: Observed) -> dict[str, Any]:
     before = model.get("status") or {}
     status = {
-        "phase": outcome.phase,
-        "path": outcome.path,
-        "size": UNKNOWN_SIZE if outcome.phase == "Ready" else "",
-        "cacheKey": outcome.cache_key,
-        "stagedFiles": list(files.staged) if outcome.phase == "Ready" else [],
-        "lastUpdated": _last_updated(model, outcome, observed),
-        "conditions": _conditions(model, before, outcome, observed),
+        "phase": state.phase,
+        "path": state.path,
+        "size": UNKNOWN_SIZE if state.phase == "Ready" else "",
+        "cacheKey": state.cache_key,
+        "stagedFiles": list(files.staged) if state.phase == "Ready" else [],
+        "lastUpdated": _last_updated(model, state, observed),
+        "conditions": _conditions(model, before, state, observed),
     }
     return {key: value for key, value in status.items() if value} | {"acceleratorReady": _equipped(model, observed)}
 
 
 def _conditions(
-    model: dict[str, Any], before: dict[str, Any], outcome: Outcome, observed: Observed
+    model: dict[str, Any], before: dict[str, Any], state: ModelState, observed: Observed
 ) -> list[dict[str, Any]]:
     wanted = [
-        Condition(type_, type_ == outcome.true, outcome.reason, outcome.message)
+        Condition(type_, type_ == state.true, state.reason, state.message)
         for type_ in (AVAILABLE, PROGRESSING, DEGRADED)
     ]
     return merged(before.get("conditions") or (), wanted, model["metadata"].get("generation", 0), observed.now)
 
 
-def _last_updated(model: dict[str, Any], outcome: Outcome, observed: Observed) -> str:
+def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) -> str:
     """When the model last became ready: for the first time, again, or with another specification."""
     before = model.get("status") or {}
     last = str(before.get("lastUpdated") or "")
-    if outcome.phase != "Ready":
+    if state.phase != "Ready":
         return last
     available = find(before.get("conditions") or (), AVAILABLE) or {}
     current = available.get("observedGeneration") == model["metadata"].get("generation", 0)
     return last if last and before.get("phase") == "Ready" and current else timestamp(observed.now)
 
 
-def _events(model: dict[str, Any], outcome: Outcome) -> tuple[Happening, ...]:
+def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
     """A warning when a model fails, and when it fails for another reason."""
     before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
-    said = before.get("status") == "True" and (before["reason"], before["message"]) == (outcome.reason, outcome.message)
-    return () if outcome.true != DEGRADED or said else (Happening("Warning", outcome.reason, outcome.message),)
+    said = before.get("status") == "True" and (before["reason"], before["message"]) == (state.reason, state.message)
+    return () if state.true != DEGRADED or said else (Happening("Warning", state.reason, state.message),)
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from reconciler import gate
-from reconciler.api import Api, ApiError
+from reconciler import admission
 from reconciler.apply import apply_child, apply_status
 from reconciler.conditions import Condition, find, merged, utc_now
 from reconciler.events import record
@@ -18,6 +17,7 @@ from reconciler.observer import Observer
 from reconciler.projection import Controller, Happening, Projection
 from reconciler.queue import Queue
 from reconciler.resource import Key
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["Loop"]
 
@@ -46,7 +46,7 @@ class Loop:
 
     def __init__(
         self,
-        api: Api,
+        api: Writer,
         controller: Controller,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
@@ -114,7 +114,7 @@ class Loop:
         return left > 0
 
     def _act(self, key: Key, obj: dict[str, Any]) -> None:
-        answer = gate.ask(self._api, self._controller.resource, obj)
+        answer = admission.ask(self._api, self._controller.resource, obj)
         if not answer.condition.status:
             self._hold_back(key, answer)
             return
@@ -137,15 +137,15 @@ class Loop:
             return obj
         return apply_status(self._api, self._controller.resource, obj, self._with(obj, projection.status, condition))
 
-    def _hold_back(self, key: Key, answer: gate.Answer) -> None:
+    def _hold_back(self, key: Key, answer: admission.GateAnswer) -> None:
         """Says on the object why nothing is done with it; the rest of its status stays as it was."""
-        before = find((answer.obj.get("status") or {}).get("conditions") or (), gate.NORMALISED)
+        before = find((answer.obj.get("status") or {}).get("conditions") or (), admission.NORMALISED)
         status = self._with(answer.obj, answer.obj.get("status") or {}, answer.condition)
         stored = apply_status(self._api, self._controller.resource, answer.obj, status)
         if before is None or _said(before) != _said(status["conditions"][-1]):
             happening = Happening("Warning", answer.condition.reason, answer.condition.message)
             record(self._api, stored, happening, self._now())
-        absent = answer.condition.reason == gate.ABSENT
+        absent = answer.condition.reason == admission.ABSENT
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if absent else (FIRST_REFUSED, LONGEST_REFUSED)
         self._settle(key, stored, self.queue.backoff(key, first, most))
 

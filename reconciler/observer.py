@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import utc_now
 from reconciler.projection import Lookup, Observed
-from reconciler.resource import NODES, READABLE, Resource
+from reconciler.resource import NODES, READABLE, APIResource
+from reconciler.writer import ApiError, Writer
 from webhook.cluster.view import MemoryView
 
 __all__ = ["Observer"]
@@ -27,7 +27,7 @@ class Observer:
     """Looks things up at the API server; what cannot be read is reported as unknown, not as absent."""
 
     def __init__(
-        self, api: Api, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = time.monotonic
+        self, api: Writer, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._api = api
         self._now = now
@@ -61,7 +61,7 @@ class Observer:
             return items
 
 
-def _slim(resource: Resource, item: dict[str, Any]) -> dict[str, Any]:
+def _slim(resource: APIResource, item: dict[str, Any]) -> dict[str, Any]:
     """An item of a list with the kind that lists leave out; of a node, which lists all its images, what we read."""
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     if resource is NODES:

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reconciler.api import Api
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
+from reconciler.writer import Writer
 from webhook.cluster.backoff import join
-from webhook.cluster.reflector import Source
+from webhook.cluster.reflector import Reflector
 from webhook.cluster.resource import Key
 
 __all__ = ["Process"]
@@ -29,13 +29,13 @@ class Process:
     """All controllers of one reconciler."""
 
     def __init__(
-        self, api: Api, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
+        self, api: Writer, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._loops = [Loop(api, controller) for controller in controllers]
-        self._sources = [
-            Source(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
+        self._reflectors = [
+            Reflector(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
             for controller, loop in zip(controllers, self._loops, strict=True)
         ]
         self._threads: list[threading.Thread] = []
@@ -63,22 +63,22 @@ class Process:
         """Whether what we know is fresh; whoever waits to lead has nothing to know."""
         if not self._threads:
             return True, "waiting to lead"
-        silences = [source.silence() for source in self._sources]
+        silences = [reflector.silence() for reflector in self._reflectors]
         if None in silences:
             return False, "not listed yet"
         longest = max(silence for silence in silences if silence is not None)
         return longest < STALE, f"leading; the API server spoke {longest:.0f} s ago"
 
     def _start(self) -> None:
-        targets = [(f"source-{index}", source.run) for index, source in enumerate(self._sources)]
+        targets = [(f"reflector-{index}", reflector.run) for index, reflector in enumerate(self._reflectors)]
         targets += [(f"worker-{index}", loop.work) for loop in self._loops for index in range(self._workers)]
         self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in targets]
         for thread in self._threads:
             thread.start()
 
     def _stop(self, grace: float) -> None:
-        for source in self._sources:
-            source.stop()
+        for reflector in self._reflectors:
+            reflector.stop()
         for loop in self._loops:
             loop.queue.close()
         join(self._threads, grace)

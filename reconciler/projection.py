@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reconciler.resource import Resource
+from reconciler.resource import APIResource
 from webhook.cluster.view import ClusterView, Kind
 
 __all__ = ["Controller", "Happening", "Lookup", "Observed", "Projection"]
@@ -71,13 +71,13 @@ class Controller:
     ``children`` are the resources a projection may make.
     """
 
-    resource: Resource
+    resource: APIResource
     lookups: Callable[[dict[str, Any]], Sequence[Lookup]]
     facts: Callable[[dict[str, Any], ClusterView], dict[str, Any]]
     project: Callable[[dict[str, Any], dict[str, Any], Observed], Projection]
-    children: tuple[Resource, ...] = ()
+    children: tuple[APIResource, ...] = ()
 
-    def child(self, obj: dict[str, Any]) -> Resource:
+    def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""
         named = (obj["apiVersion"], obj["kind"])
         return next(resource for resource in self.children if (resource.api_version, resource.kind) == named)

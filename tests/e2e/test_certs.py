@@ -226,7 +226,7 @@ def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path
     assert f"issued for {NAME}.{namespace}.svc, " in first.stdout
     assert first.stdout.count("and read back") == 2
     assert "published" not in second.stdout
-    assert f"a token of {namespace}/{VIEWER} (there was none)\n" in second.stdout
+    assert f"token for {namespace}/{VIEWER} (there was none)\n" in second.stdout
     assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
     assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
 

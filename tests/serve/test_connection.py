@@ -129,7 +129,7 @@ def test_a_connection_that_was_never_used_is_closed_as_one_that_was() -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apps, "LONGEST", 0.05)
+    monkeypatch.setattr(apps, "MAX_TIMEOUT", 0.05)
     with connected(server) as peer:
         peer.sendall(with_length(len(BODY)) + BODY[:-1])
         received = answer(peer)

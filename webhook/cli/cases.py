@@ -38,7 +38,7 @@ from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "Result", "parse_cases", "run"]
+__all__ = ["Case", "CaseResult", "parse_cases", "run"]
 
 
 class _Model(BaseModel):
@@ -83,7 +83,7 @@ class CasesDocument(_Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CaseResult:
     """What became of one case; ``request`` is what came in, ``failures`` is empty when it is as expected."""
 
     case: Case
@@ -105,7 +105,7 @@ def parse_cases(document: Document) -> CasesDocument:
         raise DocumentError(problems(document, error)) from None
 
 
-def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
+def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     """Put one case through the engine, as the API server would: mutate, then validate what came out."""
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
@@ -120,7 +120,7 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
         request = replace(request, object=obj, old_object=stored)
     mutation = engine.mutate(request, catalog, view, options)
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
-    return Result(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
+    return CaseResult(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
 
 
 def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from webhook.cli import manifests
-from webhook.cli.manifests import Outcome
+from webhook.cli.manifests import ReviewedManifest
 
 __all__ = ["add_parser", "run"]
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if refused else 0
 
 
-def _report(outcome: Outcome) -> None:
+def _report(outcome: ReviewedManifest) -> None:
     document, decision = outcome.document, outcome.validation
     where = f"{document.source}:{document.line}"
     if not outcome.known:

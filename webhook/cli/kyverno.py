@@ -27,13 +27,13 @@ from webhook.vap.context import CLUSTER_KINDS
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import ParamKind
 
-__all__ = ["Outcome", "run"]
+__all__ = ["KyvernoResult", "run"]
 
 # The names below are the fields of Kyverno's documents, spelled as there.
 # ruff: noqa: N815
 
 
-class _Result(BaseModel):
+class _Expected(BaseModel):
     """What is to come of a policy on some resources: those named, or all of the kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,14 +55,14 @@ class _Test(BaseModel):
     metadata: dict[str, Any] = {}
     policies: list[str]
     resources: list[str]
-    results: list[_Result]
+    results: list[_Expected]
     paramResources: list[str] = []
     variables: str = ""
     userinfo: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class KyvernoResult:
     """One expectation. ``got`` is pass, fail or skip; ``message`` says why where it is not as expected."""
 
     policy: str
@@ -88,7 +88,7 @@ class _Surroundings(MemorySurroundings):
         return [{"metadata": {}, "items": [param for param in self._params if param in chosen]}] if chosen else []
 
 
-def run(file: Path) -> list[Outcome]:
+def run(file: Path) -> list[KyvernoResult]:
     """Run one test.
 
     Raises:
@@ -102,7 +102,7 @@ def run(file: Path) -> list[Outcome]:
     users = _values(folder, test.userinfo)
     user = users[0].get("userInfo", {}) if users else {}
     resources = [_named(document).value for document in _all(folder, test.resources)]
-    outcomes: list[Outcome] = []
+    outcomes: list[KyvernoResult] = []
     for result in test.results:
         patched = [_named(document).value for document in _all(folder, filter(None, [result.patchedResources]))]
         chosen = [obj for obj in resources if obj["kind"] == result.kind]
@@ -110,10 +110,12 @@ def run(file: Path) -> list[Outcome]:
         for name in names:
             obj = next((obj for obj in chosen if obj["metadata"]["name"] == name), None)
             if obj is None:
-                missing = Outcome(result.policy, f"{result.kind}/{name}", result.result, "error", "no such resource")
+                missing = KyvernoResult(
+                    result.policy, f"{result.kind}/{name}", result.result, "error", "no such resource"
+                )
                 outcomes.append(missing)
             else:
-                outcomes.append(_outcome(policies, _request(obj, user), surroundings, result, patched))
+                outcomes.append(_result(policies, _request(obj, user), surroundings, result, patched))
     return outcomes
 
 
@@ -208,13 +210,13 @@ def _request(obj: dict[str, Any], user: dict[str, Any]) -> Request:
     return Request(kind, resource, "CREATE", obj, name=name, namespace=namespace, user=user)
 
 
-def _outcome(
+def _result(
     policies: NativePolicies,
     request: Request,
     surroundings: MemorySurroundings,
-    result: _Result,
+    result: _Expected,
     patched: Sequence[dict[str, Any]],
-) -> Outcome:
+) -> KyvernoResult:
     only = policies.only(result.policy)
     if result.isMutatingAdmissionPolicy:
         verdict = only.mutate(request, surroundings)
@@ -224,7 +226,7 @@ def _outcome(
         wrong = ""
     message = "; ".join(denial.text for denial in verdict.denials) or wrong
     got = "fail" if message else "pass" if verdict.evaluated else "skip"
-    return Outcome(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
+    return KyvernoResult(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
 
 
 def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:

@@ -24,11 +24,11 @@ from webhook.policy import Profile
 from webhook.vap import resource_of_kind
 from webhook.vap.context import CLUSTER_KINDS
 
-__all__ = ["Outcome", "add_arguments", "outcomes", "review"]
+__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReviewedManifest:
     """One document and what was decided of it.
 
     ``known`` is False for a kind the gate has no say in; ``meant`` is then the one of ours that it is much like.
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     choices.add_arguments(parser)
 
 
-def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]:
+def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
     """Each document of the named files through the whole way: mutate, then validate, as on CREATE.
 
     Returns the outcomes, and what is doubtful about the admission policies.
@@ -110,20 +110,22 @@ def _stored(found: Iterable[Document], known: Catalog) -> Iterator[dict[str, Any
             yield placed if kind is None else kind.schema.default(placed)
 
 
-def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> Outcome:
+def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> ReviewedManifest:
     """One document through the engine, as an object that is being created."""
     value = document.value
     gvk = _kind_of(value)
     judged = options.native is not None or known.find(gvk) is not None
     nameless = tuple(_nameless(value.get("metadata")))
     if nameless:
-        return Outcome(document, judged, Decision(value), Decision(value, nameless))
+        return ReviewedManifest(document, judged, Decision(value), Decision(value, nameless))
     request = _request(value, gvk, known)
     mutation = engine.mutate(request, known, view, options)
     if not mutation.allowed:
-        return Outcome(document, judged, _as_written(mutation, value), mutation)
+        return ReviewedManifest(document, judged, _as_written(mutation, value), mutation)
     validation = engine.validate(replace(request, object=mutation.object), known, view, options)
-    return Outcome(document, judged, _as_written(mutation, value), validation, None if judged else known.nearest(gvk))
+    return ReviewedManifest(
+        document, judged, _as_written(mutation, value), validation, None if judged else known.nearest(gvk)
+    )
 
 
 def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:

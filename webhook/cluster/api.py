@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import orjson
 import urllib3
 
-from webhook.cluster.resource import Resource, is_name
+from webhook.cluster.resource import APIResource, is_name
 
 __all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
 
@@ -107,7 +107,9 @@ class Reader:
                 return None
             raise
 
-    def get(self, resource: Resource, namespace: str, name: str, timeout: float | None = None) -> dict[str, Any] | None:
+    def get(
+        self, resource: APIResource, namespace: str, name: str, timeout: float | None = None
+    ) -> dict[str, Any] | None:
         """The object, or None where there is none, as of a name that no object can have."""
         if not is_name(name) or (namespace and not is_name(namespace)):
             return None
@@ -121,7 +123,9 @@ class Reader:
         status: dict[str, Any] = answer.get("status") or {}
         return status
 
-    def pages(self, resource: Resource, namespace: str = "", metadata_only: bool = False) -> Iterator[dict[str, Any]]:
+    def pages(
+        self, resource: APIResource, namespace: str = "", metadata_only: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
         query = {"limit": str(PAGE)}
         while True:
@@ -131,7 +135,9 @@ class Reader:
             if not query["continue"]:
                 return
 
-    def watch(self, resource: Resource, namespace: str, resource_version: str, metadata_only: bool = False) -> Stream:
+    def watch(
+        self, resource: APIResource, namespace: str, resource_version: str, metadata_only: bool = False
+    ) -> Stream:
         """What happens after a resource version, with bookmarks."""
         query = {
             "watch": "true",
@@ -177,7 +183,7 @@ class Reader:
                 body=None if body is None else orjson.dumps(body),
                 headers=headers,
                 timeout=timeout or urllib3.Timeout(total=self._timeout),
-                retries=False,  # the queue and the source retry, with a backoff that remembers
+                retries=False,  # the queue and the reflector retry, with a backoff that remembers
                 preload_content=False,
             )
         except (urllib3.exceptions.HTTPError, OSError) as error:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from webhook.cluster.api import Reader
-from webhook.cluster.resource import Resource
+from webhook.cluster.resource import APIResource
 from webhook.cluster.view import Kind
 
 __all__ = ["find"]
 
 
-def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "") -> Resource | None:
+def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "") -> APIResource | None:
     """The resource of a kind, or None where its API is not installed; in any version, or in the one that is wanted.
 
     Every authenticated caller may ask (ClusterRole system:discovery).
@@ -22,7 +22,7 @@ def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "
         served = api.document(path, timeout) or {}
         for resource in served.get("resources") or ():
             if resource["kind"] == kind.kind and "/" not in resource["name"]:  # not a subresource
-                return Resource(kind.group, each, resource["name"], kind.kind, resource.get("namespaced", True))
+                return APIResource(kind.group, each, resource["name"], kind.kind, resource.get("namespaced", True))
     return None
 
 

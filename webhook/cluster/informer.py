@@ -12,8 +12,8 @@ from typing import Any, Final
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import backoff
 from webhook.cluster.discovery import find
-from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Source
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector
+from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
 
@@ -31,11 +31,11 @@ class Informer:
 
     def __init__(self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic) -> None:
         self.kind = kind
-        self.resource: Resource | None = None
+        self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
         self._store = Store()
-        self._source: Source | None = None
+        self._reflector: Reflector | None = None
         self._absent_at: float | None = None  # when the API server last said that there is no such API
         self._trouble = ""
         self._stop = threading.Event()
@@ -65,18 +65,18 @@ class Informer:
         """May be called from any thread; :meth:`run` ends soon."""
         self._stop.set()
         self._wake.set()
-        if self._source is not None:
-            self._source.stop()
+        if self._reflector is not None:
+            self._reflector.stop()
 
-    def look(self) -> None:
+    def recheck(self) -> None:
         """Somebody has found the API installed: do not wait for the next look."""
         self._wake.set()
 
     @property
     def synced(self) -> bool:
         """Whether what we hold has once been everything; that of an API that is not installed is nothing."""
-        source = self._source
-        return source.listed.is_set() if source is not None else self._absent_at is not None
+        reflector = self._reflector
+        return reflector.listed.is_set() if reflector is not None else self._absent_at is not None
 
     def get(self, key: Key) -> dict[str, Any] | None:
         return self._store.get(key)
@@ -90,16 +90,16 @@ class Informer:
 
     def silence(self) -> float:
         """Seconds since the API server last said anything of the kind; infinite before its first word."""
-        source, absent_at = self._source, self._absent_at
-        if source is not None:
-            silence = source.silence()
+        reflector, absent_at = self._reflector, self._absent_at
+        if reflector is not None:
+            silence = reflector.silence()
             return math.inf if silence is None else silence
         return math.inf if absent_at is None else self._clock() - absent_at
 
     def unready(self, stale: float) -> str:
         """Why what we hold should not be relied on, naming the kind; empty when it may. ``stale`` in seconds."""
-        source = self._source
-        trouble = (source.trouble if source is not None else "") or self._trouble
+        reflector = self._reflector
+        trouble = (reflector.trouble if reflector is not None else "") or self._trouble
         because = f": {trouble}" if trouble else ""
         if not self.synced:
             return f"{self} is not listed yet{because}"
@@ -109,9 +109,9 @@ class Informer:
     def __str__(self) -> str:
         return f"{self.kind.group}/{self.kind.kind}" if self.kind.group else self.kind.kind
 
-    def _follow(self, resource: Resource) -> None:
+    def _follow(self, resource: APIResource) -> None:
         """Until the API is gone, or we are stopped."""
-        source = Source(
+        reflector = Reflector(
             self._api,
             resource,
             lambda key, obj: self._store.put(key, light(obj, resource)),
@@ -119,13 +119,13 @@ class Informer:
             clock=self._clock,
             until_absent=True,
         )
-        self._source = source
+        self._reflector = reflector
         if self._stop.is_set():  # since run looked
             return
-        source.run()
+        reflector.run()
         if not self._stop.is_set():
             log.warning("%s is no longer served as %s", self, resource.api_version)
-            self._source, self._absent_at = None, None
+            self._reflector, self._absent_at = None, None
             self._store.clear()
             self._pause(FIRST_WAIT)
 

@@ -17,12 +17,12 @@ from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import join
 from webhook.cluster.discovery import find
 from webhook.cluster.informer import Informer
-from webhook.cluster.questions import LEAST, ask
-from webhook.cluster.readthrough import Answer, Question, Reference
-from webhook.cluster.recent import Memory
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.questions import MIN_TIMEOUT, ask
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
+from webhook.cluster.recent import RecentAnswers
+from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import light
-from webhook.cluster.view import Kind, News
+from webhook.cluster.view import Freshness, Kind
 
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
 
@@ -51,7 +51,7 @@ class LiveView:
         self._fetched = frozenset(fetched)
         self._stale = stale
         self._clock = clock
-        self._memory = Memory(clock)
+        self._recent = RecentAnswers(clock)
         self._threads = [
             threading.Thread(target=informer.run, name=f"informer {informer}", daemon=True)
             for informer in self._informers.values()
@@ -77,12 +77,12 @@ class LiveView:
         dead = [f"{thread.name} has ended" for thread in self._threads if thread.ident and not thread.is_alive()]
         return [*dead, *self.stale(self._stale)]
 
-    def news(self) -> Iterator[News]:
+    def freshness(self) -> Iterator[Freshness]:
         for informer in self._informers.values():
-            yield News(str(informer), informer.silence(), informer.count())
+            yield Freshness(str(informer), informer.silence(), informer.count())
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        return self.look(Reference(kind, namespace, name))[1]
+        return self.cached(Reference(kind, namespace, name))[1]
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).list(namespace)
@@ -90,15 +90,15 @@ class LiveView:
     def listed(self, kind: Kind) -> bool:
         return self._informer(kind).synced
 
-    def look(self, question: Question) -> tuple[bool, Answer]:
+    def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         if _of_facts(question) and question.kind not in self._fetched:
             found = self._informer(question.kind).get(Key(question.namespace, question.name))
             if found is not None:
                 return True, found
-        return self._memory.get(question)
+        return self._recent.get(question)
 
-    def read(self, question: Question, timeout: float) -> Answer:
-        sure, found = self.look(question)
+    def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
+        sure, found = self.cached(question)
         if sure:  # another request has read it meanwhile
             return found
         try:
@@ -108,7 +108,7 @@ class LiveView:
                 found = ask(self._api, question, timeout, self._clock)
         except ApiError as error:
             raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
-        self._memory.put(question, found)
+        self._recent.put(question, found)
         return found
 
     def _read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
@@ -116,18 +116,18 @@ class LiveView:
         resource = self._resource(reference.kind, timeout)
         if resource is None:
             return None
-        left = max(LEAST, end - self._clock())
+        left = max(MIN_TIMEOUT, end - self._clock())
         found = self._api.get(resource, reference.namespace, reference.name, left)
         return None if found is None else light(found, resource)
 
-    def _resource(self, kind: Kind, timeout: float) -> Resource | None:
+    def _resource(self, kind: Kind, timeout: float) -> APIResource | None:
         """Where the kind is served; asked anew where its API was not installed when we last looked."""
         informer = self._informers.get(kind)
         if informer is not None and informer.resource is not None:
             return informer.resource
         found = find(self._api, kind, timeout)
         if found is not None and informer is not None:
-            informer.look()
+            informer.recheck()
         return found
 
     def _informer(self, kind: Kind) -> Informer:
@@ -137,7 +137,7 @@ class LiveView:
             raise Fault(f"a fact reads {kind.group}/{kind.kind}, but does not declare it") from None
 
 
-def _of_facts(question: Question) -> TypeGuard[Reference]:
+def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
     return isinstance(question, Reference) and not question.version
 
 

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple, Protocol
 from webhook.cluster.resource import is_name
 from webhook.cluster.view import ClusterView, Kind
 
-__all__ = ["Access", "Answer", "Question", "ReadThrough", "Reading", "Reference", "Selection", "Served"]
+__all__ = [
+    "AccessReview",
+    "ClusterAnswer",
+    "ClusterQuestion",
+    "LabelSelection",
+    "ReadThrough",
+    "Reference",
+    "RequestView",
+    "ServedKind",
+]
 
 
 class Reference(NamedTuple):
@@ -31,7 +40,7 @@ class Reference(NamedTuple):
         return f"{self.kind.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.kind} {self.name}"
 
 
-class Served(NamedTuple):
+class ServedKind(NamedTuple):
     """Whether the API server serves a version of a kind; the answer says whether it is ``namespaced``."""
 
     kind: Kind
@@ -41,7 +50,7 @@ class Served(NamedTuple):
         return f"the scope of {self.kind.kind}"
 
 
-class Selection(NamedTuple):
+class LabelSelection(NamedTuple):
     """The objects of a version of a kind whose labels a selector selects: ``items``."""
 
     kind: Kind
@@ -54,7 +63,7 @@ class Selection(NamedTuple):
         return f"every {self.kind.kind}{where} with {self.selector or 'any labels'}"
 
 
-class Access(NamedTuple):
+class AccessReview(NamedTuple):
     """Whether somebody may do something: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
 
     spec: str
@@ -63,14 +72,14 @@ class Access(NamedTuple):
         return f"a SubjectAccessReview of {self.spec}"
 
 
-Question = Reference | Served | Selection | Access
-Answer = dict[str, Any] | None
+ClusterQuestion = Reference | ServedKind | LabelSelection | AccessReview
+ClusterAnswer = dict[str, Any] | None
 
 
 class ReadThrough(ClusterView, Protocol):
     """A view that can look behind its memory."""
 
-    def look(self, question: Question) -> tuple[bool, Answer]:
+    def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         """Whether memory knows, and what; never blocks."""
         ...
 
@@ -78,7 +87,7 @@ class ReadThrough(ClusterView, Protocol):
         """Whether memory has once held all objects of the kind; never blocks."""
         ...
 
-    def read(self, question: Question, timeout: float) -> Answer:
+    def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
         """What the API server answers, None where there is no such thing; blocks for ``timeout`` seconds at most.
 
         Raises:
@@ -91,16 +100,16 @@ class ReadThrough(ClusterView, Protocol):
         ...
 
 
-class Reading:
+class RequestView:
     """A ClusterView that notes what it could not answer.
 
     ``known`` is what has been read for this request already, so that every try gets further.
     """
 
-    def __init__(self, view: ReadThrough, known: Mapping[Question, Answer]) -> None:
+    def __init__(self, view: ReadThrough, known: Mapping[ClusterQuestion, ClusterAnswer]) -> None:
         self._view = view
         self._known = known
-        self.unread: dict[Question, None] = {}
+        self.unread: dict[ClusterQuestion, None] = {}
         self.unlisted: dict[Kind, None] = {}
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
@@ -108,11 +117,11 @@ class Reading:
             return None  # no such object can be, and its path could be that of something else
         return self.ask(Reference(kind, namespace, name))
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: ClusterQuestion) -> ClusterAnswer:
         """The answer; None also where it is not known yet, which is noted."""
         if question in self._known:
             return self._known[question]
-        sure, found = self._view.look(question)
+        sure, found = self._view.cached(question)
         if not sure:
             self.unread[question] = None
         return found

@@ -10,9 +10,9 @@ from typing import Any
 
 from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
 from webhook.cluster.backoff import backoff
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Source"]
+__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Reflector"]
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ GONE = 410
 ABSENT = 404
 
 
-class Source:
+class Reflector:
     """Lists and watches one resource and reports every object that it meets.
 
     ``changed(key, object)`` is called for what exists or changes, ``deleted(key)`` for what is
@@ -36,7 +36,7 @@ class Source:
     def __init__(
         self,
         api: Reader,
-        resource: Resource,
+        resource: APIResource,
         changed: Callable[[Key, dict[str, Any]], None],
         deleted: Callable[[Key], None],
         namespace: str = "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["Key", "Resource", "is_name"]
+__all__ = ["APIResource", "Key", "is_name"]
 
 
 def is_name(name: object) -> bool:
@@ -31,7 +31,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class APIResource:
     """One served resource; ``group`` is "" for the core API. ``namespaced`` is True where nobody has asked."""
 
     group: str

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.resource import APIResource, Key
 
 __all__ = ["Store", "light"]
 
@@ -53,7 +53,7 @@ class Store:
             return found
 
 
-def light(obj: dict[str, Any], resource: Resource) -> dict[str, Any]:
+def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
     """An object without what no fact reads, and with the kind that lists of built-in kinds leave out.
 
     ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes, of which a

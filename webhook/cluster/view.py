@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["ClusterView", "Kind", "MemoryView", "News"]
+__all__ = ["ClusterView", "Freshness", "Kind", "MemoryView"]
 
 
 class Kind(NamedTuple):
@@ -15,7 +15,7 @@ class Kind(NamedTuple):
     kind: str
 
 
-class News(NamedTuple):
+class Freshness(NamedTuple):
     """How current a view is in one kind: ``kind`` is group/Kind, ``silence`` the seconds since the API server last
     said anything of it (infinite before its first word), ``held`` how many objects are held.
     """

@@ -1,7 +1,7 @@
 """What Kubernetes' own policies may know beyond a request: from files, or from a live cluster.
 
 Offline   the catalog, and a fixed set of objects
-Live      the same, and for all else the API server, by way of :class:`~webhook.cluster.readthrough.Reading`
+Live      the same, and for all else the API server, by way of :class:`~webhook.cluster.readthrough.RequestView`
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import orjson
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cluster import Kind
-from webhook.cluster.readthrough import Access, Reading, Reference, Selection, Served
+from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.engine.catalog import Catalog
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import Equivalent, KindSchema, MemorySurroundings, Resource
@@ -58,7 +58,7 @@ class Offline(MemorySurroundings):
         """Whether there are objects of the kind."""
         return (group, kind) in self._objects
 
-    def live(self, reading: Reading) -> Live:
+    def live(self, reading: RequestView) -> Live:
         """The same within a cluster, for one request."""
         return Live(self, reading)
 
@@ -115,7 +115,7 @@ class Live:
     is not to be used then.
     """
 
-    def __init__(self, files: Offline, reading: Reading) -> None:
+    def __init__(self, files: Offline, reading: RequestView) -> None:
         self._files = files
         self._reading = reading
 
@@ -127,7 +127,7 @@ class Live:
         known = self._files.scope(group, kind.kind)
         if known is not None or self._files.has(group, kind.kind):
             return self._files.is_namespaced(kind)
-        served = self._reading.ask(Served(Kind(group, kind.kind), version))
+        served = self._reading.ask(ServedKind(Kind(group, kind.kind), version))
         return None if served is None else bool(served["namespaced"])
 
     def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
@@ -137,7 +137,7 @@ class Live:
 
     def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
         group, version = group_version(kind.apiVersion)
-        there = self._reading.ask(Selection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
+        there = self._reading.ask(LabelSelection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
         found = {item["metadata"]["name"]: item for item in there.get("items") or ()}
         found |= {item["metadata"]["name"]: item for item in self._files.params(kind, namespace, selector)}
         return [found[name] for name in sorted(found)]
@@ -150,7 +150,7 @@ class Live:
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
         spec = orjson.dumps(_access(user, question), option=orjson.OPT_SORT_KEYS).decode()
-        status = self._reading.ask(Access(spec))
+        status = self._reading.ask(AccessReview(spec))
         if status is None:
             return Decision(False)
         return Decision(status.get("allowed") is True, status.get("reason", ""), status.get("evaluationError"))

@@ -42,7 +42,7 @@ LARGE: Final = 1024 * 1024
 """From this size of a body on, what an error's traceback holds in a circle is collected at once: a hundred megabytes,
 which the collector, set for small requests, would leave for hours. It takes a few milliseconds."""
 
-LONGEST: Final = 30.0
+MAX_TIMEOUT: Final = 30.0
 """Seconds: no API server waits longer for a webhook."""
 
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\Z")
@@ -117,7 +117,7 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
         timeout = _seconds(request.query_params.get("timeout"))
         try:
-            body = await bodies.read(request, LONGEST if timeout is None else max(timeout, 1.0))
+            body = await bodies.read(request, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
         try:
@@ -130,14 +130,14 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
 
 
 def _seconds(text: str | None) -> float | None:
-    """The caller's patience, a Go duration such as ``5s``, at most :data:`LONGEST`; None where it is not given."""
+    """The caller's patience, a Go duration such as ``5s``, at most :data:`MAX_TIMEOUT`; None where it is not given."""
     if not text:
         return None
     match = _DURATION.match(text)
     if not match:
         raise Malformed(f'timeout must be a duration such as 5s, not "{text[:80]}"')
     minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return min(minutes * 60 + seconds + milliseconds / 1000, LONGEST)
+    return min(minutes * 60 + seconds + milliseconds / 1000, MAX_TIMEOUT)
 
 
 async def _healthz(_request: Request) -> Response:

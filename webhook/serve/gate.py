@@ -16,11 +16,11 @@ from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
 from webhook.admission.request import Request
 from webhook.cluster import ClusterView, MemoryView
-from webhook.cluster.readthrough import Answer, Question, Reading
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
-from webhook.serve.liveview import Follower
+from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 
 if TYPE_CHECKING:  # who loads no admission policies does not pay for their language: 80 ms at start
@@ -50,7 +50,7 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 class _Unread(Exception):
     """What was found does not count: memory did not know the answers to these questions."""
 
-    def __init__(self, questions: Iterable[Question]) -> None:
+    def __init__(self, questions: Iterable[ClusterQuestion]) -> None:
         super().__init__()
         self.questions = tuple(questions)
 
@@ -62,7 +62,7 @@ class _Native(NamedTuple):
     policies: PolicySet
     files: Offline
 
-    def within(self, reading: Reading | None) -> Native:
+    def within(self, reading: RequestView | None) -> Native:
         """For one request; ``reading`` is its way to see the cluster, if there is one."""
         return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
 
@@ -74,12 +74,12 @@ class Gate:
     ``catalog`` is None until it is loaded; it is replaced as a whole, and so are the admission
     ``policies``, where there are any. ``refused`` says what was wrong with newer ones, while the
     last good ones stay in use. Other objects are those of ``view``, or, where there is a
-    ``follower``, those of the cluster.
+    ``live_view``, those of the cluster.
     """
 
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
-    follower: Follower | None = None
+    live_view: ViewRunner | None = None
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
@@ -89,7 +89,7 @@ class Gate:
     _native: _Native | None = None
 
     def use(self, catalog: Catalog) -> None:
-        """Answer from this catalog from now on."""
+        """ClusterAnswer from this catalog from now on."""
         self.catalog = catalog
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(catalog.digest).set(1)
@@ -121,8 +121,8 @@ class Gate:
     def unready(self) -> list[str]:
         """Why the gate must not be asked yet; empty when it may."""
         reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
-        if self.follower is not None:
-            reasons += self.follower.unready()
+        if self.live_view is not None:
+            reasons += self.live_view.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
@@ -137,7 +137,7 @@ class Gate:
             RequestError, Unavailable, Fault: as the exception tree says.
         """
         started = self.clock()
-        known: dict[Question, Answer] = {}
+        known: dict[ClusterQuestion, ClusterAnswer] = {}
         for _ in range(ROUNDS):
             try:
                 return self._answer(call, body, patience, started, known)
@@ -156,7 +156,7 @@ class Gate:
         body: bytes,
         patience: float | None,
         started: float,
-        known: Mapping[Question, Answer],
+        known: Mapping[ClusterQuestion, ClusterAnswer],
     ) -> bytes:
         kind = operation = ""
         try:
@@ -178,18 +178,18 @@ class Gate:
 
     async def _read(
         self,
-        questions: Iterable[Question],
+        questions: Iterable[ClusterQuestion],
         patience: float | None,
         started: float,
-        known: dict[Question, Answer],
+        known: dict[ClusterQuestion, ClusterAnswer],
     ) -> None:
         """Read, one after the other: there are few, and each takes a millisecond.
 
         Raises:
             Unavailable: the API server does not say, or not in time.
         """
-        assert self.follower is not None
-        view = self.follower.view()
+        assert self.live_view is not None
+        view = self.live_view.view()
         for question in questions:
             left = READ_SECONDS if patience is None else started + patience - RESERVE - self.clock()
             try:
@@ -210,15 +210,15 @@ class Gate:
         request: Request,
         catalog: Catalog,
         options: Options,
-        known: Mapping[Question, Answer],
+        known: Mapping[ClusterQuestion, ClusterAnswer],
     ) -> Decision:
         decide = engine.mutate if call == "mutate" else engine.validate
         native = self._policies_over(catalog)
-        if self.follower is None or (native is None and catalog.find(request.kind) is None):
+        if self.live_view is None or (native is None and catalog.find(request.kind) is None):
             if native is not None:
                 options = replace(options, native=native.within(None))
             return decide(request, catalog, self.view, options)
-        reading = Reading(self.follower.view(), known)
+        reading = RequestView(self.live_view.view(), known)
         if native is not None:
             options = replace(options, native=native.within(reading))
         decision = decide(request, catalog, reading, options)

@@ -12,10 +12,10 @@ from typing import Final, Protocol
 
 from webhook.admission.errors import NotReady
 from webhook.cluster.readthrough import ReadThrough
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 from webhook.facts.reads import FETCHED, WATCHED
 
-__all__ = ["Follower", "Startable", "follower"]
+__all__ = ["ThreadedView", "ViewRunner", "live_view"]
 
 log = logging.getLogger("modelgate")
 
@@ -23,24 +23,24 @@ TRY_AGAIN: Final = 5.0
 """Seconds between two tries to connect: what is missing is a file that somebody has to mount."""
 
 
-class Startable(ReadThrough, Protocol):
+class ThreadedView(ReadThrough, Protocol):
     """A view with threads."""
 
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
 
-    def news(self) -> Iterable[News]:
+    def freshness(self) -> Iterable[Freshness]:
         """How current it is, kind by kind; never blocks."""
         ...
 
 
-class Follower:
+class ViewRunner:
     """Makes a view, starts it, and stops it in the end. ``make`` raises NotReady where it cannot be made yet."""
 
-    def __init__(self, make: Callable[[], Startable]) -> None:
+    def __init__(self, make: Callable[[], ThreadedView]) -> None:
         self._make = make
-        self._view: Startable | None = None
+        self._view: ThreadedView | None = None
         self._trouble = "not connected to the API server yet"
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._connect, name="view", daemon=True)
@@ -59,9 +59,9 @@ class Follower:
         """Why there is no view, or why it should not be relied on; empty when it may."""
         return [self._trouble] if self._view is None else self._view.unready()
 
-    def news(self) -> Iterable[News]:
+    def freshness(self) -> Iterable[Freshness]:
         """How current the view is, kind by kind; nothing where there is none."""
-        return () if self._view is None else self._view.news()
+        return () if self._view is None else self._view.freshness()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -92,12 +92,12 @@ class Follower:
             self._view.stop()
 
 
-def follower(kubeconfig: Path | None, stale: float) -> Follower:
+def live_view(kubeconfig: Path | None, stale: float) -> ViewRunner:
     """Of the kinds that facts read, in the cluster of a kubeconfig or of the pod we run in."""
 
-    def make() -> Startable:
+    def make() -> ThreadedView:
         from webhook.cluster.live import live_view  # noqa: PLC0415 - the client library takes a second to load
 
         return live_view(kubeconfig, WATCHED, FETCHED, stale)
 
-    return Follower(make)
+    return ViewRunner(make)

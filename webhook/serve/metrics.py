@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 
 __all__ = ["Metrics"]
 
@@ -17,7 +17,7 @@ _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class _View(Collector):
-    def __init__(self, news: Callable[[], Iterable[News]]) -> None:
+    def __init__(self, news: Callable[[], Iterable[Freshness]]) -> None:
         self._news = news
 
     def collect(self) -> Iterator[Metric]:
@@ -83,7 +83,7 @@ class Metrics:
             registry=self.registry,
         )
 
-    def watch(self, news: Callable[[], Iterable[News]]) -> None:
+    def watch(self, news: Callable[[], Iterable[Freshness]]) -> None:
         """Show how current the view of the cluster is, as it is whenever the metrics are read."""
         self.registry.register(_View(news))
 

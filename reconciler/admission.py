@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import Condition
-from reconciler.resource import Key, Resource
+from reconciler.resource import APIResource, Key
+from reconciler.writer import ApiError, Writer
 from webhook.admission.stamp import UNSTAMPED, Stamp
 
-__all__ = ["ABSENT", "NORMALISED", "REFUSED", "Answer", "ask", "stamped"]
+__all__ = ["ABSENT", "NORMALISED", "REFUSED", "GateAnswer", "ask", "stamped"]
 
 # The type of the condition that says whether the object has passed the gate.
 NORMALISED = "Normalised"
@@ -31,7 +31,7 @@ _DENIED = "denied the request"  # the API server's words around every refusal of
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GateAnswer:
     """The object as it is stored now, and what the gate has to say about it."""
 
     obj: dict[str, Any]
@@ -44,7 +44,7 @@ def stamped(obj: dict[str, Any]) -> bool:
     return stamp is not None and stamp.matches(obj)
 
 
-def ask(api: Api, resource: Resource, obj: dict[str, Any]) -> Answer:
+def ask(api: Writer, resource: APIResource, obj: dict[str, Any]) -> GateAnswer:
     """The stamped object, or why there is none; raises ApiError where the API server could not be asked."""
     if stamped(obj):
         return _passed(obj)
@@ -52,14 +52,14 @@ def ask(api: Api, resource: Resource, obj: dict[str, Any]) -> Answer:
     try:
         returned, warnings = api.merge_patch(resource, key.namespace, key.name, {})
     except ApiError as error:
-        return Answer(obj, _refusal(error))
+        return GateAnswer(obj, _refusal(error))
     if stamped(returned):
         return _passed(returned)
-    return Answer(returned, _tolerated(warnings) or _absent("the gate's mutating webhook has not answered"))
+    return GateAnswer(returned, _tolerated(warnings) or _absent("the gate's mutating webhook has not answered"))
 
 
-def _passed(obj: dict[str, Any]) -> Answer:
-    return Answer(obj, Condition(NORMALISED, True, "Stamped", "the specification is what the gate let through"))
+def _passed(obj: dict[str, Any]) -> GateAnswer:
+    return GateAnswer(obj, Condition(NORMALISED, True, "Stamped", "the specification is what the gate let through"))
 
 
 def _tolerated(warnings: list[str]) -> Condition | None:
