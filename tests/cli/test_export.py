@@ -54,7 +54,7 @@ def test_static_names_end_as_the_api_server_wants_them(capsys: pytest.CaptureFix
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "policies", "model"])
-    assert "only the gate can evaluate LK211, LK315" in capsys.readouterr().err
+    assert "only Modelgate can evaluate them: LK211, LK315" in capsys.readouterr().err
 
 
 def test_an_exported_crd_is_one_the_api_server_takes(capsys: pytest.CaptureFixture[str]) -> None:

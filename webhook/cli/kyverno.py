@@ -1,10 +1,9 @@
-"""Kyverno CLI tests whose policies are Kubernetes' own: read, run, compared (``kyverno test``).
+"""Kyverno CLI tests of native policies: read, run and compare (``kyverno test``).
 
-A ``kyverno-test.yaml`` names policies, resources and what is to come of each pair: ``pass``,
-``fail`` or ``skip`` (the policy is not about the resource). Some things are as Kyverno has them
-and not as the API server: a rule without operations is about all of them, a policy without a
-binding applies everywhere, the params that a selector selects come as one list, and what is to
-come of params that are not there, or of a policy's reinvocation, need not be said.
+A ``kyverno-test.yaml`` names policies, resources and the expected result of each pair: ``pass``, ``fail`` or ``skip``
+(the policy does not match the resource). In some points Kyverno differs from the API server, and so does this module: a
+rule without operations matches all of them, a policy without a binding applies everywhere, params found by a selector
+form one list, and parameterNotFoundAction and reinvocationPolicy are optional.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = ["KyvernoResult", "run"]
 
 
 class _Expected(BaseModel):
-    """What is to come of a policy on some resources: those named, or all of the kind."""
+    """The expected result of a policy on some resources: those named, or all of the kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     policy: str
@@ -47,7 +46,7 @@ class _Expected(BaseModel):
 
 
 class _Test(BaseModel):
-    """The file. Of ``variables`` only the labels of namespaces mean anything to native policies."""
+    """The file. Native policies use only the labels of namespaces from ``variables``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     apiVersion: Literal["cli.kyverno.io/v1alpha1", "kyverno.io/v1"]
@@ -63,7 +62,7 @@ class _Test(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class KyvernoResult:
-    """One expectation. ``got`` is pass, fail or skip; ``message`` says why where it is not as expected."""
+    """One result. ``got`` is pass, fail or skip; ``message`` is the reason for a failure."""
 
     policy: str
     resource: str
@@ -77,7 +76,7 @@ class KyvernoResult:
 
 
 class _Surroundings(MemorySurroundings):
-    """The params of a selector are one list, in the order of their files."""
+    """Params found by a selector form one list, in the order of their files."""
 
     def __init__(self, objects: Iterable[dict[str, Any]], params: Sequence[dict[str, Any]]) -> None:
         super().__init__((*objects, *params))
@@ -92,8 +91,8 @@ def run(file: Path) -> list[KyvernoResult]:
     """Run one test.
 
     Raises:
-        DocumentError: a file that cannot be read, or is no test.
-        CatalogError: policies that do not load.
+        DocumentError: a file cannot be read, or is not a test.
+        CatalogError: the policies do not load.
     """
     test = _read(file)
     folder = file.parent
@@ -124,7 +123,7 @@ def _values(folder: Path, *names: str) -> list[dict[str, Any]]:
 
 
 def _named(document: Document) -> Document:
-    """The document, which says what it is and what it is called."""
+    """The document, after a check of its kind and name."""
     value = document.value
     metadata = value.get("metadata")
     found = {
@@ -153,11 +152,11 @@ def _all(folder: Path, names: Iterable[str]) -> list[Document]:
 
 
 def _policies(found: Iterable[Document]) -> Iterator[Document]:
-    """The native documents, with what Kyverno does not ask for."""
+    """The native documents, completed with the fields that are optional for Kyverno."""
     for document in map(_named, found):
         if not is_native(document):
             title = f"{document.value.get('kind')} {document.value.get('apiVersion')}"
-            raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is no native policy")])
+            raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is not a native policy")])
         yield replace(document, value=_completed(document.value))
 
 
@@ -230,7 +229,7 @@ def _result(
 
 
 def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:
-    """How the mutated object is not the one that is wanted."""
+    """How the mutated object differs from the expected one."""
     wanted = next((obj for obj in patched if obj["metadata"]["name"] == name), None)
     if wanted is None or not verdict.evaluated:
         return ""
