@@ -1,8 +1,8 @@
-"""The status of an LLMKube Model: where its weights are, whether they can be served, and why not.
+"""The status of an LLMKube Model: where its weights are, and whether they can be served.
 
-Behaviour of the operator before 0.9.6, without its faults: a change of the specification is
-taken up whatever the phase, a failure is Available=False, a success clears Degraded, and
-whether the accelerator is there is looked at again. Nothing is downloaded or read here.
+It follows the operator before 0.9.6, without its defects: a change of the specification is handled in any phase, a
+failure sets Available=False, a success clears Degraded, and the accelerator is checked again. This module does not
+download or read weights.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ CLAIM_TEMPLATE = Kind("resource.k8s.io", "ResourceClaimTemplate")
 
 AVAILABLE, PROGRESSING, DEGRADED = "Available", "Progressing", "Degraded"
 
-# The operator's times for what may mend itself, in seconds.
+# The operator's retry intervals for faults that may pass, in seconds.
 VOLUME_UNBOUND, VOLUME_MISSING, FILE_SET = 10.0, 30.0, 300.0
 
-# Nodes come and go without a word to us; it is advice only, so it may be late.
+# Seconds. Nodes are not watched; acceleratorReady is informational and may be late.
 ACCELERATOR_CHECK = 300.0
 
-# Nothing is read of the weights, so nothing is known of their size.
+# The weights are not read, so their size is unknown.
 UNKNOWN_SIZE = "0"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What is to be said of a model; ``true`` names the one condition of three that holds."""
+    """The state of a model; ``true`` names the one condition of three that is true."""
 
     phase: str
     true: str
@@ -68,7 +68,7 @@ def facts(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 
 
 def lookups(model: dict[str, Any]) -> list[Lookup]:
-    """The volume claim, and the nodes or the device claims that the accelerator depends on."""
+    """What to read: the volume claim, and the nodes or device claims that the accelerator depends on."""
     namespace = model["metadata"]["namespace"]
     source = parse_source(model["spec"]["source"])
     volume = [Lookup(VOLUME_CLAIM, namespace, source.claim)] if source.claim and not source.error else []
@@ -82,8 +82,8 @@ def project(
 ) -> Projection:
     """The status of a model that has passed the gate.
 
-    ``facts`` are those of the gate; ``allowed_roots`` are the host paths that local sources may
-    lie under, none by default.
+    ``facts`` are those that policies read; ``allowed_roots`` are the host paths allowed for local sources, none by
+    default.
     """
     spec = model["spec"]
     files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
@@ -99,7 +99,7 @@ def project(
 def _rejected(
     model: dict[str, Any], source: dict[str, Any], files: FileSet, allowed_roots: Sequence[str]
 ) -> ModelState | None:
-    """What no waiting will mend, in the operator's order."""
+    """Faults that do not pass by waiting, in the operator's order."""
     if source["kind"] == SourceKind.LOCAL:
         why = refusal(model["spec"]["source"], source["path"], allowed_roots)
         if why:
@@ -110,7 +110,7 @@ def _rejected(
 
 
 def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
-    """Where a servable source leads; None where that could not be found out."""
+    """The location of a servable source; None if it could not be determined."""
     metal = _hardware(model).get("accelerator") == "metal"
     key = cache_key(model["spec"]["source"])
     match source["kind"]:
@@ -175,7 +175,7 @@ def _conditions(
 
 
 def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) -> str:
-    """When the model last became ready: for the first time, again, or with another specification."""
+    """When the model last became ready: for the first time, again, or with a new specification."""
     before = model.get("status") or {}
     last = str(before.get("lastUpdated") or "")
     if state.phase != "Ready":
@@ -186,14 +186,14 @@ def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) 
 
 
 def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
-    """A warning when a model fails, and when it fails for another reason."""
+    """A warning when a model fails, and when the reason of the failure changes."""
     before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
     said = before.get("status") == "True" and (before["reason"], before["message"]) == (state.reason, state.message)
     return () if state.true != DEGRADED or said else (Happening("Warning", state.reason, state.message),)
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:
-    """``status.acceleratorReady``: what could not be read counts as there, since this is advice and blocks nothing."""
+    """``status.acceleratorReady``; objects that cannot be read count as present, because the field is informational."""
     devices = _device_lookups(model)
     if devices:
         return all(device in observed.unknown or observed.view.get(*device) for device in devices)
@@ -217,7 +217,7 @@ def _gpu(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
-    """The device claims an accelerator is reached by; they count before any resource name."""
+    """The device claims of the accelerator; they take precedence over a resource name."""
     if not accelerator_resource(_hardware(model).get("accelerator", "")):
         return []
     namespace = model["metadata"]["namespace"]
@@ -230,7 +230,7 @@ def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
 
 
 def _node_resource(model: dict[str, Any]) -> str:
-    """The extended resource that some node must have; "" where none is needed."""
+    """The extended resource that a node must have; "" if none is needed."""
     gpu = _gpu(model)
     return accelerator_resource(
         _hardware(model).get("accelerator", ""), gpu.get("vendor", ""), gpu.get("resourceName", "")

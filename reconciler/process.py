@@ -1,4 +1,4 @@
-"""The process: waits to lead, follows the resources, works, and ends in order."""
+"""The process: wait to lead, watch the resources, work, and stop in order."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from webhook.cluster.resource import Key
 
 __all__ = ["Process"]
 
-# A worker may be in the middle of a call that takes as long as the API server allows (api.TIMEOUT); kubelet kills
-# after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader. Whoever has lost
-# the lease does not wait at all: another may work already.
+# Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
+# kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process
+# that has lost the lease does not wait at all: another may work already.
 GRACE = 20.0
 
-# Bookmarks come about once a minute: after three have failed to come, what we know may be old.
+# Seconds. Bookmarks come about once a minute: after three are missing, the objects in memory may be out of date.
 STALE = 180.0
 
 
@@ -41,7 +41,7 @@ class Process:
         self._threads: list[threading.Thread] = []
 
     def run(self, stop: threading.Event) -> bool:
-        """Works until ``stop`` is set (True), or leadership is lost (False) and another may have begun."""
+        """Work until ``stop`` is set (True), or leadership is lost (False) and another process may have begun."""
         if self._lease is not None and not self._lease.acquire(stop):
             return True
         self._start()
@@ -55,19 +55,19 @@ class Process:
         return kept
 
     def alive(self) -> tuple[bool, str]:
-        """Whether every thread that was started still runs."""
+        """Whether every started thread still runs."""
         dead = [thread.name for thread in self._threads if not thread.is_alive()]
         return not dead, f"ended: {', '.join(dead)}" if dead else "ok"
 
     def ready(self) -> tuple[bool, str]:
-        """Whether what we know is fresh; whoever waits to lead has nothing to know."""
+        """Whether the watches are up to date; a process that waits to lead has none and is ready."""
         if not self._threads:
             return True, "waiting to lead"
         silences = [reflector.silence() for reflector in self._reflectors]
         if None in silences:
             return False, "not listed yet"
         longest = max(silence for silence in silences if silence is not None)
-        return longest < STALE, f"leading; the API server spoke {longest:.0f} s ago"
+        return longest < STALE, f"leading; last event {longest:.0f} s ago"
 
     def _start(self) -> None:
         targets = [(f"reflector-{index}", reflector.run) for index, reflector in enumerate(self._reflectors)]

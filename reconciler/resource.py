@@ -27,7 +27,7 @@ LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
 CLAIMS = APIResource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
 CLAIM_TEMPLATES = APIResource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
 
-# What a projection may ask to see.
+# The resources that a projection may read.
 READABLE = {
     Kind(resource.group, resource.kind): resource for resource in (VOLUME_CLAIMS, NODES, CLAIMS, CLAIM_TEMPLATES)
 }

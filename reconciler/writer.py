@@ -1,4 +1,4 @@
-"""The API server's verbs that the reconciler needs: those that read, and beside them those that write."""
+"""The API server's verbs that the reconciler needs: those that read and those that write."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _WARNING = re.compile(r'299 \S+ "(.*)"', re.DOTALL)
 
 
 class Writer(Reader):
-    """The verbs. Every method raises ApiError, and Unreachable where there is no answer within ``timeout`` seconds."""
+    """The verbs. Every method raises ApiError, and Unreachable without an answer within ``timeout`` seconds."""
 
     USER_AGENT: ClassVar = "modelgate-reconciler"
 
     def merge_patch(
         self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any]
     ) -> tuple[dict[str, Any], list[str]]:
-        """The patched object, and the warnings that admission had about it."""
+        """The patched object, and the warnings of admission."""
         path = resource.path(namespace, name)
         response = self._request("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
         return content_of(response), _warnings(response)
 
     def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
-        """Server-side apply: what the object says is ours, what it no longer says is given up."""
+        """Server-side apply: own the fields of the object, and give up owned fields that it no longer has."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
@@ -45,7 +45,7 @@ class Writer(Reader):
         return self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
 
     def replace(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
-        """PUT with the object's resourceVersion: a conflict (409) where it has changed since it was read."""
+        """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"])
         return self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)

@@ -66,7 +66,7 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
     assert issue(tmp_path) == 2
     assert capsys.readouterr().err == (
         f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
-        "Remove it, and a new CA is made at the next start.\n"
+        "Remove it to create a new CA at the next start.\n"
     )
     assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
     assert "'*.example' is neither an IP address nor a DNS name" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from tests.policies.test_cases import files, read, target
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli import main
-from webhook.cli.cases import Result
+from webhook.cli.cases import CaseResult
 from webhook.cli.cases import run as run_case
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
@@ -141,7 +141,7 @@ def load_native(found: list[Any]) -> NativePolicies:
     return NativePolicies.load([Document("exported", 1, item) for item in found])
 
 
-def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, Result]]:
+def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, CaseResult]]:
     for file in files():
         for document in read(file):
             known = target(document, loaded)

@@ -29,7 +29,7 @@ def impatient(monkeypatch):
     """What failed is tried again at once, and what is not installed is looked for often."""
     for module in (sources, informers):
         monkeypatch.setattr(module, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(informers, "LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(informers, "DISCOVERY_SECONDS", 0.01)
 
 
 def an_object(name, namespace="ns", resource=MODELS, **metadata):
@@ -152,7 +152,7 @@ def test_silence_makes_the_view_not_ready_and_news_ready_again(server, clock):
         clock.seconds += 179
         assert view.unready() == []
         clock.seconds += 1
-        assert view.unready() == ["nothing heard of ome.io/BaseModel for 180 s"]
+        assert view.unready() == ["no event of ome.io/BaseModel for 180 s"]
         assert view.stale(200.0) == []
         server.put("basemodels", an_object("a"))
         until(lambda: view.unready() == [])
@@ -245,7 +245,7 @@ def test_a_server_that_does_not_say_is_never_taken_for_no(server, clock, code):
 
 
 def test_a_reference_into_an_api_that_was_just_installed_is_found_at_once(server, clock, monkeypatch):
-    monkeypatch.setattr(informers, "LOOK_AGAIN", 3600.0)
+    monkeypatch.setattr(informers, "DISCOVERY_SECONDS", 3600.0)
     server.serve(CONFIGS)
     reference = Reference(MODEL, "ns", "a")
     with following(server, clock) as view:

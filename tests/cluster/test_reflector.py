@@ -146,7 +146,7 @@ def test_an_error_is_survived(server, recorder, caplog, code):
     server.put("models", model("a"))
     with following(server, recorder):
         recorder.wait_for("changed", "default/a")
-    assert "again in 0 s" in caplog.text
+    assert "retry in 0 s" in caplog.text
 
 
 def test_waiting_grows_to_half_a_minute(server, recorder, monkeypatch):

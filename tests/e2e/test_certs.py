@@ -181,7 +181,7 @@ def test_what_others_write_over_it_is_put_right(plane, theirs):
 
 
 def test_a_configuration_that_never_comes_is_named():
-    with pytest.raises(PublishError, match="mutating/absent: there is no MutatingWebhookConfiguration of that name"):
+    with pytest.raises(PublishError, match="mutating/absent: no MutatingWebhookConfiguration of that name"):
         publish(b"x", Configuration("mutating", "absent"), Api(), patience=0)
 
 
@@ -189,7 +189,7 @@ def test_a_configuration_without_webhooks_is_named(plane):
     empty = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": BOTH[0].kind, "metadata": {"name": "empty"}}
     plane.kubectl.send("create", empty)
     try:
-        with pytest.raises(PublishError, match=r"mutating/empty: there is no .* with a webhook in it"):
+        with pytest.raises(PublishError, match=r"mutating/empty: no .* with a webhook was found"):
             publish(b"x", Configuration("mutating", "empty"), Api(), patience=0)
     finally:
         plane.kubectl("delete", BOTH[0].kind, "empty")

@@ -267,7 +267,7 @@ def test_an_error_is_tried_again_with_growing_patience(world, caplog, code, meth
         assert world.status() == {}
         assert world.wait_of(seconds) == 1
     assert world.status()["phase"] == "Ready"
-    assert "again in 4 s" in caplog.text
+    assert "retry in 4 s" in caplog.text
 
 
 def test_after_a_success_patience_begins_anew(world, caplog):
@@ -280,7 +280,7 @@ def test_after_a_success_patience_begins_anew(world, caplog):
     world.server.fail("GET", MODEL, 500)
     world.server.put("models", stamp(model(source="hf://other/repo")))
     world.reconcile()
-    assert "again in 1 s" in caplog.text
+    assert "retry in 1 s" in caplog.text
 
 
 def test_a_fault_in_a_projection_stops_nobody_else(world, caplog):

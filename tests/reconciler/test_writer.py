@@ -62,7 +62,7 @@ def test_paths_are_those_of_the_api(resource, where, path):
 @pytest.mark.parametrize("place", ["name", "namespace"])
 def test_a_name_that_no_object_can_have_leads_nowhere(place, name):
     where = {"namespace": "ns", "name": "m", place: name}
-    with pytest.raises(ValueError, match="no object can be called"):
+    with pytest.raises(ValueError, match="is not a valid object name"):
         MODELS.path(**where)
     assert api("http://127.0.0.1:1").get(MODELS, **where) is None  # nobody was asked
 

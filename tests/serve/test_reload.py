@@ -118,7 +118,7 @@ def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Pat
 
 def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CatalogError, match="empty: no API in it"):
+    with pytest.raises(CatalogError, match="empty: no API found"):
         loaded(tmp_path / "empty")
     gate, reloader = loaded(folder)
     first = gate.catalog
@@ -126,7 +126,7 @@ def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> Non
     reloader.refresh()
     reloader.refresh()
     assert gate.catalog is first
-    assert "no API in it" in gate.refused
+    assert "no API found" in gate.refused
 
 
 def test_a_gate_does_not_start_without_its_folder(tmp_path: Path) -> None:

@@ -153,16 +153,16 @@ def test_a_list_that_is_not_known_yet_is_a_503(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(gates.engine, "validate", lambda _r, _c, view, _o: Decision({"n": len(view.list(KIND))}))
     with served(cluster) as client:
         answer = client.post("/validate", json=REVIEW)
-    assert (answer.status_code, answer.text) == (503, "what there is of ome.io/BaseModel is not known yet\n")
+    assert (answer.status_code, answer.text) == (503, "ome.io/BaseModel is not listed yet\n")
 
 
 def test_what_is_wrong_with_the_view_is_why_the_gate_is_not_ready() -> None:
     cluster = Cluster()
     with served(cluster) as client:
         assert client.get("/readyz").status_code == 200
-        cluster.reasons = ["nothing heard of ome.io/BaseModel for 200 s"]
+        cluster.reasons = ["no event of ome.io/BaseModel for 200 s"]
         answer = client.get("/readyz")
-        assert (answer.status_code, answer.text) == (503, "nothing heard of ome.io/BaseModel for 200 s\n")
+        assert (answer.status_code, answer.text) == (503, "no event of ome.io/BaseModel for 200 s\n")
     assert cluster.reasons[-1] == "stopped"
 
 

@@ -1,4 +1,4 @@
-"""The ClusterView of a cluster: informers for the kinds that facts read, and one GET for what they do not know yet."""
+"""The ClusterView of a cluster: informers for the kinds that facts read, and one GET for objects not in memory."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from webhook.cluster.view import Freshness, Kind
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
 
 STALE: Final = 180.0
-"""Bookmarks come about once a minute: after three have failed to come, what we know may be old."""
+"""Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
 
 GRACE: Final = 5.0
-"""Seconds for the threads to end; they are daemons, and a list that hangs does not keep the process."""
+"""Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
 
 
 class LiveView:
-    """Follows the ``watched`` kinds from :meth:`start` to :meth:`stop`; of the ``fetched`` ones, of which a cluster
-    has too many, it reads single objects. What admission policies ask for, it asks the API server.
+    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds, which have too many
+    objects to watch, it reads single objects. Questions of admission policies go to the API server.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LiveView:
         return all(informer.synced for informer in self._informers.values())
 
     def stale(self, seconds: float) -> list[str]:
-        """Which kinds have not been heard of for so long, or never, and why."""
+        """The kinds without an event for so long, or not listed yet, each with the reason."""
         return [reason for informer in self._informers.values() if (reason := informer.unready(seconds))]
 
     def unready(self) -> list[str]:
@@ -99,7 +99,7 @@ class LiveView:
 
     def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
         sure, found = self.cached(question)
-        if sure:  # another request has read it meanwhile
+        if sure:  # read meanwhile by another request
             return found
         try:
             if _of_facts(question):
@@ -121,7 +121,7 @@ class LiveView:
         return None if found is None else light(found, resource)
 
     def _resource(self, kind: Kind, timeout: float) -> APIResource | None:
-        """Where the kind is served; asked anew where its API was not installed when we last looked."""
+        """The resource of the kind; discovered again if its API was missing at the last check."""
         informer = self._informers.get(kind)
         if informer is not None and informer.resource is not None:
             return informer.resource
@@ -142,10 +142,10 @@ def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
 
 
 def connect(kubeconfig: Path | None = None) -> ApiClient:
-    """A client of the given kubeconfig; without one, of the pod we run in; outside of pods, of $KUBECONFIG or ~/.kube.
+    """A client with the given kubeconfig, else the in-cluster configuration, else $KUBECONFIG or ~/.kube/config.
 
     Raises:
-        kubernetes.config.ConfigException: where none of them is there or can be read.
+        kubernetes.config.ConfigException: none of them exists or can be read.
     """
     configuration = Configuration()
     if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
@@ -161,9 +161,9 @@ def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterabl
     """A view over :func:`connect`, not started yet.
 
     Raises:
-        NotReady: there is no way to the API server.
+        NotReady: there is no valid configuration for a connection.
     """
     try:
         return LiveView(Reader(connect(kubeconfig)), watched, fetched, stale)
     except (config.ConfigException, OSError) as error:
-        raise NotReady(f"there is no way to the API server: {error}") from error
+        raise NotReady(f"cannot connect to the API server: {error}") from error

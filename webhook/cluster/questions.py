@@ -1,4 +1,4 @@
-"""What admission policies want to know, asked of the API server: objects of any kind, scopes, and who may do what."""
+"""Questions of admission policies to the API server: objects of any kind, scopes of kinds, and permissions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from webhook.cluster.resource import APIResource, is_name
 __all__ = ["MIN_TIMEOUT", "ask"]
 
 MIN_TIMEOUT: Final = 0.01
-"""Seconds for a request that is begun when its time is over: the library wants more than none."""
+"""Seconds: urllib3 rejects a timeout of zero."""
 
 
 def ask(api: Reader, question: ClusterQuestion, timeout: float, clock: Callable[[], float]) -> ClusterAnswer:
     """The answer, within ``timeout`` seconds.
 
     Raises:
-        ApiError: there is none.
+        ApiError: the API server refuses or does not answer.
     """
     end = clock() + timeout
     if isinstance(question, AccessReview):

@@ -1,7 +1,7 @@
-"""One request's way to see the cluster: from memory, and what memory does not know is read once, between two tries.
+"""Read-through: one request's view of the cluster, from memory, with one read for each object that is missing there.
 
-Facts are computed from memory and never wait. Where they asked for an object that memory does not
-know, what they found is not used: the object is read from the API server, and they are computed anew.
+Facts are computed from memory and never wait. If they ask for an object that is not in memory, their result is
+discarded: the object is read from the API server, and they are computed again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = [
 class Reference(NamedTuple):
     """An object by name; ``namespace`` is "" for cluster scope.
 
-    Facts name no version, because any will do, and read only the kinds that they declare. What
-    admission policies read may be of any kind, and has a ``version``.
+    Facts name no version, because any version serves, and read only the kinds that they declare. Admission policies
+    read any kind, in a ``version``.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class ServedKind(NamedTuple):
 
 
 class LabelSelection(NamedTuple):
-    """The objects of a version of a kind whose labels a selector selects: ``items``."""
+    """The objects of a kind and version that match a label selector; the answer has ``items``."""
 
     kind: Kind
     version: str
@@ -64,7 +64,7 @@ class LabelSelection(NamedTuple):
 
 
 class AccessReview(NamedTuple):
-    """Whether somebody may do something: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
+    """A permission check: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
 
     spec: str
 
@@ -77,33 +77,33 @@ ClusterAnswer = dict[str, Any] | None
 
 
 class ReadThrough(ClusterView, Protocol):
-    """A view that can look behind its memory."""
+    """A view that can read what is not in memory."""
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
-        """Whether memory knows, and what; never blocks."""
+        """Whether the answer is in memory, and the answer; never blocks."""
         ...
 
     def listed(self, kind: Kind) -> bool:
-        """Whether memory has once held all objects of the kind; never blocks."""
+        """Whether all objects of the kind have been listed; never blocks."""
         ...
 
     def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
-        """What the API server answers, None where there is no such thing; blocks for ``timeout`` seconds at most.
+        """The API server's answer, None if there is no such object; blocks for ``timeout`` seconds at most.
 
         Raises:
-            Unavailable: the API server does not say.
+            Unavailable: the API server does not answer.
         """
         ...
 
     def unready(self) -> list[str]:
-        """Why what memory holds should not be relied on; empty when it may."""
+        """Why the objects in memory may be out of date; empty if they are current."""
         ...
 
 
 class RequestView:
-    """A ClusterView that notes what it could not answer.
+    """A ClusterView that notes the questions it cannot answer.
 
-    ``known`` is what has been read for this request already, so that every try gets further.
+    ``known`` is what has been read for this request already, so that each evaluation gets further.
     """
 
     def __init__(self, view: ReadThrough, known: Mapping[ClusterQuestion, ClusterAnswer]) -> None:
@@ -114,11 +114,11 @@ class RequestView:
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         if not (isinstance(namespace, str) and is_name(name)):
-            return None  # no such object can be, and its path could be that of something else
+            return None  # not a valid name: its path could be that of another resource
         return self.ask(Reference(kind, namespace, name))
 
     def ask(self, question: ClusterQuestion) -> ClusterAnswer:
-        """The answer; None also where it is not known yet, which is noted."""
+        """The answer; None if it is not known yet, which is noted in ``unread``."""
         if question in self._known:
             return self._known[question]
         sure, found = self._view.cached(question)

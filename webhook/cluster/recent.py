@@ -1,4 +1,4 @@
-"""What has just been read, for a moment: also that there is no such object."""
+"""Recent answers, kept for a moment; also that an object does not exist."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 __all__ = ["RecentAnswers"]
 
 KEEP: Final = 1.0
-"""Seconds. Long enough for both webhooks of a request and for a burst of objects with the same reference; an object
-that is created just after a refusal is found at the next try."""
+"""Seconds. Long enough for both webhooks of a request and for a burst of objects with the same reference. An object
+that is created just after a refusal is found at the next attempt."""
 
 LIMIT: Final = 10_000
-"""Entries: names come from users. At a thousand requests a second, with ten unknown names each, nothing is lost."""
+"""Entries, limited because names come from users: enough for a thousand requests a second with ten new names each."""
 
 
 class RecentAnswers:
@@ -27,7 +27,7 @@ class RecentAnswers:
         self._lock = threading.Lock()
 
     def get(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
-        """Whether it is remembered, and what."""
+        """Whether there is a recent answer, and the answer."""
         with self._lock:
             until, found = self._entries.get(question, (float("-inf"), None))
         return (True, found) if self._clock() < until else (False, None)
@@ -35,7 +35,7 @@ class RecentAnswers:
     def put(self, question: ClusterQuestion, found: ClusterAnswer) -> None:
         now = self._clock()
         with self._lock:
-            self._entries.pop(question, None)  # so that the oldest are first
+            self._entries.pop(question, None)  # inserted again, so that the oldest entries come first
             self._entries[question] = now + KEEP, found
             while len(self._entries) > LIMIT or next(iter(self._entries.values()))[0] <= now:
                 del self._entries[next(iter(self._entries))]
