@@ -69,7 +69,7 @@ def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:
     for _ in range(3):
         reloader.refresh()
     assert gate.catalog is first
-    assert "code LK901 is given twice" in gate.refused
+    assert "code LK901 is used twice" in gate.refused
     assert gate.unready() == []
     assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
     with_rule(folder, "LK902")
