@@ -11,7 +11,7 @@ from certs.errors import ApiCallError
 
 __all__ = ["Api"]
 
-# Longer than an API server needs when it is well, and within the patience of whoever waits for a pod to start.
+# Longer than a healthy API server needs, and short enough for the start of a pod.
 _TIMEOUT_SECONDS = 10
 
 
@@ -19,7 +19,7 @@ class Api:
     """A connection to the API server: that of the pod it runs in, else that of the kubeconfig.
 
     The ``kubernetes`` client is imported here and nowhere else, when the first connection is made: its import takes
-    longer than a server of ours needs to start.
+    longer than the server needs to start.
     """
 
     def __init__(self) -> None:

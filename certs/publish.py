@@ -94,7 +94,7 @@ def _await(configuration: Configuration, api: Api, give_up: float) -> dict[str, 
 
 
 def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
-    """The webhooks by name, each with its current bundle (b"" for none); {} if there is no configuration."""
+    """The webhooks by name, each with its current bundle (b"" for none); {} if the configuration does not exist."""
     try:
         webhooks = api.get(configuration.path).get("webhooks") or []
     except ApiCallError as error:

@@ -13,7 +13,7 @@ from reconciler.writer import Writer
 
 __all__ = ["apply_child", "apply_status", "covers"]
 
-# A digest of what was applied last, on every child: only this shows that a field is no longer wanted.
+# A digest of what was applied last, on every child: only this shows that a field was removed.
 APPLIED = "modelgate.dev/applied"
 
 IDENTITY = ("name", "namespace", "uid", "resourceVersion")

@@ -38,7 +38,7 @@ Why they differ:
   is not published by the API server and not stated here. Upstream deletes every `required` at a certain depth of
   InferenceService, to relax that of a runner's name; here the others stay. It also deletes `ephemeralContainers` of its
   components, to save space; the API document has them.
-- **llm-d.** The document's shape is between two of upstream's; of it there is no definition to compare with.
+- **llm-d.** The document's shape is between two of upstream's, and upstream has no CRD of this shape to compare with.
 
 Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
 """

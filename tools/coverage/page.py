@@ -40,7 +40,7 @@ COLUMNS: Final = (
     "fields in the definition",
     "its defaults",
     "its rules",
-    "defaults of ours",
+    "policy defaults",
     "denials",
     "warnings",
     "facts",

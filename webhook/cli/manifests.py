@@ -86,7 +86,7 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
 
     Raises:
         CatalogError: admission policies that do not load.
-        DocumentError: a file cannot be read or holds anything but objects, or there is no object.
+        DocumentError: a file cannot be read or holds anything but objects, or no object is found.
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)

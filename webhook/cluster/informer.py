@@ -124,7 +124,7 @@ class Informer:
             return
         reflector.run()
         if not self._stop.is_set():
-            log.warning("%s is no longer served as %s", self, resource.api_version)
+            log.warning("%s is not served as %s any more", self, resource.api_version)
             self._reflector, self._absent_at = None, None
             self._store.clear()
             self._pause(FIRST_WAIT)

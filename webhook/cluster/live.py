@@ -161,7 +161,7 @@ def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterabl
     """A view over :func:`connect`, not started yet.
 
     Raises:
-        NotReady: there is no valid configuration for a connection.
+        NotReady: no valid configuration for a connection was found.
     """
     try:
         return LiveView(Reader(connect(kubeconfig)), watched, fetched, stale)

@@ -88,7 +88,7 @@ class ReadThrough(ClusterView, Protocol):
         ...
 
     def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
-        """The API server's answer, None if there is no such object; blocks for ``timeout`` seconds at most.
+        """The API server's answer, None if the object does not exist; blocks for ``timeout`` seconds at most.
 
         Raises:
             Unavailable: the API server does not answer.

@@ -202,7 +202,7 @@ class _Compiler:
         return Expression(program, tuple(variables), frozenset(facts), named, local, annotations)
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
-        """The schema of the node at a path, or None (and a problem) if there is no such node."""
+        """The schema of the node at a path, or None (and a problem) if the node does not exist."""
         node = self.schema
         for depth, key in enumerate(path.keys):
             inner = _inner(node, key)
