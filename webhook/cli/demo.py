@@ -100,7 +100,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MODELGATE_")}
     with (
         (folder / "gate.log").open("wb") as log,
-        subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+        subprocess.Popen(  # noqa: S603 - this interpreter and this package
             [*command, "--drain-seconds", "0"], stdout=log, stderr=log, env=environment
         ) as process,
     ):

@@ -91,8 +91,8 @@ class Connection(HttpToolsProtocol):
 
     def _make_room(self) -> None:
         """Drop a connection that waits for its peer, never one that is being answered."""
-        waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - our own
-        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - our own
+        waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - the same class
+        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - the same class
 
     def _waits(self) -> bool:
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
