@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -67,8 +68,15 @@ def answer(peer: socket.socket) -> bytes:
 
 
 def one_answer(peer: socket.socket) -> bytes:
-    """What comes at once; the connection stays."""
-    return peer.recv(65_536)
+    """One response, which may arrive in several pieces; the connection stays open."""
+    received = b""
+    while not (length := re.search(rb"(?i)content-length: (\d+)\r\n(?:.*\r\n)*\r\n", received)) or (
+        len(received) < length.end() + int(length[1])
+    ):
+        piece = peer.recv(65_536)
+        assert piece, received
+        received += piece
+    return received
 
 
 def pour(peer: socket.socket, what: bytes, least: int) -> None:
