@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds docs grammar conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz e2e assets bench image lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -21,6 +21,13 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest
 
+# Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
+SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
+	tests/reconciler/test_process.py tests/conformance/test_upstream.py
+
+check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
+	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))
+
 lint: $(READY)  ## run ruff, mypy --strict and the import contracts
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -30,18 +37,25 @@ lint: $(READY)  ## run ruff, mypy --strict and the import contracts
 crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the merge rules of its built-in kinds
 	$(PY) -m tools.crds
 
-grammar: $(READY)  ## generate the tables of the CEL grammar from webhook/cel/syntax/cel.lark
+grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
 docs: $(READY)  ## generate docs/coverage.md, samples.md, crds.md and the tables of docs/rules
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 
-conformance: $(READY)  ## run Kubernetes' own test tables (../shared/corpora) on the schema and CEL engines
+conformance: $(READY)  ## compare the engines with recorded answers of Kubernetes and of upstream's webhooks
 	$(PY) -m tests.conformance
 
+oracle: $(READY)  ## build Kubernetes' own code as a program once, into a cache outside the checkout; needs Go
+	$(PY) -m tests.oracle.build
+
+K8S ?=
+tables: $(READY)  ## answer all cases again with the code of Kubernetes K8S=1.37.2, and print the differences
+	$(PY) -m tests.oracle.tables $(K8S)
+
 N ?= 20000
-fuzz: $(READY)  ## compare with the API server's own code on N random schemas and objects
+fuzz: oracle  ## compare with the API server's own code on N random schemas and objects
 	$(PY) -m tests.fuzz -n $(N)
 
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout

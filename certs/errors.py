@@ -4,13 +4,13 @@ CertsError
 ├── InvalidNameError  not a DNS name or an IP address that a certificate can carry
 ├── AuthorityError    not a usable CA: corrupt, foreign or expired
 ├── StoreError        the same, with its location and what to do
-├── ApiCallError          the API server refused a call, or could not be reached
+├── ApiServerError    the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
 from __future__ import annotations
 
-__all__ = ["ApiCallError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
+__all__ = ["ApiServerError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
 
 
 class CertsError(Exception):
@@ -29,7 +29,7 @@ class StoreError(CertsError):
     """A stored CA cannot be used; the text names its location and what to do."""
 
 
-class ApiCallError(CertsError):
+class ApiServerError(CertsError):
     """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
 
     def __init__(self, status: int, message: str) -> None:

@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from certs.api import Api
-from certs.errors import ApiCallError, PublishError
+from certs.errors import ApiServerError, PublishError
 
 __all__ = ["FIELD_MANAGER", "Configuration", "publish"]
 
@@ -74,7 +74,7 @@ def publish(bundle: bytes, configuration: Configuration, api: Api, *, patience: 
     """Write ``bundle`` (PEM) into every webhook of the configuration; False if it is there already.
 
     Waits up to ``patience`` seconds for the configuration to appear. Raises PublishError if a fresh read does not show
-    the bundle in every webhook, and ApiCallError if the API server refuses.
+    the bundle in every webhook, and ApiServerError if the API server refuses.
     """
     live = _await(configuration, api, time.monotonic() + patience)
     if _carry(live, bundle):
@@ -97,7 +97,7 @@ def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
     """The webhooks by name, each with its current bundle (b"" for none); {} if the configuration does not exist."""
     try:
         webhooks = api.get(configuration.path).get("webhooks") or []
-    except ApiCallError as error:
+    except ApiServerError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return {}
         raise

@@ -12,7 +12,7 @@ from certs import files
 from certs.api import Api
 from certs.authority import Authority
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
-from certs.errors import ApiCallError, AuthorityError, StoreError
+from certs.errors import ApiServerError, AuthorityError, StoreError
 
 __all__ = ["DirectoryStore", "SecretStore", "Store", "authority"]
 
@@ -82,7 +82,7 @@ class SecretStore:
     def read(self) -> dict[str, bytes] | None:
         try:
             secret = self._api.get(f"{self._collection}/{self._name}")
-        except ApiCallError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
@@ -92,7 +92,7 @@ class SecretStore:
         data = {name: base64.b64encode(content).decode() for name, content in credentials.files().items()}
         try:
             self._api.create(self._collection, self._secret(data))
-        except ApiCallError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.CONFLICT:
                 return False
             raise

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from certs import files
 from certs.api import Api
-from certs.errors import ApiCallError, StoreError
+from certs.errors import ApiServerError, StoreError
 
 __all__ = ["Account", "provide"]
 
@@ -40,14 +40,14 @@ class Account:
             end = datetime.fromisoformat(answer["status"]["expirationTimestamp"])
             return answer["status"]["token"], end - timedelta(seconds=answer["spec"]["expirationSeconds"]) / 3
         except (KeyError, TypeError, ValueError) as error:
-            raise ApiCallError(0, f"POST {path}: the response has no token or expiration time: {error}") from error
+            raise ApiServerError(0, f"POST {path}: the response has no token or expiration time: {error}") from error
 
 
 def provide(directory: Path, account: Account, api: Api, now: datetime) -> str:
     """Write a token into ``directory`` unless the one there is good; returns the reason, or "".
 
     Raises:
-        ApiCallError: the API server refuses, or cannot be reached.
+        ApiServerError: the API server refuses, or cannot be reached.
         StoreError: the directory cannot be written.
     """
     trusted = api.authorities()

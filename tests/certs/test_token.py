@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from certs.errors import ApiCallError, StoreError
+from certs.errors import ApiServerError, StoreError
 from certs.token import Account, provide
 from tests.certs.material import NOW
 
@@ -65,7 +65,7 @@ def test_what_others_left_is_replaced_and_only_the_owner_reads_the_token(tmp_pat
 def test_an_answer_without_a_token_is_no_token(tmp_path):
     issuer = Issuer()
     issuer.create = lambda _path, body: body
-    with pytest.raises(ApiCallError, match="the response has no token or expiration time"):
+    with pytest.raises(ApiServerError, match="the response has no token or expiration time"):
         provide(tmp_path, ACCOUNT, issuer, NOW)
     assert list(tmp_path.iterdir()) == []
 

@@ -21,7 +21,7 @@ from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.export import left_out
 from webhook.schema import load_crd
-from webhook.vap import MemorySurroundings, NativePolicies
+from webhook.vap import MemoryContext, NativePolicies
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
 
@@ -96,7 +96,7 @@ def test_exported_policies_find_what_the_gate_finds(
     """In every case whose schema accepts the object, new or updated: the same codes deny and warn."""
     loaded = catalog.load()
     policies = load_native(exported(capsys, "policies", "--profile", profile.value))
-    surroundings = MemorySurroundings()
+    context = MemoryContext()
     count = 0
     for known, result in results(loaded, profile):
         ours = result.validation
@@ -106,7 +106,7 @@ def test_exported_policies_find_what_the_gate_finds(
         if tolerated and result.mutation.defaults:
             continue  # only the gate tells what it has just filled in from a change of the user's
         request = replace(result.request, object=result.mutation.object)
-        theirs = policies.validate(as_decoded(request, known), surroundings)
+        theirs = policies.validate(as_decoded(request, known), context)
         portable = set(known.policy.codes) - set(left_out(known.policy))
         denied = {code for denial in theirs.denials for code in CODE.findall(denial.text)}
         warned = {code for warning in theirs.warnings for code in CODE.findall(warning.message)}
@@ -121,7 +121,7 @@ def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[s
     """In every case of a new object in which no default is the gate's alone."""
     loaded = catalog.load()
     policies = load_native(exported(capsys, "policies", "--only=mutating"))
-    surroundings = MemorySurroundings((), {known.gvk: known.schema for known in loaded.kinds.values()})
+    context = MemoryContext((), {known.gvk: known.schema for known in loaded.kinds.values()})
     filled = 0
     for known, result in results(loaded, Profile.STANDARD):
         codes = {item.code for item in result.mutation.defaults} - {""}
@@ -130,7 +130,7 @@ def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[s
         if request.operation != "CREATE" or codes & set(left_out(known.policy)) or known.schema.validate(ours):
             continue
         request = as_decoded(request, known)
-        theirs = policies.mutate(request, surroundings).object
+        theirs = policies.mutate(request, context).object
         assert theirs is not None
         assert unstamped(theirs) == unstamped(decoded(ours, known) or {}), result.case.name
         filled += bool(codes)

@@ -15,7 +15,7 @@ import yaml
 
 from certs.api import Api
 from certs.authority import CA_LIFETIME, Authority
-from certs.errors import ApiError, PublishError, StoreError
+from certs.errors import ApiServerError, PublishError, StoreError
 from certs.names import LOCAL
 from certs.publish import FIELD_MANAGER, Configuration, publish
 from certs.store import SecretStore, authority
@@ -115,7 +115,7 @@ def test_a_foreign_or_spoiled_secret_is_refused_and_left_as_it_is(namespace, kub
 
 
 def test_a_namespace_that_is_not_there_is_the_api_servers_word(namespace):
-    with pytest.raises(ApiError, match=r'HTTP 404: namespaces "absent-.*" not found'):
+    with pytest.raises(ApiServerError, match=r'HTTP 404: namespaces "absent-.*" not found'):
         authority(store(f"absent-{namespace}"), NOW)
 
 
@@ -124,7 +124,7 @@ def test_no_api_server_is_reported_in_a_sentence(tmp_path, monkeypatch, plane):
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-    with pytest.raises(ApiError, match="the API server cannot be reached"):
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         authority(store("default"), NOW)
 
 

@@ -108,8 +108,8 @@ def test_a_service_before_its_model_is_refused_and_what_waits_for_it_is_only_war
     answer = kubectl.run("apply", "-f", folder)
     assert f'referenced model "small" not found in namespace "{namespace}"' in answer.err
     assert f'referenced model "{namespace}-large" not found in namespace "{namespace}"' in answer.err
-    assert f"there is no InferenceService chosen in namespace {namespace} (OM451)" in answer.err
-    assert "there is no BaseModel or ClusterBaseModel small (OM441)" in answer.err
+    assert f"InferenceService chosen not found in namespace {namespace}" in answer.err
+    assert "BaseModel or ClusterBaseModel small not found" in answer.err
     created = [line.split("/")[0] for line in answer.out.splitlines()]
     assert "inferenceservice.ome.io" not in created
     assert "benchmarkjob.ome.io" in created

@@ -1,4 +1,4 @@
-"""Shapes of one group and version are told apart by their fields."""
+"""The fields tell shapes of one group and version apart."""
 
 from typing import Any
 
@@ -24,6 +24,6 @@ def test_a_shape_is_named_by_its_fields(spec: dict[str, Any], name: str, fields:
     assert (shape.name, shape.fields, shape.later) == (name, fields, "")
 
 
-def test_a_later_form_of_the_shape_with_one_variant_is_no_other_shape() -> None:
+def test_a_later_form_of_the_shape_with_one_variant_is_not_another_shape() -> None:
     shape = shape_of({"variantID": "m-A100-1", "variantCost": "1", "maxReplicas": 2})
     assert (shape.name, shape.later) == ("", "variantCost, maxReplicas")

@@ -89,7 +89,7 @@ def test_the_field_of_an_error_has_a_line() -> None:
         ("a: !!set {b}", "f:1: could not determine a constructor for the tag"),
         ("a:\n  !!int b", "f:2: invalid literal for int() with base 10: 'b'"),
         ("a: !!float b", "f:1: could not convert string to float: 'b'"),
-        ("a: !!bool maybe", "f:1: maybe is no boolean"),
+        ("a: !!bool maybe", "f:1: maybe is not a boolean"),
         ("a: !!map [1]", "f:1: expected a mapping node, but found sequence"),
         ("{[1]: 2}", "f:1: a key must be text"),
         ("~: 2", "f:1: a key must be text"),

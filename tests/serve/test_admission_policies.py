@@ -342,7 +342,7 @@ def test_a_set_that_changes_while_it_is_read_is_not_used(tmp_path: Path, monkeyp
     reloader.refresh()
     reloader.refresh()
     assert gate.policies is not None
-    assert [hook.policy.head.name for hook in gate.policies.policies.validators] == ["c"]
+    assert [hook.policy.compiled.name for hook in gate.policies.policies.validators] == ["c"]
 
 
 def test_a_folder_that_vanishes_leaves_the_policies_in_use(tmp_path: Path) -> None:

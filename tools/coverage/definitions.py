@@ -12,8 +12,7 @@ from typing import Any, Final
 import yaml
 
 from webhook.manifests import documents
-from webhook.schema import CRD, load_crd
-from webhook.schema.errors import CoerceError
+from webhook.schema import CRD, CoerceError, load_crd
 
 __all__ = ["made_page"]
 

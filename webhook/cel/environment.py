@@ -12,9 +12,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.cost.bounds import Bounds
-from webhook.cel.cost.estimate import estimate
-from webhook.cel.cost.sizes import SizeHint, schema_hint
 from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
 from webhook.cel.library import registry as library
 from webhook.cel.syntax import macros
@@ -28,6 +25,8 @@ from webhook.cel.typing.declarations import Declarations, Function, ObjectMaker,
 from webhook.cel.values.nodes import Node, node_of
 
 if TYPE_CHECKING:
+    from webhook.cel.cost.bounds import Bounds
+    from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.overload import Overload
     from webhook.cel.program import Program
 
@@ -166,6 +165,9 @@ class Environment:
 
         Raises as :meth:`check`.
         """
+        from webhook.cel.cost.estimate import estimate  # noqa: PLC0415 (only checks of CRD documents estimate)
+        from webhook.cel.cost.sizes import schema_hint  # noqa: PLC0415
+
         return estimate(self.check(source), hint or schema_hint(self._declared, self.variables))
 
     def declarations(self) -> Declarations:

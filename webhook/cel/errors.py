@@ -6,6 +6,7 @@
     ├── ParseFailure        … because it is not CEL
     ├── ResultFailure       … because its result would not have the type that is needed
     └── FoldingFailure      … because a constant part of it cannot be evaluated
+    GrammarUnavailable    no expression can be read: cel-python is missing, or has another grammar
 
 ``str`` of a failure is what the API server prints: one ``ERROR: <input>:line:column: message``
 per issue with the source line and a caret below it.
@@ -16,7 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["BudgetExceeded", "CelError", "CompileFailure", "FoldingFailure", "Issue", "ParseFailure", "ResultFailure"]
+__all__ = [
+    "BudgetExceeded",
+    "CelError",
+    "CompileFailure",
+    "FoldingFailure",
+    "GrammarUnavailable",
+    "Issue",
+    "ParseFailure",
+    "ResultFailure",
+]
 
 _SNIPPET_LIMIT = 16_384  # cel-go prints no longer source line than this
 
@@ -108,3 +118,7 @@ class FoldingFailure(CompileFailure):
 
     def __str__(self) -> str:
         return self.issues[0].message
+
+
+class GrammarUnavailable(Exception):
+    """No expression can be read: cel-python is not installed, or its grammar is not the one that ours extends."""

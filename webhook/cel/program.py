@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Compiled", "Program", "build"]
+__all__ = [
+    "MATCH_CONDITIONS_BUDGET",
+    "PER_CALL_LIMIT",
+    "RECURSION",
+    "RUNTIME_BUDGET",
+    "Budget",
+    "Compiled",
+    "Program",
+    "build",
+]
 
 Evaluate = Callable[..., Any]
 
@@ -32,8 +41,10 @@ RUNTIME_BUDGET: Final = 10_000_000  # of all rules of one object, or all validat
 MATCH_CONDITIONS_BUDGET: Final = 2_500_000  # of all match conditions for one object
 
 
-# The 250 levels that cel-go allows take a dozen Python frames each to compile. Only ever raised.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 3_000))
+RECURSION: Final = 3_000
+"""Python frames: the 250 levels that cel-go allows take a dozen each to compile. Only ever raised."""
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
 
 _NEVER_LEFT: Final = 2**63
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"

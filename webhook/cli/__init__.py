@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from webhook.admission import ModelgateError
+from webhook.cel.errors import GrammarUnavailable
+from webhook.cel.syntax import celpython
 
 __all__ = ["main"]
 
@@ -45,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # YAML is UTF-8 in every locale, and a file name may be any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        celpython.require()  # before any work: without its grammar no rule can be read
         if options.command == "reconcile":  # it imports nothing of the command line, and `logs` belongs to it
             importlib.import_module("webhook.cli.logs").configure(options.log_level)
         code = int(importlib.import_module(COMMANDS[options.command][0]).run(options))
@@ -52,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `| head` has closed the pipe: Python's flush at exit must not fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ModelgateError, OSError) as error:
+    except (ModelgateError, GrammarUnavailable, OSError) as error:
         print(f"modelgate {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -21,10 +21,16 @@ from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problems
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import (
+    CLUSTER_KINDS,
+    MemoryContext,
+    NativePolicies,
+    ParamKind,
+    PolicyResponse,
+    Selector,
+    is_native,
+    resource_of_kind,
+)
 
 __all__ = ["KyvernoResult", "run"]
 
@@ -75,7 +81,7 @@ class KyvernoResult:
         return self.expected == self.got
 
 
-class _Surroundings(MemorySurroundings):
+class _TestContext(MemoryContext):
     """Params found by a selector form one list, in the order of their files."""
 
     def __init__(self, objects: Iterable[dict[str, Any]], params: Sequence[dict[str, Any]]) -> None:
@@ -97,7 +103,7 @@ def run(file: Path) -> list[KyvernoResult]:
     test = _read(file)
     folder = file.parent
     policies = NativePolicies.load(_bound(_policies(_all(folder, test.policies))))
-    surroundings = _Surroundings(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
+    context = _TestContext(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
     users = _values(folder, test.userinfo)
     user = users[0].get("userInfo", {}) if users else {}
     resources = [_named(document).value for document in _all(folder, test.resources)]
@@ -114,7 +120,7 @@ def run(file: Path) -> list[KyvernoResult]:
                 )
                 outcomes.append(missing)
             else:
-                outcomes.append(_result(policies, _request(obj, user), surroundings, result, patched))
+                outcomes.append(_result(policies, _request(obj, user), context, result, patched))
     return outcomes
 
 
@@ -212,26 +218,26 @@ def _request(obj: dict[str, Any], user: dict[str, Any]) -> Request:
 def _result(
     policies: NativePolicies,
     request: Request,
-    surroundings: MemorySurroundings,
+    context: MemoryContext,
     result: _Expected,
     patched: Sequence[dict[str, Any]],
 ) -> KyvernoResult:
     only = policies.only(result.policy)
     if result.isMutatingAdmissionPolicy:
-        verdict = only.mutate(request, surroundings)
-        wrong = _differs(verdict, request.name, patched)
+        response = only.mutate(request, context)
+        wrong = _differs(response, request.name, patched)
     else:
-        verdict = only.validate(request, surroundings)
+        response = only.validate(request, context)
         wrong = ""
-    message = "; ".join(denial.text for denial in verdict.denials) or wrong
-    got = "fail" if message else "pass" if verdict.evaluated else "skip"
+    message = "; ".join(denial.text for denial in response.denials) or wrong
+    got = "fail" if message else "pass" if response.evaluated else "skip"
     return KyvernoResult(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
 
 
-def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:
+def _differs(response: PolicyResponse, name: str, patched: Sequence[dict[str, Any]]) -> str:
     """How the mutated object differs from the expected one."""
     wanted = next((obj for obj in patched if obj["metadata"]["name"] == name), None)
-    if wanted is None or not verdict.evaluated:
+    if wanted is None or not response.evaluated:
         return ""
-    found = patch.diff(wanted, verdict.object)
+    found = patch.diff(wanted, response.object)
     return f"patched resource differs: {found}" if found else ""

@@ -21,8 +21,7 @@ from webhook.engine.native import Native
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
-from webhook.vap import resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
+from webhook.vap import CLUSTER_KINDS, resource_of_kind
 
 __all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review"]
 

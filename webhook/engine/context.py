@@ -17,10 +17,7 @@ from webhook.cluster import Kind
 from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.engine.catalog import Catalog
 from webhook.schema import SchemaError, load_crd
-from webhook.vap import Equivalent, KindSchema, MemorySurroundings, Resource
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
 __all__ = ["NAMESPACE", "Live", "Offline"]
 
@@ -28,7 +25,7 @@ NAMESPACE: Final = "default"
 """The namespace in which kubectl creates an object that names none."""
 
 
-class Offline(MemorySurroundings):
+class Offline(MemoryContext):
     """The schemas of the catalog, and a fixed set of objects. Every permission check is denied.
 
     A namespace that is not among the objects is unknown. With ``assume`` it is taken as a namespace without labels,
@@ -46,7 +43,7 @@ class Offline(MemorySurroundings):
         self._names: dict[tuple[str, str], list[Equivalent]] = {}
         for gvk, known in catalog.kinds.items():
             same = self._names.setdefault((gvk.group, known.plural), [])
-            same.append(Equivalent(Resource(gvk.group, gvk.version, known.plural), gvk))
+            same.append(Equivalent(GroupVersionResource(gvk.group, gvk.version, known.plural), gvk))
         super().__init__(map(self._placed, given), {gvk: known.schema for gvk, known in catalog.kinds.items()})
 
     def scope(self, group: str, kind: str) -> bool | None:
@@ -86,7 +83,7 @@ class Offline(MemorySurroundings):
             known = self._schemas_of_definitions[kind]
         return known
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         return self._names.get((resource.group, resource.name), ()) if subresource in {"", "status"} else ()
 
 
@@ -144,7 +141,7 @@ class Live:
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         return self._files.schema(kind)
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         return self._files.equivalents(resource, subresource)
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:

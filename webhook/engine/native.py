@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from webhook.admission import Cause, Request, Warn
 
 if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
-    from webhook.vap import NativePolicies, Surroundings, Verdict
+    from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
 __all__ = ["Native", "refusals_as_warnings"]
 
@@ -21,18 +21,18 @@ class Native:
     """A set of policies, and what they can read of the cluster."""
 
     policies: NativePolicies
-    surroundings: Surroundings
+    surroundings: AdmissionContext
 
     def mutate(
         self,
         request: Request,
         checkpoint: Checkpoint,
         webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
-    ) -> Verdict:
+    ) -> PolicyResponse:
         """Apply the mutating policies to the request's object; ``webhooks`` mutates it after them."""
         return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
 
-    def validate(self, request: Request, checkpoint: Checkpoint) -> Verdict:
+    def validate(self, request: Request, checkpoint: Checkpoint) -> PolicyResponse:
         """What the validating policies say about the request."""
         return self.policies.validate(request, self.surroundings, _interrupt(checkpoint))
 

@@ -15,8 +15,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
-from webhook.vap import NativePolicies, Resource, is_native
-from webhook.vap.mutating.published import published
+from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 __all__ = ["PolicySet", "load"]
 
@@ -84,9 +83,9 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
 
 
 def _kinds_in(catalog: Catalog) -> Any:
-    by_resource: dict[Resource, list[GroupVersionKind]] = {}
+    by_resource: dict[GroupVersionResource, list[GroupVersionKind]] = {}
     for gvk, known in catalog.kinds.items():
-        by_resource.setdefault(Resource(gvk.group, gvk.version, known.plural), []).append(gvk)
+        by_resource.setdefault(GroupVersionResource(gvk.group, gvk.version, known.plural), []).append(gvk)
     return lambda resource: by_resource.get(resource, [])
 
 

@@ -16,8 +16,7 @@ from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
-from webhook.schema import FieldError
-from webhook.schema.fielderror import OMIT
+from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
 

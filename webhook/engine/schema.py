@@ -10,8 +10,7 @@ from webhook.cel.program import Budget
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.policy import field_path
-from webhook.schema.objectmeta.validation import annotations_size
-from webhook.schema.structural import RULES_NOT_RUN
+from webhook.schema import RULES_NOT_RUN, annotations_size
 
 __all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
 
@@ -47,7 +46,7 @@ def suggestions(
     words = {word for each in findings for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
-        nearest = "" if named else kind.schema.nearest(obj, path)
+        nearest = "" if named else kind.schema.suggest(obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else ""
 
 

@@ -1,4 +1,4 @@
-"""What the expressions of admission policies may name: the variables and their types (``plugin/cel/compile.go``)."""
+"""The variables of the expressions of admission policies, and their types (``plugin/cel/compile.go``)."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def admission_environment(
 ) -> Environment:
     """The environment of one sort of expression.
 
-    ``params`` where the policy has a paramKind, ``authorizer`` but for message expressions,
-    ``patches`` for mutations, which may make ``Object{}`` and ``JSONPatch{}``.
+    ``params``: the policy has a paramKind. ``authorizer``: all expressions except messages. ``patches``: mutations,
+    which can construct ``Object{}`` and ``JSONPatch{}``.
     """
     variables: dict[str, Type] = {"object": DYN, "oldObject": DYN, "namespaceObject": NAMESPACE, "request": REQUEST}
     if params:
@@ -90,5 +90,5 @@ def admission_environment(
 
 
 def with_variables(environment: Environment, types: Mapping[str, Type]) -> Environment:
-    """The environment with ``variables.x``. ``types`` may grow: a variable sees those before it."""
+    """The environment with ``variables.x``. ``types`` may grow: a variable can read the variables before it."""
     return environment.extend({"variables": object_of("kubernetes.variables", lambda: types)})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.cel.values import containers, members
-from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import containers, members, schema_aware
 from webhook.cel.values import value as values
 from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import Node
-from webhook.cel.values.schema_aware import carry, is_whole
+from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Opt
 
 __all__ = ["GLOBALS", "Escape"]
@@ -28,7 +27,7 @@ def _boolean(value: Any) -> bool:
 def _carried(raw: Any, node: Node) -> Any:
     if raw is None:
         raise Escape
-    value = carry(node.enter(raw), node)
+    value = schema_aware_value(node.enter(raw), node)
     if not is_whole(value):
         raise Escape  # the error comes where an element is read, which here is done without a look at it
     return value
@@ -54,7 +53,7 @@ _SCALARS: Final = frozenset({str, int, bool, bytes})
 def _contains(element: Any, container: Any) -> bool:
     if container.__class__ is list or container.__class__ is dict:
         return containers.contains(element, container)
-    return carriers.contains(container, element)
+    return schema_aware.contains(container, element)
 
 
 def _absent(value: Any) -> bool:

@@ -12,7 +12,7 @@ from webhook.cel.interpreter.frame import COPIED, COPY_LIMIT, Frame, Run, Step, 
 from webhook.cel.library.regex import compiled
 from webhook.cel.overload import Cost, Overload, dispatcher
 from webhook.cel.syntax.ast import Call, Expr
-from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import schema_aware
 from webhook.cel.values.schema_aware import Struct
 from webhook.cel.values.value import Opt, equal
 
@@ -89,7 +89,7 @@ def _among(impl: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def member(value: Any, container: Any) -> Any:
         if container.__class__ is list or container.__class__ is dict:
             return impl(value, container)
-        return carriers.contains(container, value)
+        return schema_aware.contains(container, value)
 
     return member
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.errors import BudgetExceeded
-from webhook.cel.values.schema_aware import carry, carry_optional
+from webhook.cel.values.schema_aware import schema_aware_optional, schema_aware_value
 
 if TYPE_CHECKING:
     from webhook.cel.values.nodes import Node
@@ -71,8 +71,8 @@ class Step:
         if node is None:
             return run
         if self.optional:
-            return lambda frame: carry_optional(run(frame), node)
-        return lambda frame: carry(run(frame), node)
+            return lambda frame: schema_aware_optional(run(frame), node)
+        return lambda frame: schema_aware_value(run(frame), node)
 
 
 def constant(value: Any) -> Step:

@@ -1,7 +1,7 @@
-"""The JSONPath expressions of a routeTemplate, as far as their outcome is certain before the operator runs them.
+"""Evaluate the JSONPath expressions of a routeTemplate, where the result is certain before the operator runs them.
 
-The operator evaluates them with client-go over Go's structures: a text that is not set is empty there, a block or a
-number that is not set is nil, and keys in brackets are understood after labels and annotations only.
+The operator evaluates them with client-go over Go structures. There an unset string is empty, an unset block or number
+is nil, and keys in brackets are supported after labels and annotations only.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ _SELECTION: Final = re.compile(r"[\d:*-]*\Z|.*,|\?\(")
 _WORD: Final = re.compile(r"(?!(?:range|end|true|false)\b)[A-Za-z_][^\s.,\[\]$@{}]*")
 
 Step = str | int
-"""A field, or the place of an item."""
+"""A field name, or the index of an item."""
 
 
 class Unreadable(Exception):
-    """What the operator says of an expression that has no value for any service."""
+    """The operator's error for an expression that has no value for any service."""
 
 
 class Missing(Unreadable):
-    """What it says of one that has none for this service."""
+    """The operator's error for an expression that has no value for this service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """``raw``: inserted as it is, as only annotations are, so that their slashes stay."""
+    """``raw`` values are inserted unchanged. Only annotations are raw, so that they keep their slashes."""
 
     text: str
     raw: bool = False
 
 
 def evaluate(expression: str, service: dict[str, Any]) -> Value | None:
-    """The value, or None where it is not certain.
+    """Return the value, or None if it is not certain.
 
     Raises:
-        Unreadable: there is none, in the operator's words.
+        Unreadable: the expression has no value; the text is the operator's.
     """
     if not expression:
         raise Unreadable("jsonpath expression is empty")
     if match := _ENTRY.match(expression):
         return _entry(match[1], match[2], service)
-    expression = _QUOTED.sub(r'["\1"]', expression)  # the operator does, and client-go knows single quotes only
+    expression = _QUOTED.sub(r'["\1"]', expression)  # as the operator does, since client-go only supports single quotes
     word = _WORD.match(expression)
     path = expression[word.end() :] if word else expression.lstrip("$@")
     steps = _steps(path)
@@ -70,7 +70,7 @@ def _entry(kind: str, key: str, service: dict[str, Any]) -> Value:
 
 
 def _steps(path: str) -> list[Step] | None:
-    """The steps of a plain path; None where it is something else, such as a filter, or a field by its name in Go."""
+    """The steps of a plain path, or None for other paths, such as a filter or a Go field name."""
     steps: list[Step] = []
     position = 0
     while position < len(path):
@@ -91,7 +91,7 @@ def _steps(path: str) -> list[Step] | None:
 
 
 def _place(text: str) -> int | None:
-    """The number in brackets, None where several items are meant."""
+    """The index in brackets, or None if the brackets select several items."""
     if re.fullmatch(r"-?[0-9]{1,9}", text):
         return int(text)
     if _SELECTION.match(text):

@@ -1,4 +1,4 @@
-"""An AIMService as the operator's Go structures hold it, as far as a route can be made of it."""
+"""The operator's Go types of an AIMService, for the fields that a route can use."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["LATER", "SERVICE", "Entries", "Items", "Pointer", "Scalar", "Struct"
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What is not told apart: its value cannot be known, or would not be of use in a path."""
+    """Any other type: its value is unknown, or not useful in a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Type):
-    """``zero`` is its value where it is not set; None where the API server will set it."""
+    """``zero`` is the value of an unset field, or None if the API server sets the field."""
 
     zero: str | int | bool | None = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer(Type):
-    """To a value that may be absent."""
+    """A pointer to a value that may be absent."""
 
     to: Type
 
@@ -35,7 +35,7 @@ class Struct(Type):
 
 @dataclass(frozen=True, slots=True)
 class Entries(Type):
-    """A map of texts."""
+    """A map of strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Items(Type):
 
 
 LATER: Final = Type()
-"""Also what the API server or the operator sets after the gate has seen the object."""
+"""Also the type of fields that the API server or the operator sets after admission."""
 
 _TEXT: Final = Scalar()
 _OPTIONAL: Final = Pointer(_TEXT)

@@ -1,4 +1,4 @@
-"""Models of GPUs: the one in a name, and those that the nodes of the cluster have."""
+"""GPU models: the model in a product name, and the models on the nodes of the cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import mapping, text
+from webhook.facts.nodes import mapping, trimmed
 
 __all__ = ["NODE", "gpu_model", "models_of_node", "models_on_nodes"]
 
@@ -25,7 +25,7 @@ _NVIDIA_NAMES: Final = (
     *("nvidia.com/gpu.product", "nvidia.com/mig.product", "nvidia.com/gpu.family"),
     "feature.node.kubernetes.io/nvidia-gpu-model",
 )
-"""Labels that the vendors' labellers write, the most telling first; ``<label>.<value>: <number>`` says the same."""
+"""Labels that the vendors' labellers write, the most specific first; ``<label>.<value>: <number>`` is equivalent."""
 
 _DEVICES: Final = {
     device: model
@@ -42,29 +42,29 @@ _DEVICES: Final = {
     }.items()
     for device in devices.split()
 }
-"""PCI device → model; some have more than one, such as those of virtual functions."""
+"""PCI device → model. Some models have several devices, such as those of virtual functions."""
 
 
 @lru_cache(maxsize=1024)
 def gpu_model(name: str) -> str:
-    """The model in the name of a GPU: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
+    """Return the model in a GPU name: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
     words = [word for word in re.split(r"[-\s/:]+", name.upper().replace("_", "-")) if word not in _VENDORS]
     return next(filter(_MODEL.match, words), words[0] if words else "")
 
 
 def models_on_nodes(view: ClusterView) -> frozenset[str] | None:
-    """The models that any node has, free or not; None where the view shows no nodes, so that nothing is known."""
+    """The models on all nodes, free or in use. None if the view contains no nodes, so the models are unknown."""
     nodes = view.list(NODE)
     return frozenset(model for node in nodes for model in models_of_node(node)) if nodes else None
 
 
 def models_of_node(node: dict[str, Any]) -> tuple[str, ...]:
-    """The model of AMD's GPUs on a node and that of NVIDIA's, by its labels."""
+    """The AMD and NVIDIA models of a node, from its labels."""
     labels = mapping(node, "metadata", "labels")
-    return _models(frozenset((key, text(labels, key)) for key in labels if "gpu" in key or "mig" in key))
+    return _models(frozenset((key, trimmed(labels, key)) for key in labels if "gpu" in key or "mig" in key))
 
 
-@lru_cache(maxsize=1024)  # nodes of one pool have the same labels
+@lru_cache(maxsize=1024)  # nodes of one pool share their labels
 def _models(told: frozenset[tuple[str, str]]) -> tuple[str, ...]:
     labels = dict(told)
     device, name = _first(labels, _AMD_IDS).lower().removeprefix("0x"), _first(labels, _AMD_NAMES)

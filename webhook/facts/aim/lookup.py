@@ -1,4 +1,4 @@
-"""Images, templates and runtime configs, as names lead to them: that of the namespace before that of the cluster."""
+"""Look up images, templates and runtime configs by name: the namespaced kind first, then the cluster kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
+from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
 
 __all__ = [
     "CONFIGS",
@@ -30,15 +30,15 @@ TEMPLATES: Final = ("AIMServiceTemplate", "AIMClusterServiceTemplate")
 CONFIGS: Final = ("AIMRuntimeConfig", "AIMClusterRuntimeConfig")
 
 DEFAULT_CONFIG: Final = "default"
-"""The one runtime config that need not be there."""
+"""The only runtime config that may be absent."""
 
 _DERIVED: Final = "aim.silogen.ai/derived-template"
-"""The label of templates that the operator has made of another one and the overrides of a service."""
+"""The label of templates that the operator derives from another template and the overrides of a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object that a name leads to."""
+    """An object found by its name."""
 
     kind: str
     object: dict[str, Any]
@@ -61,9 +61,9 @@ class Found:
 
 
 def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> Found | None:
-    """The object of a name: that of the namespace, whatever its health, else that of the cluster.
+    """Return the namespaced object of this name, whatever its health, otherwise the cluster-scoped one.
 
-    ``namespace`` is "" for a consumer that belongs to none, which sees those of the cluster only.
+    ``namespace`` is "" for a cluster-scoped consumer, which uses cluster-scoped objects only.
     """
     own, shared = kinds
     if name and namespace and (obj := view.get(Kind(GROUP, own), namespace, name)):
@@ -74,29 +74,29 @@ def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -
 
 
 def image_of(view: ClusterView, template: Found) -> Found | None:
-    """The image that a template runs. That of a cluster template is a cluster image, whatever a namespace has."""
-    return find(view, IMAGES, template.namespace, text(template.spec, "aimImageName"))
+    """The image that a template runs. A cluster template uses cluster images only."""
+    return find(view, IMAGES, template.namespace, trimmed(template.spec, "aimImageName"))
 
 
 def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Found | None]:
-    """The template of services that name none, and the image that says so.
+    """The template of services that name none, and the image that sets it.
 
-    An image of the namespace that says nothing does not hide what the cluster's image of its name says.
+    An image of the namespace without a default does not hide the default of the cluster image of the same name.
     """
     for space in dict.fromkeys((namespace, "")):
         found = find(view, IMAGES, space, image)
-        if found is not None and (name := text(found.spec, "defaultServiceTemplate")):
+        if found is not None and (name := trimmed(found.spec, "defaultServiceTemplate")):
             return name, found
     return "", None
 
 
 def is_derived(template: Found) -> bool:
-    """Whether the operator made this template, and writes it anew, for services with overrides."""
-    return text(template.object, "metadata", "labels", _DERIVED) == "true"
+    """Whether the operator created this template, and keeps updating it, for services with overrides."""
+    return trimmed(template.object, "metadata", "labels", _DERIVED) == "true"
 
 
 def config_of(view: ClusterView, namespace: str, name: str) -> Found | None:
-    """The runtime config of a name: that of the namespace takes the whole place of the cluster's."""
+    """The runtime config of this name. The config of the namespace replaces that of the cluster as a whole."""
     return find(view, CONFIGS, namespace, name or DEFAULT_CONFIG)
 
 

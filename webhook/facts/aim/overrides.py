@@ -1,19 +1,19 @@
-"""Templates that a service derives from another by its overrides: their name and what they say."""
+"""Templates that the overrides of a service derive from another template: their name and specification."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any, Final
 
 from webhook.facts.aim.lookup import DEFAULT_CONFIG
-from webhook.facts.aim.nodes import at, mapping, text
-from webhook.facts.aim.quantity import amount
+from webhook.facts.aim.resources import amount
+from webhook.facts.nodes import at, mapping, trimmed
+from webhook.golang.json import GoStruct, marshal
 
 __all__ = ["derived_name", "derived_spec", "same", "same_common", "same_template", "suffix"]
 
 LONGEST: Final = 63
-"""Of a name that becomes a label's value."""
+"""The maximum length of a name that is used as a label value."""
 HASH: Final = 8
 _INFIX: Final = "-ovr-"
 _PARAMETERS: Final = ("metric", "precision", "gpuSelector")
@@ -21,34 +21,31 @@ _COMMON: Final = frozenset({"aimImageName", *_PARAMETERS, "runtimeConfigName", "
 
 
 def suffix(overrides: dict[str, Any]) -> str:
-    """Eight hex digits of the SHA-256 of the overrides as Go writes them: fields in its order, without absent ones."""
+    """Eight hex digits of the SHA-256 of the overrides as Go encodes them: in its field order, absent ones omitted."""
     gpus = mapping(overrides, "gpuSelector")
     chosen = {
         "metric": at(overrides, "metric"),
         "precision": at(overrides, "precision"),
-        "gpuSelector": {key: gpus[key] for key in ("count", "model") if key in gpus} or None,
+        "gpuSelector": GoStruct({key: gpus[key] for key in ("count", "model") if key in gpus}),
     }
-    written = json.dumps(
-        {key: value for key, value in chosen.items() if value}, ensure_ascii=False, separators=(",", ":")
-    )
-    for character in "<>&\u2028\u2029":  # which Go escapes for the sake of HTML and JavaScript
-        written = written.replace(character, f"\\u{ord(character):04x}")
+    written = marshal(GoStruct({key: value for key, value in chosen.items() if value}))
     return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:HASH]
 
 
 def derived_name(base: str, hashed: str) -> str:
-    """``<base>-ovr-<hash>``, the base cut so that the whole is a label's value."""
+    """``<base>-ovr-<hash>``, with the base cut so that the name is a valid label value."""
     cut = base[: LONGEST - len(_INFIX) - HASH]
     return f"{cut.rstrip('-') or cut}{_INFIX}{hashed}"
 
 
 def derived_spec(service: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """The specification of the template that the service needs, from that of its base."""
+    """The specification of the derived template: the base with the overrides and settings of the service."""
     spec = mapping(service, "spec")
     overrides = mapping(spec, "overrides")
     derived = {**base, **{key: overrides[key] for key in _PARAMETERS if overrides.get(key)}}
-    derived["aimImageName"] = text(base, "aimImageName") or text(spec, "aimImageName")
-    derived["runtimeConfigName"] = text(spec, "runtimeConfigName") or text(base, "runtimeConfigName") or DEFAULT_CONFIG
+    derived["aimImageName"] = trimmed(base, "aimImageName") or trimmed(spec, "aimImageName")
+    config = trimmed(spec, "runtimeConfigName") or trimmed(base, "runtimeConfigName")
+    derived["runtimeConfigName"] = config or DEFAULT_CONFIG
     derived.update({key: spec[key] for key in ("env", "imagePullSecrets") if spec.get(key)})
     if isinstance(at(spec, "resources"), dict):
         derived["resources"] = spec["resources"]
@@ -58,24 +55,24 @@ def derived_spec(service: dict[str, Any], base: dict[str, Any]) -> dict[str, Any
 
 
 def same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
-    """Whether two templates say the same, amounts of resources however they are written."""
+    """Whether two specifications are equal. Quantities are compared by amount, not by notation."""
     return one == other or _comparable(one) == _comparable(other)
 
 
 def same_template(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
-    """Whether a template of the namespace says what is expected."""
+    """Whether a namespaced template has the expected specification."""
     if any(expected.get(key) != spec.get(key) for key in _PARAMETERS):
-        return False  # of hundreds nearly all: cheaper than to compare whole specifications
+        return False  # excludes nearly all of hundreds of templates, at less cost than a full comparison
     return same(expected, _said({"runtimeConfigName": DEFAULT_CONFIG, **spec}))
 
 
 def same_common(expected: dict[str, Any], spec: dict[str, Any]) -> bool:
-    """Whether a cluster template does, which can say no more than what all templates have in common."""
+    """Whether a cluster template has the expected specification. It only has the fields common to all templates."""
     return not expected.keys() - _COMMON and same_template(expected, spec)
 
 
 def _said(spec: dict[str, Any]) -> dict[str, Any]:
-    """Without what Go does not tell from nothing: lists without items, unlike blocks without fields."""
+    """Drop what Go does not distinguish from an absent field: null and empty lists, but not empty blocks."""
     return {key: value for key, value in spec.items() if value not in (None, [])}
 
 

@@ -1,11 +1,11 @@
-"""Names that fields have, or had, in other releases of AIM: what stale documents, and newer ones, make users write."""
+"""Field names of other AIM releases, which users copy from older or newer documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.facts.aim.nodes import mapping
+from webhook.facts.nodes import mapping
 
 __all__ = ["CONFIG_FIELDS", "IMAGE_FIELDS", "SERVICE_FIELDS", "TEMPLATE_FIELDS", "renamed"]
 
@@ -23,7 +23,7 @@ SERVICE_FIELDS: Final[Mapping[str, str]] = {
 TEMPLATE_FIELDS: Final[Mapping[str, str]] = {**_MODEL, "runtimeConfigRef": "runtimeConfigName"}
 IMAGE_FIELDS: Final[Mapping[str, str]] = {
     "modelId": "metadata.name",
-    "runtimeConfigName": "the AIMRuntimeConfig called default, the one that images go by",
+    "runtimeConfigName": "the AIMRuntimeConfig named default, which applies to images",
     "defaultTemplate": "defaultServiceTemplate",
 }
 CONFIG_FIELDS: Final[Mapping[str, str]] = {
@@ -34,7 +34,7 @@ CONFIG_FIELDS: Final[Mapping[str, str]] = {
 
 
 def renamed(obj: dict[str, Any], names: Mapping[str, str]) -> list[dict[str, str]]:
-    """The fields of a specification as it was sent that this release knows by another name."""
+    """The fields of a specification, as it was sent, that have another name in this release."""
     spec = mapping(obj, "spec")
     return [{"was": was, "now": now} for was, now in names.items() if _has(spec, was)]
 

@@ -11,21 +11,21 @@ from webhook.facts.aim.expression import Missing, Unreadable, Value, evaluate
 __all__ = ["LONGEST", "Route", "as_segment", "normalised", "render", "template_error"]
 
 LONGEST: Final = 200
-"""Bytes of a path that the operator accepts; it calls them characters."""
+"""The maximum length of a path, in bytes. The operator's message calls them characters."""
 SEGMENT: Final = 63
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A rendered path, or the operator's ``error``; both are empty where only the operator can know."""
+    """A rendered path, or the operator's ``error``. Both are empty if only the operator can compute the path."""
 
     path: str = ""
     error: str = ""
 
 
 def render(template: str, service: dict[str, Any]) -> Route:
-    """The path of a service's route."""
+    """Render the path of a service's route."""
     parts: list[str] = []
     known = True
     position = 0
@@ -42,7 +42,7 @@ def render(template: str, service: dict[str, Any]) -> Route:
 
 
 def template_error(template: str) -> str:
-    """Why no service at all could have a path by this template, "" where one could."""
+    """The reason why this template fails for every service, "" if it works for some service."""
     for match in _PLACEHOLDER.finditer(template):
         expression = match[1].strip()
         try:
@@ -55,13 +55,13 @@ def template_error(template: str) -> str:
 
 
 def _shortest(template: str) -> Route:
-    """The path where every expression is empty."""
+    """The path if every expression is empty."""
     literal = _PLACEHOLDER.sub("", template)
     return normalised(literal if literal == template else literal.strip() or "/")
 
 
 def normalised(path: str) -> Route:
-    """A path as the operator writes it into the route: each segment a DNS label, no slash at the end."""
+    """Normalise a path as the operator does: each segment is a DNS label, without a trailing slash."""
     path = path.strip()
     if not path:
         return Route(error="route template produced an empty path")
@@ -72,7 +72,7 @@ def normalised(path: str) -> Route:
 
 
 def as_segment(text: str) -> str:
-    """The text as a DNS label: ``Meta/Llama-3-8B`` → ``meta-llama-3-8b``."""
+    """Convert text into a DNS label: ``Meta/Llama-3-8B`` → ``meta-llama-3-8b``."""
     text = re.sub(r"[^a-z0-9.-]+", "-", text.lower()).strip("-.")
     return re.sub(r"[-.]{2,}", "-", text)[:SEGMENT].rstrip("-")
 

@@ -1,4 +1,4 @@
-"""Whether a service gets an HTTP route, at which gateway, under which path."""
+"""The HTTP route of a service: whether it exists, its gateway and its path."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.routetemplate import Route, normalised, render
+from webhook.facts.nodes import at, mapping, namespace_of, trimmed
 
 __all__ = ["Routing", "effective_routing", "route_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """``own``: whether the service itself says something of routing, which ends what its runtime config says."""
+    """``own``: whether the service has a routing block, which takes precedence over that of its runtime config."""
 
     enabled: bool = False
     own: bool = False
@@ -23,7 +23,7 @@ class Routing:
 
 
 def effective_routing(service: dict[str, Any], config: Found | None) -> Routing:
-    """The service's routing over its runtime config's; the service's ``enabled`` counts even where it was defaulted."""
+    """Merge the routing of a service over its runtime config. Even a defaulted ``enabled`` of the service applies."""
     own, base = at(service, "spec", "routing"), mapping(config.spec, "routing") if config else {}
     mine = own if isinstance(own, dict) else {}
     enabled = mine.get("enabled") if isinstance(own, dict) else base.get("enabled")
@@ -34,8 +34,8 @@ def effective_routing(service: dict[str, Any], config: Found | None) -> Routing:
 
 
 def route_of(service: dict[str, Any], template: str) -> Route:
-    """The path of a service's route: its template rendered, else namespace and UID."""
+    """The path of a service's route: the rendered template, otherwise namespace and UID."""
     if template:
         return render(template, service)
-    uid = text(service, "metadata", "uid")
+    uid = trimmed(service, "metadata", "uid")
     return normalised(f"/{namespace_of(service)}/{uid}") if uid else Route()

@@ -1,4 +1,4 @@
-"""Choose a template for a service that names none: what AIM does from release 0.2 on, here on demand only."""
+"""Select a template for a service that names none, as AIM does from release 0.2 on. Here it is an opt-in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.facts.aim.gpus import gpu_model
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import at, mapping, text
+from webhook.facts.nodes import at, mapping, trimmed
 
 __all__ = ["Choice", "select"]
 
@@ -16,12 +16,12 @@ TYPES: Final = ("optimized",)
 GPUS: Final = ("MI325X", "MI300X", "MI250X", "MI210")
 METRICS: Final = ("latency", "throughput")
 PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
-"""Each in order of preference; what is not listed comes last."""
+"""Each in order of preference. Unlisted values come last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The template, or the reason why none was chosen."""
+    """The selected template, or the reason why no template was selected."""
 
     template: Found | None = None
     error: str = ""
@@ -29,7 +29,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What a template runs, as far as it says so: its profile's word before its own, but for the GPU."""
+    """The properties of a template. The profile takes precedence over the spec, except for the GPU model."""
 
     template: Found
     type: str
@@ -48,14 +48,14 @@ class _Offer:
 def select(
     templates: Iterable[Found], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
 ) -> Choice:
-    """The best available template of an image that fits the overrides; a tie is an error, never a guess.
+    """Select the best available template of an image that fits the overrides. A tie is an error.
 
-    ``gpus`` are the models that nodes of the cluster have; None where that is not known.
+    ``gpus`` are the GPU models on the nodes of the cluster, or None if they are unknown.
     """
-    of_image = [template for template in templates if text(template.spec, "aimImageName") == image]
+    of_image = [template for template in templates if trimmed(template.spec, "aimImageName") == image]
     if not of_image:
         return Choice(error=f'No templates found for image "{image}"')
-    available = [template for template in of_image if text(template.object, "status", "status") == "Available"]
+    available = [template for template in of_image if trimmed(template.object, "status", "status") == "Available"]
     if not available:
         return Choice(error="Waiting for templates to become Available")
     offers = [_offer(template) for template in available]
@@ -73,24 +73,24 @@ def _offer(template: Found) -> _Offer:
     spec, profile = template.spec, mapping(template.object, "status", "profile", "metadata")
     return _Offer(
         template,
-        text(profile, "type"),
-        gpu_model(text(spec, "gpuSelector", "model") or text(profile, "gpu")),
+        trimmed(profile, "type"),
+        gpu_model(trimmed(spec, "gpuSelector", "model") or trimmed(profile, "gpu")),
         at(profile, "gpu_count") or at(spec, "gpuSelector", "count"),
-        text(profile, "metric") or text(spec, "metric"),
-        text(profile, "precision") or text(spec, "precision"),
+        trimmed(profile, "metric") or trimmed(spec, "metric"),
+        trimmed(profile, "precision") or trimmed(spec, "precision"),
     )
 
 
 def _tuned(offer: _Offer) -> bool:
-    """Not one whose profile says to be a preview or not optimized. Those of the document's release say nothing."""
+    """Whether the profile is optimized. Profiles of the document's release do not have a type and are accepted."""
     return offer.type in {"", *TYPES}
 
 
 def _fits(offer: _Offer, overrides: dict[str, Any]) -> bool:
     wishes = (
-        (text(overrides, "metric"), offer.metric),
-        (text(overrides, "precision"), offer.precision),
-        (gpu_model(text(overrides, "gpuSelector", "model")), offer.gpu),
+        (trimmed(overrides, "metric"), offer.metric),
+        (trimmed(overrides, "precision"), offer.precision),
+        (gpu_model(trimmed(overrides, "gpuSelector", "model")), offer.gpu),
     )
     if any(wish and wish != said for wish, said in wishes):
         return False
@@ -99,5 +99,5 @@ def _fits(offer: _Offer, overrides: dict[str, Any]) -> bool:
 
 
 def _runs(offer: _Offer, gpus: frozenset[str] | None) -> bool:
-    """Whether some node has its GPU; one that is in use all the time counts, too."""
+    """Whether a node has the GPU model of the template, even if its GPUs are in use."""
     return gpus is None or not offer.gpu or offer.gpu in gpus

@@ -1,4 +1,4 @@
-"""Everything that a service leads to: its template, image, runtime config, resources and route."""
+"""Resolve everything that a service refers to: template, image, runtime config, resources and route."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, IMAGES, Found, config_of, find, image_of, is_derived, templates_for
-from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
 from webhook.facts.aim.overrides import same
-from webhook.facts.aim.quantity import same_amount
-from webhook.facts.aim.resources import GPU, effective_resources, profile_gpus
+from webhook.facts.aim.resources import GPU, amount, effective_resources, profile_gpus
 from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
 __all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals"]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """``image`` is the template's, which is the one that runs, whatever the service says."""
+    """``image`` is the image of the template. It runs even if the service names another one."""
 
     template: Resolution
     image: Found | None
@@ -30,12 +29,12 @@ class Resolved:
 
 
 def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolved:
-    """What a service comes down to, as far as the view knows."""
+    """Resolve a service with the objects of the view."""
     spec = mapping(service, "spec")
     resolution = resolve_template(service, view, choose=choose)
     image = _image(service, view, resolution)
     template_spec = (resolution.template.spec if resolution.template else resolution.spec) or {}
-    config_name = text(spec, "runtimeConfigName") or text(template_spec, "runtimeConfigName") or "default"
+    config_name = trimmed(spec, "runtimeConfigName") or trimmed(template_spec, "runtimeConfigName") or "default"
     config = config_of(view, namespace_of(service), config_name)
     gpus = profile_gpus(resolution.template)
     resources = effective_resources(spec, template_spec, image.spec if image else {}, gpus)
@@ -43,29 +42,29 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
 
 
 def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Found | None:
-    """That of the template; one that is to be made will be in the namespace of the service, wherever its base is."""
+    """The image of the template. A derived template is in the namespace of the service, wherever its base is."""
     if resolution.template:
         return image_of(view, resolution.template)
-    return find(view, IMAGES, namespace_of(service), text(resolution.spec, "aimImageName"))
+    return find(view, IMAGES, namespace_of(service), trimmed(resolution.spec, "aimImageName"))
 
 
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
-    """Names of the templates that run the service's image: what its templateRef could say."""
-    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
+    """Names of the templates that run the service's image: the valid values of its templateRef."""
+    namespace, image = namespace_of(service), trimmed(service, "spec", "aimImageName")
     found: dict[str, Found] = {}
     for template in templates_for(view, namespace):
-        found.setdefault(template.name, template)  # that of the namespace hides that of the cluster
+        found.setdefault(template.name, template)  # a namespaced template hides the cluster template
     return [name for name, template in found.items() if _offers(template, image)]
 
 
 def _offers(template: Found, image: str) -> bool:
-    return text(template.spec, "aimImageName") == image and not is_derived(template)
+    return trimmed(template.spec, "aimImageName") == image and not is_derived(template)
 
 
 def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
-    """What template or image ask for and the service's own block, which takes their whole place, does not.
+    """The resources of the template or image that the service's own block, which replaces them, does not contain.
 
-    GPUs are not lost where discovery fills them in, or has still to find out.
+    GPUs are not lost if discovery fills them in, or has not run yet.
     """
     if not isinstance(at(service, "spec", "resources"), dict):
         return []
@@ -82,14 +81,20 @@ def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
 
 
 def other_gpus(resolved: Resolved) -> list[str]:
-    """Where the effective resources ask for another number of GPUs than the template's profile runs on."""
+    """Where the effective resources request another number of GPUs than the profile of the template uses."""
     wanted = profile_gpus(resolved.template.template)
+    if not wanted:
+        return []
     asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
-    return [f"{part}.{GPU} is {number}" for part, number in asked.items() if wanted and not same_amount(number, wanted)]
+    return [
+        f"{part}.{GPU} is {number}, but the profile of the template uses {wanted}"
+        for part, number in asked.items()
+        if amount(number) != wanted
+    ]
 
 
 def rivals(service: dict[str, Any], view: ClusterView, resolution: Resolution, *, choose: bool) -> list[str]:
-    """Services of the namespace that derive a template of the same name and want other things in it."""
+    """Services of the namespace that derive a template with the same name but different content."""
     if not resolution.makes:
         return []
     wishes = at(service, "spec", "overrides")

@@ -1,4 +1,4 @@
-"""The storage class that the volume of a cache gets, and whether it can give what a cache needs."""
+"""The storage class of a cache's volume, and whether it supports ReadWriteMany."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import name_of, text
+from webhook.facts.nodes import name_of, trimmed
 
 __all__ = ["STORAGE_CLASS", "Storage", "storage_of"]
 
@@ -24,18 +24,18 @@ _ONE_NODE: Final = frozenset(
         *("openebs.io/local", "local.csi.openebs.io", "zfs.csi.openebs.io"),
     }
 )
-"""Provisioners of disks, whose file systems only one node can write; a cache's volume is ReadWriteMany.
+"""Provisioners of disks with file systems that only one node can write. A cache's volume is ReadWriteMany.
 
-Those that can give both, by their parameters, are not here: nothing is said of them.
+Provisioners that can do both, depending on their parameters, are not listed, so they are not reported.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """``name`` is "" for the cluster's default where that is not known.
+    """``name`` is "" for the cluster's default if that is unknown.
 
-    ``missing``: there is no such class, or no default. ``one_node``: the provisioner, where its
-    volumes cannot be shared by nodes.
+    ``missing``: the class does not exist, or the cluster has no default. ``one_node``: the provisioner, if its volumes
+    cannot be shared by nodes.
     """
 
     name: str = ""
@@ -44,25 +44,25 @@ class Storage:
 
 
 def storage_of(view: ClusterView, *names: str) -> Storage:
-    """The class of the first name that says something, else the cluster's default one."""
+    """The class of the first non-empty name, otherwise the default class of the cluster."""
     name = next(filter(None, names), "")
     classes = view.list(STORAGE_CLASS)
     if not classes:
-        return Storage(name)  # a view without any says nothing about them
+        return Storage(name)  # a view without classes is not informative
     found = _class(classes, name)
     if found is None:
         return Storage(name, missing=True)
-    provisioner = text(found, "provisioner")
+    provisioner = trimmed(found, "provisioner")
     return Storage(name_of(found), one_node=provisioner if provisioner in _ONE_NODE else "")
 
 
 def _class(classes: Sequence[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    """The class of the name; without one the default, of several the newest, then the first by name."""
+    """The class with this name. Without a name the default class: of several, the newest, then the first by name."""
     if name:
         return next((each for each in classes if name_of(each) == name), None)
     defaults = (each for each in classes if _is_default(each))
-    return max(defaults, key=lambda each: text(each, "metadata", "creationTimestamp"), default=None)
+    return max(defaults, key=lambda each: trimmed(each, "metadata", "creationTimestamp"), default=None)
 
 
 def _is_default(storage_class: dict[str, Any]) -> bool:
-    return any(text(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)
+    return any(trimmed(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)

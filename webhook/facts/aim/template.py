@@ -1,4 +1,4 @@
-"""Which template a service runs: the one it names, its image's default, one derived by overrides, or one chosen."""
+"""Resolve the template of a service: named, default of the image, derived by overrides, or selected."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.gpus import models_on_nodes
 from webhook.facts.aim.lookup import IMAGES, TEMPLATES, Found, default_template, find, is_derived, templates_for
-from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.overrides import derived_name, derived_spec, same_common, same_template, suffix
 from webhook.facts.aim.selection import Choice, select
+from webhook.facts.nodes import at, mapping, namespace_of, trimmed
 
 __all__ = ["Origin", "Resolution", "resolve_template"]
 
 
 class Origin(StrEnum):
-    """Where the name of the base comes from."""
+    """The origin of the base name."""
 
     EXPLICIT = "explicit"
     DEFAULT = "default"
@@ -27,13 +27,13 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a service's template is.
+    """The template of a service.
 
-    ``base`` is the name before overrides, ``name`` the final one; ``derived`` says that the
-    service has overrides. ``template`` is the template as it is, None where it must be made or is
-    not there; ``base_found`` is that of the base, and what a choice has found. ``spec`` is what the operator
-    writes into the template of a service with overrides that uses no other one. ``error`` is the reason why
-    there can be none, in the operator's words.
+    ``base`` is the name before overrides, ``name`` the final name. ``derived``: whether the service has overrides.
+    ``template`` is the existing template, or None if it must be created or is missing. ``base_found`` is the template
+    of the base, or the selected one. ``spec`` is the specification that the operator writes for a service with
+    overrides that does not use an existing template. ``error`` is the operator's message if the template cannot be
+    resolved.
     """
 
     origin: Origin
@@ -52,10 +52,10 @@ class Resolution:
 
 
 def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolution:
-    """The template of a service.
+    """Resolve the template of a service.
 
-    ``choose`` says whether to choose among the available templates of the image where the service
-    names none and the image has no default (what AIM does from release 0.2 on).
+    ``choose``: whether to select among the available templates of the image if the service names no template and the
+    image has no default, as AIM does from release 0.2 on.
     """
     found = _base(service, view, choose=choose)
     if found.error:
@@ -68,8 +68,8 @@ def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool
 
 
 def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolution:
-    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
-    if explicit := text(service, "spec", "templateRef"):
+    namespace, image = namespace_of(service), trimmed(service, "spec", "aimImageName")
+    if explicit := trimmed(service, "spec", "templateRef"):
         return Resolution(Origin.EXPLICIT, explicit)
     default, _ = default_template(view, namespace, image)
     if default:
@@ -92,7 +92,7 @@ def _chosen(service: dict[str, Any], view: ClusterView, namespace: str, image: s
     found = find(view, IMAGES, namespace, image)
     if found is None:
         return Choice(error=f'No AIMImage or AIMClusterImage found for "{image}"')
-    status = text(found.object, "status", "status") or "Pending"
+    status = trimmed(found.object, "status", "status") or "Pending"
     if status != "Ready":
         return Choice(error=f'Waiting for image "{image}" to become Ready, it is {status}')
     overrides = mapping(service, "spec", "overrides")
@@ -101,7 +101,7 @@ def _chosen(service: dict[str, Any], view: ClusterView, namespace: str, image: s
 
 
 def _derived(service: dict[str, Any], view: ClusterView, found: Resolution) -> Resolution:
-    """By name, else the first that says the same, else one to be made."""
+    """Find the derived template by name, otherwise the first equal template, otherwise one to be created."""
     namespace = namespace_of(service)
     name = derived_name(found.base, suffix(mapping(service, "spec", "overrides")))
     result = replace(found, name=name, derived=True)

@@ -1,4 +1,4 @@
-"""Which of the shapes that share ``llmd.ai/v1alpha1`` a VariantAutoscaling has: they differ by their fields alone."""
+"""Tell the shapes that share ``llmd.ai/v1alpha1`` apart: they differ only in the fields of a VariantAutoscaling."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _SHAPES: Final = (
     ("an older", ("modelProfile",), "one object for each accelerator, with accelerator and variantProfile"),
     ("a newer", _NEWER, "variantID, accelerator, sloClassRef and variantProfile"),
 )
-"""(name, the fields that only it has, what takes their place here)."""
+"""(name, the fields that only this shape has, what to use instead)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``name`` is "" for the shape with one variant, else that of another one, by its ``fields``.
+    """The shape of a specification.
 
-    ``instead`` is what to write here. ``later`` are fields of a later form of this shape, "" where there is none.
+    ``name`` is "" for the shape with one variant. For another shape, ``fields`` are the fields that identify it, and
+    ``instead`` is what to use. ``later`` are fields of a later form of the shape with one variant, or "".
     """
 
     name: str = ""
@@ -31,7 +32,7 @@ class Shape:
 
 
 def shape_of(spec: Mapping[str, Any]) -> Shape:
-    """The shape of a specification as its user wrote it."""
+    """Return the shape of a specification as the user wrote it."""
     if spec.get("variantID") is not None:
         return Shape(later=_named(spec, _NEWER))
     for name, fields, instead in _SHAPES:

@@ -1,4 +1,4 @@
-"""Which files of a repository an LLMKube Model stages, for models of several files."""
+"""The files of a repository that an LLMKube Model of several files stages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _GLOB: Final = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class FileSet:
-    """The files to stage, in order and without repetition; the runtime is given the first.
+    """The files to stage, in order and without duplicates; the runtime gets the first one.
 
-    None for a model of one file, which its source names. ``error`` is the operator's
-    reason to refuse (InvalidFileSet), "" where there is none.
+    Empty for a model of one file, which its source names. ``error`` is the message with which the
+    operator rejects the set (InvalidFileSet), or "".
     """
 
     staged: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class FileSet:
 
 
 def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> FileSet:
-    """The file set of ``spec.source``, ``spec.files`` and ``spec.mmproj``; the first thing wrong is the error."""
+    """Resolve ``spec.source``, ``spec.files`` and ``spec.mmproj`` to a file set; the first error found is its error."""
     if not files and not mmproj:
         return FileSet()
     if error := next(_errors(source, files, mmproj), ""):
@@ -36,7 +36,7 @@ def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> File
 
 
 def _errors(source: str, files: Sequence[str], mmproj: str) -> Iterator[str]:
-    """Everything wrong, in the order in which the operator looks."""
+    """Yield all errors in the order in which the operator checks."""
     if source.startswith("hf://") or classify_source(source) is SourceKind.HF_REPO:
         yield from filter(None, [parse_hf(source).error])
     if classify_source(source) is not SourceKind.HF_REPO:

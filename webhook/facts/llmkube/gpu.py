@@ -1,4 +1,4 @@
-"""What an LLMKube Model asks of GPUs: the resource that makes its accelerator ready, and how its layers are spread."""
+"""GPUs of an LLMKube Model: the resource that makes its accelerator ready, and the split of its layers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["LayerSplit", "accelerator_resource", "parse_layer_split"]
 _RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
 _RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
 _INT64: Final = 2**63 - 1
-_DIGITS: Final = 19  # of _INT64; Python's int refuses thousands of digits with an error
+_DIGITS: Final = 19  # of _INT64; Python's int raises ValueError for thousands of digits
 
 
 def accelerator_resource(accelerator: str, vendor: str = "", resource_name: str = "") -> str:
-    """The extended resource whose presence on a node makes the accelerator ready; "" where nothing is needed."""
+    """Return the extended resource whose presence on a node makes the accelerator ready, or "" if none is needed."""
     if accelerator in {"", "cpu", "metal"}:
         return ""
     if resource_name.strip():
@@ -30,8 +30,8 @@ def accelerator_resource(accelerator: str, vendor: str = "", resource_name: str 
 class LayerSplit:
     """Ranges of layers, one per GPU.
 
-    ``error`` names a range that cannot be read: the operator then splits evenly and says nothing.
-    ``overlaps`` are pairs of ranges that share a layer, ``gaps`` ranges of layers that no GPU has.
+    ``error`` names an invalid range; the operator then silently splits evenly. ``overlaps`` are
+    pairs of ranges that share a layer. ``gaps`` are ranges of layers that no GPU has.
     """
 
     error: str = ""
@@ -40,7 +40,7 @@ class LayerSplit:
 
 
 def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
-    """Read ``["0-15", "16-31"]``: first and last layer, both included, spaces around them allowed."""
+    """Parse ``["0-15", "16-31"]``: first and last layer, both inclusive, with optional spaces around them."""
     parsed = [_range(text) for text in ranges]
     spans = [span for span in parsed if span]
     if len(spans) < len(parsed):
@@ -50,7 +50,7 @@ def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
 
 
 def _range(text: str) -> tuple[int, int] | None:
-    """First and last layer, or None. The operator cuts at the first hyphen and reads two int64 with Go's Atoi."""
+    """Parse one range, or return None. The operator splits at the first hyphen and parses two int64 with Go's Atoi."""
     match = _RANGE.match(text)
     if match is None:
         return None
@@ -62,7 +62,7 @@ def _range(text: str) -> tuple[int, int] | None:
 
 
 def _overlaps(ordered: Sequence[tuple[int, int]]) -> Iterator[str]:
-    first, last = 0, -1  # of the range that reaches furthest so far
+    first, last = 0, -1  # the range with the highest end so far
     for start, end in ordered:
         if start <= last:
             yield f"{first}-{last} and {start}-{end}"

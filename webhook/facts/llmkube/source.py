@@ -1,6 +1,6 @@
-"""Where the weights of an LLMKube Model come from: the classes of ``spec.source`` and what each one names.
+"""The source of the weights of an LLMKube Model: the kinds of ``spec.source`` and their parts.
 
-Behaviour of the operator before 0.9.6: no s3, and a Hugging Face web address is a URL like any other.
+As the operator before 0.9.6: s3 is not supported, and a Hugging Face web address is a URL like any other.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 __all__ = ["Source", "SourceKind", "cache_key", "classify_source", "parse_hf", "parse_pvc", "parse_source", "quoted"]
 
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_./@]*\Z")
-# strings.TrimSpace and unicode.IsSpace of Go, which str.isspace exceeds by four separators
+# Go's unicode.IsSpace, as strings.TrimSpace uses it; str.isspace accepts four more separators
 _SPACE: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 
 class SourceKind(StrEnum):
-    """How the weights get to the runtime."""
+    """The way in which the weights reach the runtime."""
 
     PVC = "pvc"
     LOCAL = "local"
@@ -30,11 +30,10 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source taken apart.
+    """A parsed source.
 
-    ``claim`` and ``path`` belong to pvc (``path`` also to local), ``repo`` and ``revision`` to
-    hf-repo; a part that the kind does not have is "". ``error`` says why the source can never
-    be served, "" where it can.
+    ``claim`` and ``path`` are set for pvc (``path`` also for local), ``repo`` and ``revision`` for
+    hf-repo; other parts are "". ``error`` says why the source can never be served, or is "".
     """
 
     kind: SourceKind
@@ -46,7 +45,7 @@ class Source:
 
 
 def classify_source(source: str) -> SourceKind:
-    """The one class a source belongs to. ``pvc://`` and ``hf://`` are lowercase, the other schemes any case."""
+    """Return the kind of a source. ``pvc://`` and ``hf://`` must be lowercase; the other schemes may have any case."""
     folded = source[:8].lower()
     if source.startswith("pvc://"):
         return SourceKind.PVC
@@ -61,7 +60,7 @@ def classify_source(source: str) -> SourceKind:
 
 
 def parse_source(source: str) -> Source:
-    """The source by its class, with the operator's own words where it will refuse it."""
+    """Parse a source by its kind; the error is the operator's own message where it rejects the source."""
     match kind := classify_source(source):
         case SourceKind.PVC:
             return parse_pvc(source)
@@ -75,24 +74,24 @@ def parse_source(source: str) -> Source:
 
 
 def parse_pvc(source: str) -> Source:
-    """``pvc://claim/path/in/the/volume``."""
+    """Parse ``pvc://claim/path/in/the/volume``."""
     claim, slash, path = source.removeprefix("pvc://").partition("/")
     return Source(SourceKind.PVC, claim=claim, path=path, error=_pvc_error(source, claim, slash, path))
 
 
 def parse_hf(source: str) -> Source:
-    """``[hf://]org/repo[@revision]``; the first ``@`` ends the repository."""
+    """Parse ``[hf://]org/repo[@revision]``; the first ``@`` ends the repository."""
     repo, at, revision = source.removeprefix("hf://").partition("@")
     return Source(SourceKind.HF_REPO, repo=repo, revision=revision, error=_hf_error(source, repo, at, revision))
 
 
 def cache_key(source: str) -> str:
-    """The cache directory of a source: 16 hex digits of the SHA-256 of its text, exactly as written."""
+    """Return the cache directory of a source: the first 16 hex digits of the SHA-256 of the source as written."""
     return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def quoted(text: str) -> str:
-    """``text`` as Go's %q prints it, as far as printable text goes; that of CEL would be no lean reconciler's."""
+    """Quote printable text as Go's %q does. CEL has the same, but the lean reconciler must not load CEL."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -123,7 +122,7 @@ def _parse_local(source: str) -> Source:
 
 
 def _unclassified(source: str) -> str:
-    """Our own words: the operator tries a download and reports Go's "unsupported protocol scheme"."""
+    """Describe an unclassified source. The operator only tries a download, with Go's "unsupported protocol scheme"."""
     if source.startswith("hf://") and (error := parse_hf(source).error):
         return error
     return f"neither a URL, an absolute path, pvc://claim/path nor a Hugging Face org/repo: {source}"

@@ -1,7 +1,7 @@
-"""Whether an entry of a runtime's supportedModelFormats is for a model, and if not, why not.
+"""Whether an entry of a runtime's supportedModelFormats matches a model, and if not, why.
 
-Every comparison is letter by letter, and what only one side names does not match: an entry without an architecture
-is no wildcard (pkg/runtimeselector/matcher.go).
+All comparisons are exact. A property that only one side sets does not match: an entry without an architecture is not a
+wildcard (pkg/runtimeselector/matcher.go).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 VersionFits = Callable[[str, str, str], bool]
-"""Of a model's version, a runtime's version and the runtime's operator."""
+"""Whether a model's version fits a runtime's version under the runtime's operator, in that order."""
 
 
 class Named(NamedTuple):
-    """A format or a framework; ``operator`` says how a runtime compares the version."""
+    """A format or a framework. ``operator`` is how the runtime compares the version."""
 
     name: str
     version: str | None
@@ -41,7 +41,7 @@ class Named(NamedTuple):
 
 
 class Facets(NamedTuple):
-    """What is compared of a model and of an entry, None for what is not there.
+    """The compared properties of a model or an entry. None means absent.
 
     ``pipeline`` is a field of later releases: each of its parts with the JSON of its value.
     """
@@ -54,7 +54,7 @@ class Facets(NamedTuple):
 
 
 def facets_of(spec: Any) -> Facets:
-    """Of a model's spec, or of an entry."""
+    """Return the facets of a model's spec or of an entry."""
     framework = at(spec, "modelFramework")
     return Facets(
         _text(at(spec, "modelArchitecture")),
@@ -82,26 +82,26 @@ def _parts(given: Any) -> frozenset[tuple[str, str]] | None:
 FACETS: Final = Memo(
     lambda runtime: tuple(facets_of(entry) for entry in items(runtime, "spec", "supportedModelFormats"))
 )
-"""Those of each entry of a runtime, which is given as the whole object."""
+"""The facets of each entry of a runtime. The argument is the whole object."""
 
 
 def lenient_fits(model: str, runtime: str, operator: str) -> bool:
-    """As OME, but the same text is the same version even where OME cannot read it."""
+    """Compare as OME does, except that equal text is equal even if OME cannot parse the version."""
     return (operator == "Equal" and model == runtime) or version_fits(model, runtime, operator)
 
 
 def matches(model: Facets, entry: Facets, fits: VersionFits) -> bool:
-    """Whether an entry is for a model."""
+    """Whether an entry matches a model."""
     return not _differences(model, entry, fits)
 
 
 def supported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> bool:
-    """Whether some entry of a runtime is for the model."""
+    """Whether any entry of a runtime matches the model."""
     return any(matches(model, entry, fits) for entry in entries)
 
 
 def unsupported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> str:
-    """Why no entry of a runtime is for the model, "" where one is; in upstream's words and order."""
+    """The reason why no entry of a runtime matches the model, in upstream's words and order; "" if one matches."""
     reasons: list[str] = []
     for entry in entries:
         found = _differences(model, entry, fits)
@@ -114,7 +114,7 @@ def unsupported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> 
 
 @lru_cache(maxsize=4096)
 def label_of(facets: Facets) -> str:
-    """Format, architecture, quantization and framework in one word."""
+    """Format, architecture, quantization and framework as one label."""
     framework = facets.framework or Named("", None, "")
     parts = (
         facets.format.name,
@@ -128,14 +128,14 @@ def label_of(facets: Facets) -> str:
 
 
 def sort_of(facets: Facets) -> tuple[Hashable, ...]:
-    """What a model and every entry that is for it have in common: all that is compared but the versions."""
+    """The properties that a model and every matching entry share: all compared properties except versions."""
     framework = facets.framework
     return facets.architecture, facets.quantization, facets.format.name, framework.name if framework else None
 
 
-@lru_cache(maxsize=4096)  # hundreds of runtimes have some dozen sorts of entries, and are asked of at every service
+@lru_cache(maxsize=4096)  # hundreds of runtimes share a few dozen kinds of entries, compared for every service
 def _differences(model: Facets, entry: Facets, fits: VersionFits) -> str:
-    """What differs, part by part; "" where nothing does."""
+    """The differences of all parts; "" if there are none."""
     found = (
         _one_sided("architecture", model.architecture, entry.architecture),
         _one_sided("quantization", model.quantization, entry.quantization),
@@ -146,11 +146,11 @@ def _differences(model: Facets, entry: Facets, fits: VersionFits) -> str:
     return ", ".join(filter(None, found))
 
 
-# Each of these says what differs in one part, "" where nothing does.
+# Each of these functions returns the difference in one part, or "".
 
 
 def _one_sided(word: str, model: str | None, runtime: str | None) -> str:
-    """An empty text is a value like any other."""
+    """Compare an optional property. An empty string is a normal value."""
     if model == runtime:
         return ""
     if model is None:
@@ -181,7 +181,7 @@ def _both(word: str, model: Named, runtime: Named, fits: VersionFits) -> str:
 
 
 def _pipeline(model: frozenset[tuple[str, str]] | None, runtime: frozenset[tuple[str, str]] | None) -> str:
-    """Only what the entry sets is compared."""
+    """Compare only the parts that the entry sets."""
     if runtime is None:
         return ""
     if model is None:

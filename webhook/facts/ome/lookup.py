@@ -1,4 +1,4 @@
-"""Models and runtimes of a cluster, as services refer to them."""
+"""Look up the models and runtimes that services refer to."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Final, NamedTuple
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.nodes import text
 
-__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "namespace_of", "runtimes_for"]
+__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "runtimes_for"]
 
 GROUP: Final = "ome.io"
 BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
-"""The kinds of models, that of a namespace first: the order in which OME looks."""
+"""The kinds of models, the namespaced kind first: the order of OME's lookup."""
 RUNTIMES: Final = ("ServingRuntime", "ClusterServingRuntime")
 
 
 class Found(NamedTuple):
-    """An object that a name leads to."""
+    """An object found by its name."""
 
     kind: str
     object: dict[str, Any]
@@ -40,22 +40,18 @@ class Found(NamedTuple):
         return self.kind.startswith("Cluster")
 
 
-def namespace_of(service: Any) -> str:
-    return text(service, "metadata", "namespace")
-
-
 def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
-    """The model of a name; ``first`` is the kind to prefer, else that of the namespace."""
+    """Find a model by name. ``first`` is the preferred kind; the default is the namespaced kind."""
     return _find(view, BASE_MODELS, namespace, name, first)
 
 
 def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
-    """The runtime of a name, likewise."""
+    """Find a runtime by name, as :func:`find_model`."""
     return _find(view, RUNTIMES, namespace, name, first)
 
 
 def runtimes_for(view: ClusterView, namespace: str | None) -> Iterator[Found]:
-    """Every runtime that a service of the namespace (None: of some namespace) may use, those of namespaces first."""
+    """Every runtime that services of the namespace (None: of any namespace) may use, namespaced ones first."""
     for kind in RUNTIMES:
         for item in view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace):
             yield Found(kind, item)

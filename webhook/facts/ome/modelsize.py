@@ -1,4 +1,4 @@
-"""Sizes of models: numbers of parameters with a suffix."""
+"""Model sizes: numbers of parameters with a suffix."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from webhook.facts.nodes import mapping
 __all__ = ["SizeRange", "parse_size", "range_of"]
 
 _UNITS: Final = {"T": 1e12, "B": 1e9, "M": 1e6}
-# What Go's ParseFloat reads; hexadecimal and underscores are left out, since nobody counts parameters so.
+# The syntax of Go's ParseFloat, without hexadecimal numbers and underscores, which are not used for sizes.
 _FLOAT: Final = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z")
 
 
 def parse_size(size: str) -> float | None:
-    """``70B`` as a number; None for what OME takes for 0: ``7b``, ``7K``, ``8x7B``, ``7 B``."""
+    """Parse ``70B`` into a number. Return None for text that OME reads as 0: ``7b``, ``7K``, ``8x7B``, ``7 B``."""
     unit = _UNITS.get(size[-1:], 0)
     number = size[:-1] if unit else size
     if not _FLOAT.match(number):
@@ -28,7 +28,7 @@ def parse_size(size: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """The sizes a runtime supports, both ends included; None is an open end (upstream panics there)."""
+    """The sizes that a runtime supports, both ends included. None is an open end (upstream panics there)."""
 
     low: str | None
     high: str | None
@@ -52,7 +52,7 @@ class SizeRange:
 
 
 def range_of(runtime_spec: Any) -> SizeRange | None:
-    """The range of a runtime, None where it has none, or one without ends."""
+    """The size range of a runtime, or None if it is absent or has no ends."""
     given = mapping(runtime_spec, "modelSizeRange")
     ends = [end if isinstance(end := given.get(key), str) else None for key in ("min", "max")]
     return SizeRange(ends[0], ends[1]) if ends != [None, None] else None

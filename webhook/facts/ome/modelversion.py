@@ -1,6 +1,7 @@
-"""Versions of formats and frameworks as OME reads them (pkg/modelver): near to semantic versions, but not the same.
+"""Versions of formats and frameworks as OME parses them (pkg/modelver): similar to semantic versions, but not equal.
 
-One to three numbers; precision and a leading v do not matter for equality; a pre-release is *greater* than its release.
+A version has one to three numbers. Precision and a leading v are ignored for equality. A pre-release is *greater* than
+its release.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _UINT64: Final = 2**64
 
 @dataclass(frozen=True, slots=True)
 class ModelVersion:
-    """``numbers`` are major, minor and patch, absent ones 0; ``precision`` says how many were written."""
+    """``numbers`` are major, minor and patch, 0 if absent. ``precision`` is how many of them were written."""
 
     numbers: tuple[int, int, int]
     pre: tuple[str, ...]
@@ -29,7 +30,7 @@ class ModelVersion:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What is the same in equal versions."""
+        """The key that equal versions share."""
         return self.numbers, self.pre, self.build, self.dev
 
     @property
@@ -37,9 +38,9 @@ class ModelVersion:
         return not (self.pre or self.build or self.dev)
 
 
-@lru_cache(maxsize=4096)  # a cluster has some hundred versions, and asks for each at every service
+@lru_cache(maxsize=4096)  # a cluster has some hundred versions, all parsed for every service
 def parse_version(text: str) -> ModelVersion | None:
-    """The version, or None where OME cannot read it: ``1.0-rc1``, ``2024.08``, ``V1``, ``latest``, ``1.``."""
+    """Parse a version. Return None if OME cannot parse it: ``1.0-rc1``, ``2024.08``, ``V1``, ``latest``, ``1.``."""
     parts = text.split(".", 2)
     prefix = "v" if parts[0].startswith("v") else ""
     parts[0] = parts[0].removeprefix("v")
@@ -58,7 +59,7 @@ def parse_version(text: str) -> ModelVersion | None:
 
 
 def version_fits(model: str, runtime: str, operator: str = "Equal") -> bool:
-    """Whether a runtime that states ``operator`` and a version supports a model's version."""
+    """Whether a runtime with this version and ``operator`` supports the version of a model."""
     ours, theirs = parse_version(model), parse_version(runtime)
     if ours is None or theirs is None:
         return False

@@ -1,4 +1,4 @@
-"""How each behaviour chooses among runtimes: what is for a model, which entries count, and what comes first."""
+"""How each behaviour selects a runtime: which runtimes match, which entries are scored, and how they are ordered."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["RANKINGS", "Ranking"]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How one behaviour decides. A model is what is compared of it, the entries of a runtime likewise.
+    """The decisions of one behaviour. Models and the entries of runtimes are given as their facets.
 
-    ``sort`` is the same for a model and every entry that is for it, ``sorts`` are those of a runtime; ``supports`` says
-    whether a runtime is for a model, ``reason`` why it is not ("" where it is); ``chosen`` are the entries that may be
-    scored; ``rank`` orders.
+    ``sort`` is equal for a model and every entry that matches it; ``sorts`` are those of a runtime. ``supports``:
+    whether a runtime matches a model; ``reason``: why it does not, "" if it does. ``chosen`` are the entries that are
+    scored. ``rank`` is the sort key of a runtime.
     """
 
     sort: Callable[[Facets], Hashable]
@@ -46,11 +46,11 @@ class Ranking:
     scored: bool = True
 
 
-# How upstream's newest code decides
+# The decisions of upstream's newest code
 
 
 def _head_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
-    """Every entry but those with ``autoSelect: false``, if any entry at all has ``true``: also one for other models."""
+    """All entries except ``autoSelect: false``, if any entry has ``true``, even an entry for other models."""
     entries = items(runtime.spec, "supportedModelFormats")
     if not any(entry.get("autoSelect") is True for entry in entries):
         return []
@@ -58,17 +58,17 @@ def _head_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
 
 
 def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
-    """Where the model has a size, no range is the best of all, then the narrowest."""
+    """If the model has a size, a runtime without a range comes first, then the narrowest range."""
     sizes = range_of(runtime.spec)
     width = sizes.width if sizes and text(model, "modelParameterSize") else 0.0
     return -score, width, runtime.name
 
 
-# How we decide
+# The decisions of Modelgate
 
 
 def _our_chosen(model: Facets, runtime: Found) -> list[dict[str, Any]]:
-    """The entries that are for the model and may be chosen."""
+    """The entries that match the model and have autoSelect."""
     entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
     return [
         entry for entry, facets in entries if entry.get("autoSelect") is True and matches(model, facets, lenient_fits)
@@ -76,17 +76,17 @@ def _our_chosen(model: Facets, runtime: Found) -> list[dict[str, Any]]:
 
 
 def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
-    """Where the model has a size, a range that it fits into before none, and the narrower range first."""
+    """If the model has a size, a matching range comes before no range, and the narrower range first."""
     sizes = range_of(runtime.spec)
     width = sizes.width if sizes and text(model, "modelParameterSize") else math.inf
     return -score, width, runtime.name
 
 
-# How the code of the API document decided
+# The decisions of the code at the time of the API document
 
 
 def _doc_supports(model: Facets, entries: Sequence[Facets]) -> bool:
-    """The labels must be equal, letter by letter, so that 1 is not 1.0.0."""
+    """Compare the labels as exact text, so 1 is not 1.0.0."""
     return label_of(model) in map(label_of, entries)
 
 
@@ -101,7 +101,7 @@ def _doc_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
 
 
 def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
-    """A range before none, then the priority of the first entry whose deprecated name is the format's, then age."""
+    """A range before no range, then the priority of the first entry with the (deprecated) format name, then age."""
     name = text(model, "modelFormat", "name")
     entries = items(runtime.spec, "supportedModelFormats")
     named = next((entry for entry in entries if text(entry, "name") == name), {})
@@ -111,7 +111,7 @@ def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
 
 
 def _newest_first(runtime: Found) -> tuple[int, ...]:
-    """Creation times are texts of one form, so that the inverse of their bytes sorts the newest first."""
+    """Sort the newest first: creation times have one format, so the negated bytes sort in reverse order."""
     created = text(runtime.object, "metadata", "creationTimestamp")
     return tuple(-byte for byte in created.encode())
 

@@ -1,4 +1,4 @@
-"""What is wrong with a runtime by itself, and which others would serve the same models with the same priority."""
+"""Errors in a runtime itself, and other runtimes that serve the same models with the same priority."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, text, whole
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.formats import facets_of, sort_of
-from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
+from webhook.facts.ome.lookup import Found, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version
 from webhook.facts.settings import Behaviour, Settings
@@ -31,7 +31,7 @@ RAW: Final = "for RawDeployment, leader and worker must not be defined"
 
 
 def configuration_error(spec: Any) -> str:
-    """What is wrong with engine, decoder and workers taken together: only the top-level workers are looked at."""
+    """The error in the combination of engine, decoder and workers. Only the top-level workers are checked."""
     engine, decoder = at(spec, "engineConfig"), at(spec, "decoderConfig")
     if engine is not None and decoder is not None:
         return ""
@@ -50,10 +50,10 @@ def _modes(spec: Any) -> Iterator[str]:
 
 
 def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> str:
-    """The format for which a runtime states two priorities, with a leading space; "" where there is none.
+    """The format that has two priorities in a runtime, with a leading space; "" if there is none.
 
-    Upstream puts all entries into one group that have no (deprecated) name, and looks only where
-    there are runtimes already; we group such entries by the models they are for.
+    Upstream puts all entries without a (deprecated) name into one group, and only checks if other runtimes exist.
+    Modelgate groups such entries by the models that they match.
     """
     spec = mapping(runtime, "spec")
     ours = settings.ome is Behaviour.RECOMMENDED
@@ -72,7 +72,7 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
 
 
 def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
-    """Doc-era's other refusal: the format and the two runtimes, with a leading space; "" where there is none."""
+    """The other denial of doc-era: the format and the two runtimes, with a leading space; "" if there is none."""
     if settings.ome is not Behaviour.DOC_ERA:
         return ""
     spec = mapping(runtime, "spec")
@@ -104,7 +104,7 @@ def _prioritised(spec: Any) -> list[dict[str, Any]]:
 
 
 def _alike(mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """As Go compares the structures: what holds a pointer, to a version, is equal to nothing."""
+    """Compare as Go does: a structure with a pointer, to a version, never equals another one."""
     parts = ("version", "quantization", "modelArchitecture", "priority")
     return (
         text(mine, "name").lower() == text(theirs, "name").lower()
@@ -114,17 +114,17 @@ def _alike(mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
 
 
 def _unversioned(entry: dict[str, Any], part: str) -> str | None:
-    """The name of a format without a version, None for no format; "=" for one that has a version."""
+    """The name of a format without a version, None without a format, "=" for a format with a version."""
     if entry.get(part) is None:
         return None
     return "=" if at(entry, part, "version") is not None else text(entry, part, "name")
 
 
 def overlaps(runtime: Any, view: ClusterView) -> list[str]:
-    """Runtimes of any scope that may be chosen for the same models, with the same priority and as narrow a range.
+    """Runtimes of any scope that support the same models, with the same priority and an equally narrow range.
 
-    Within a scope only their names decide, across scopes that of the namespace hides the other. Those of the runtime's
-    own scope come first.
+    Within one scope only the name decides. Across scopes the namespaced runtime hides the other one. Runtimes of the
+    same scope come first in the result.
     """
     spec = mapping(runtime, "spec")
     if spec.get("disabled") is True:
@@ -140,19 +140,19 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
 
 
 def _from(runtime: Any, other: Found) -> str:
-    """The name of another runtime, with its namespace where that is not the runtime's own."""
+    """The name of another runtime, with its namespace if that differs from the runtime's."""
     namespace = namespace_of(other.object)
     return other.name if namespace in {"", namespace_of(runtime)} else f"{namespace}/{other.name}"
 
 
 def _selectable(spec: Any) -> set[tuple[Any, ...]]:
-    """What a runtime may be chosen for: the models of each entry, and its priority."""
+    """What a runtime can be selected for: the models and the priority of each entry."""
     entries = (entry for entry in items(spec, "supportedModelFormats") if entry.get("autoSelect") is True)
     return {(*_models(entry), whole(entry, "priority") or 1) for entry in entries}
 
 
 def _models(entry: dict[str, Any]) -> tuple[Any, ...]:
-    """Which models an entry is for: its sort, with its versions as numbers."""
+    """The models that an entry matches: its sort, with versions as numbers."""
     facets = facets_of(entry)
     framework = facets.framework.version if facets.framework else None
     return (*sort_of(facets), _as_numbers(facets.format.version), _as_numbers(framework))
@@ -164,7 +164,7 @@ def _as_numbers(version: str | None) -> Hashable:
 
 
 def _ranges_meet(one: Any, other: Any) -> bool:
-    """Whether some size is in both ranges, and neither is preferred for being narrower."""
+    """Whether the ranges overlap and are equally narrow."""
     first, second = range_of(one), range_of(other)
     if first is None or second is None:
         return first is second
@@ -184,19 +184,19 @@ def _same_scope(other: Found, runtime: Any) -> bool:
 
 
 def unreadable_versions(spec: Any) -> list[str]:
-    """Versions of formats and frameworks that OME cannot read, so that nothing matches them."""
+    """Versions of formats and frameworks that OME cannot parse, so they never match."""
     entries = [spec, *items(spec, "supportedModelFormats")]
     places = [text(entry, part, "version") for entry in entries for part in ("modelFormat", "modelFramework")]
     return list(dict.fromkeys(version for version in places if version and parse_version(version) is None))
 
 
 def unreadable_sizes(spec: Any) -> list[str]:
-    """Sizes that OME cannot read and takes for 0; an empty end of a range is one of them."""
+    """Sizes that OME cannot parse and reads as 0, including an empty end of a range."""
     sizes = [text(spec, "modelParameterSize") or None, *(at(spec, "modelSizeRange", end) for end in ("min", "max"))]
     return [size for size in sizes if isinstance(size, str) and parse_size(size) is None]
 
 
 def fits_nothing(spec: Any) -> bool:
-    """Whether the range of a runtime has its ends the wrong way round."""
+    """Whether the size range of a runtime has min above max."""
     sizes = range_of(spec)
     return sizes is not None and sizes.width < 0

@@ -1,4 +1,4 @@
-"""Traffic scenarios of a BenchmarkJob: what sizes requests and answers have, in one short text each."""
+"""Traffic scenarios of a BenchmarkJob: the sizes of requests and answers, in a short notation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webhook.facts.settings import Behaviour
 __all__ = ["DEFAULTS", "scenario_fits"]
 
 _PAIR: Final = r"\([0-9]+,[0-9]+\)"
-# The alternatives are not grouped, as upstream: only the first is anchored at the start, only the last at the end.
+# As upstream, the alternatives are not grouped: only the first is anchored at the start, and only the last at the end.
 _UPSTREAM_TEXT: Final = re.compile(rf"^N{_PAIR}/{_PAIR}|U{_PAIR}|U{_PAIR}/{_PAIR}|D{_PAIR}\Z")
 _TEXT: Final = re.compile(rf"^(?:N{_PAIR}/{_PAIR}|U{_PAIR}|U{_PAIR}/{_PAIR}|D{_PAIR})\Z")
 _EMBEDDINGS: Final = re.compile(r"^E\([0-9]+(?:,[0-9]+)?\)\Z")
@@ -31,10 +31,10 @@ DEFAULTS: Final = {
     "text-to-embeddings": ("E(64)", "E(128)", "E(256)", "E(512)", "E(1024)"),
     "image-to-embeddings": ("I(512,512)",),
 }
-"""What genai-bench sends where a job lists no scenarios; upstream holds them against its own patterns."""
+"""The scenarios that genai-bench uses if a job lists none. Upstream validates them with its own patterns."""
 
 
 def scenario_fits(task: str, scenario: str, behaviour: Behaviour) -> bool:
-    """Whether a scenario is one of the task's; of an unknown task every one is."""
+    """Whether a scenario is valid for the task. Every scenario is valid for an unknown task."""
     pattern = (_OURS if behaviour is Behaviour.RECOMMENDED else _UPSTREAMS).get(task)
     return pattern is None or pattern.search(scenario) is not None

@@ -1,6 +1,6 @@
-"""Which runtime serves a model where a service names none: every candidate, its score, and why the others fell out.
+"""Select a runtime for a model if a service names none: all candidates, their scores, and why others are excluded.
 
-Runtimes of the namespace always come before those of the cluster. What follows differs by behaviour: see ``ranking``.
+Runtimes of the namespace always come before those of the cluster. The rest differs by behaviour: see ``ranking``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NO_ACCELERATOR: Final = "runtime does not support the required accelerator class
 
 
 class Candidate(NamedTuple):
-    """One runtime that was looked at; ``reason`` says why it cannot be chosen, "" where it can.
+    """One evaluated runtime. ``reason`` is why it cannot be selected, "" if it can.
 
-    ``rank`` orders the runtimes of one scope, the least first; its last part is the name, and decides among ties.
+    ``rank`` orders the runtimes of one scope, the smallest first. Its last part is the name, which decides ties.
     """
 
     runtime: Found
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The outcome: ``ranked`` are the runtimes that can be chosen, the best first; ``error`` says why there is none."""
+    """The result. ``ranked`` are the runtimes that can be selected, the best first; ``error`` is why there are none."""
 
     ranked: tuple[Candidate, ...] = ()
     excluded: tuple[Candidate, ...] = ()
@@ -55,7 +55,7 @@ class Selection:
 
     @property
     def ties(self) -> tuple[Candidate, ...]:
-        """Runtimes of the winner's scope that are as good as it but for the name."""
+        """Runtimes of the winner's scope that only differ from it by the name."""
         best = self.winner
         if best is None:
             return ()
@@ -73,16 +73,16 @@ def select(
     *,
     explain: bool = False,
 ) -> Selection:
-    """Choose among runtimes for a model.
+    """Select a runtime for a model.
 
     Args:
         model: the spec of a model.
-        runtimes: what there is, those of the namespace first.
-        namespace: of the service, for the texts.
-        behaviour: whose rules to follow.
-        accelerators: the classes that the service asks for (a field of later releases).
-        name: of the model, for the texts.
-        explain: say of each runtime why it fell out, and if all did, put it into words. It takes several times as long.
+        runtimes: all runtimes, those of the namespace first.
+        namespace: the namespace of the service, for messages.
+        behaviour: the behaviour to follow.
+        accelerators: the classes that the service requires (a field of later releases).
+        name: the name of the model, for messages.
+        explain: also return why each runtime is excluded, and a message if all are. This takes several times as long.
     """
     if not text(model, "modelFormat", "name"):
         return Selection(error="invalid model specification: modelFormat.name: model format name is required")
@@ -98,13 +98,13 @@ def select(
         return Selection(tuple(ranked), tuple(excluded))
     format_name = text(model, "modelFormat", "name")
     head = f"no runtime found to support model {name} with format {format_name}"
-    if behaviour is Behaviour.UPSTREAM_HEAD:  # which puts the format's name in the place of the model's
+    if behaviour is Behaviour.UPSTREAM_HEAD:  # it writes the name of the format instead of the model
         head = f"no runtime found to support model {format_name} with format {format_name}"
     return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
 
 
 def _for_model(model: Facets, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
-    """The runtimes that are for the model: of hundreds a few are of its sort, and only they are worth a closer look."""
+    """The runtimes that match the model. Filter by sort first: of hundreds of runtimes only a few share it."""
     sort = ranking.sort(model)
     near = (runtime for runtime in runtimes if sort in ranking.sorts(runtime.object))
     return [runtime for runtime in near if ranking.supports(model, FACETS(runtime.object))]
@@ -115,7 +115,7 @@ def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
-    """Why a runtime that a service names does not support a model, "" where it does; autoSelect is not asked for."""
+    """The reason why a named runtime does not support a model, "" if it does. autoSelect is not required."""
     return _unfit(model, facets_of(model), runtime, RANKINGS[behaviour], frozenset())
 
 
@@ -123,7 +123,7 @@ def _none(
     head: str, namespace: str, looked_at: Sequence[Candidate], excluded: Sequence[Candidate], behaviour: Behaviour
 ) -> str:
     shown = excluded
-    if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: of two scopes one is lost
+    if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: one of two scopes is lost
         shown = list({each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT}.values())
     listed = "; ".join(each.listed for each in shown)
     if behaviour is Behaviour.DOC_ERA:
@@ -152,7 +152,7 @@ def _candidate(model: Any, facets: Facets, runtime: Found, ranking: Ranking, acc
 
 
 def _unfit(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
-    """The first filter that drops a runtime, in upstream's order."""
+    """The reason of the first filter that excludes a runtime, in upstream's order."""
     if runtime.disabled:
         return DISABLED
     if accelerators and not accelerators <= _accelerators(runtime):
@@ -171,7 +171,7 @@ def _accelerators(runtime: Found) -> set[Any]:
 
 
 def _score(model: Any, entry: dict[str, Any]) -> int:
-    """What an entry is worth for a model: its priority times the weights of what is compared."""
+    """The score of an entry for a model: its priority times the weights of the compared parts."""
     ours, theirs = mapping(model, "modelFormat"), mapping(entry, "modelFormat")
     priority = whole(entry, "priority")
     priority = 1 if priority is None else priority

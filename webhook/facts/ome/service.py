@@ -1,4 +1,4 @@
-"""What an InferenceService says of its components: deployment mode, runner, and what the predictor becomes."""
+"""The components of an InferenceService: deployment mode, runner, and the migration of the predictor."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.nodes import at, items, mapping, text, whole
-from webhook.facts.ome.lookup import find_model, find_runtime, namespace_of
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
+from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migration_of", "predictor_used"]
@@ -21,14 +21,14 @@ _OF_PREDICTOR: Final = ("model", "workerSpec")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """``mode`` is the deployment mode to write, "" for none; ``error`` what is wrong with the cluster's default."""
+    """``mode`` is the deployment mode to write, "" for none. ``error`` is the error in the cluster's default."""
 
     mode: str = ""
     error: str = ""
 
 
 def deployment_of(service: Any, view: ClusterView, settings: Settings) -> Deployment:
-    """The mode that engine and decoder ask for, else the cluster's default if that is RawDeployment."""
+    """The mode that engine and decoder imply, otherwise the cluster's default if that is RawDeployment."""
     configured = _default_mode(view, settings)
     spec = mapping(service, "spec")
     engine, decoder = at(spec, "engine"), at(spec, "decoder")
@@ -42,7 +42,7 @@ def deployment_of(service: Any, view: ClusterView, settings: Settings) -> Deploy
 
 
 def _default_mode(view: ClusterView, settings: Settings) -> Deployment:
-    """The default of the ConfigMap; RawDeployment, which upstream ships, where it is not known (upstream refuses)."""
+    """The default in the ConfigMap. If it is unknown: RawDeployment, which upstream ships (upstream refuses)."""
     config = view.get(Kind("", "ConfigMap"), settings.ome_namespace, CONFIG)
     if config is None and settings.ome is Behaviour.UPSTREAM_HEAD:
         return Deployment(error=f'configmaps "{CONFIG}" not found')
@@ -62,7 +62,7 @@ def _default_mode(view: ClusterView, settings: Settings) -> Deployment:
 
 
 def predictor_used(service: Any) -> bool:
-    """Whether the deprecated predictor says something: maxReplicas, workerSpec or model.runtime alone do not count."""
+    """Whether the deprecated predictor is used. maxReplicas, workerSpec or model.runtime alone do not count."""
     predictor = mapping(service, "spec", "predictor")
     return (
         at(predictor, "model", "baseModel") is not None
@@ -73,7 +73,7 @@ def predictor_used(service: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a used predictor becomes: None for each part that is there already, or that it says nothing of."""
+    """The result of migrating a predictor. A part is None if it exists already or the predictor does not set it."""
 
     engine: dict[str, Any] | None = None
     model: dict[str, Any] | None = None
@@ -82,7 +82,7 @@ class Migration:
 
 
 def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migration:
-    """Engine, model and runtime of a predictor; nothing where there is an engine, or migration is switched off."""
+    """Engine, model and runtime of a predictor. Nothing if an engine exists or migration is disabled."""
     spec = mapping(service, "spec")
     if not predictor_used(service) or not settings.ome_migration or spec.get("engine") is not None:
         return Migration()
@@ -102,7 +102,7 @@ def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migrati
 
 
 def _model_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
-    """Where the model is, the cluster first; "" where there is none. Doc-era did not look."""
+    """The kind of the model, looked up in the cluster first; "" if it is missing. Doc-era does not look it up."""
     if settings.ome is Behaviour.DOC_ERA:
         return "ClusterBaseModel"
     found = find_model(view, namespace_of(service), name, first="ClusterBaseModel")
@@ -111,13 +111,13 @@ def _model_kind(service: Any, name: str, view: ClusterView, settings: Settings) 
 
 def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
     found = find_runtime(view, namespace_of(service), name)
-    if found is None or settings.ome is not Behaviour.RECOMMENDED:  # upstream says ClusterServingRuntime of any
+    if found is None or settings.ome is not Behaviour.RECOMMENDED:  # upstream always writes ClusterServingRuntime
         return "ClusterServingRuntime"
     return found.kind
 
 
 def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
-    """The pod and scaling of the predictor, with the main container as runner."""
+    """The pod and scaling fields of the predictor, with the main container as the runner."""
     engine = {key: value for key, value in predictor.items() if key not in _OF_PREDICTOR and value is not None}
     containers = items(predictor, "containers")
     if containers:
@@ -132,12 +132,12 @@ def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_main(container: dict[str, Any]) -> bool:
-    """Any name with ome in it, so that some-sidecar qualifies, as it does upstream."""
+    """Whether the name contains "ome". As upstream, some-sidecar qualifies."""
     return "ome" in text(container, "name").lower()
 
 
 def has_full_runner(service: Any) -> bool:
-    """Whether the engine says by itself what to run, so that neither model nor runtime is needed to tell."""
+    """Whether the engine names the images to run, so that model and runtime are not required."""
     engine = mapping(service, "spec", "engine")
     images = [text(engine, part, "runner", "image") for part in ("leader", "worker")]
     return bool(text(engine, "runner", "image") or all(images))

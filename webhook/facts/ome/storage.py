@@ -14,12 +14,12 @@ _PVC: Final = "invalid PVC storage URI format: "
 
 
 def storage_scheme(uri: str) -> str:
-    """The scheme of a URI, "" for one that OME does not know."""
+    """The scheme of a URI, "" if OME does not support it."""
     return next((scheme for scheme in SCHEMES if uri.startswith(f"{scheme}://")), "")
 
 
 def storage_error(uri: str) -> str:
-    """What is wrong with a URI, in upstream's words; "" where nothing is."""
+    """The error in a URI, in upstream's words; "" if the URI is valid."""
     scheme = storage_scheme(uri)
     rest = uri.removeprefix(f"{scheme}://")
     match scheme:
