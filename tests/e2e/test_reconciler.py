@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.api import Api, ApiError
 from reconciler.apply import apply_status
 from reconciler.connect import connect
 from reconciler.resource import MODELS
+from reconciler.writer import Api, ApiError
 from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import Process, wait_until
