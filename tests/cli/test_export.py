@@ -13,7 +13,7 @@ from tests.policies.test_cases import files, read, target
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli import main
-from webhook.cli.cases import Result
+from webhook.cli.cases import CaseResult
 from webhook.cli.cases import run as run_case
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
@@ -54,7 +54,7 @@ def test_static_names_end_as_the_api_server_wants_them(capsys: pytest.CaptureFix
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "policies", "model"])
-    assert "only the gate can evaluate LK211, LK315" in capsys.readouterr().err
+    assert "only Modelgate can evaluate them: LK211, LK315" in capsys.readouterr().err
 
 
 def test_an_exported_crd_is_one_the_api_server_takes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +141,7 @@ def load_native(found: list[Any]) -> NativePolicies:
     return NativePolicies.load([Document("exported", 1, item) for item in found])
 
 
-def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, Result]]:
+def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, CaseResult]]:
     for file in files():
         for document in read(file):
             known = target(document, loaded)

@@ -134,7 +134,7 @@ def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.Ca
     assert ignored["target"] == {"group": "inference.llmkube.dev", "kind": "Model"}
     assert main(["fields", "nothing", "-o", "flux"]) == 1
     said = capsys.readouterr()
-    assert (said.out, said.err.partition(":")[0]) == ("", "no kind 'nothing'; known")
+    assert (said.out, said.err.partition(":")[0]) == ("", "unknown kind 'nothing'; known kinds")
 
 
 def test_the_source_of_a_rule_is_printed_with_that_of_its_variables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -181,7 +181,7 @@ def test_what_others_write_over_it_is_put_right(plane, theirs):
 
 
 def test_a_configuration_that_never_comes_is_named():
-    with pytest.raises(PublishError, match="mutating/absent: there is no MutatingWebhookConfiguration of that name"):
+    with pytest.raises(PublishError, match="mutating/absent: no MutatingWebhookConfiguration of that name"):
         publish(b"x", Configuration("mutating", "absent"), Api(), patience=0)
 
 
@@ -189,7 +189,7 @@ def test_a_configuration_without_webhooks_is_named(plane):
     empty = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": BOTH[0].kind, "metadata": {"name": "empty"}}
     plane.kubectl.send("create", empty)
     try:
-        with pytest.raises(PublishError, match=r"mutating/empty: there is no .* with a webhook in it"):
+        with pytest.raises(PublishError, match=r"mutating/empty: no .* with a webhook was found"):
             publish(b"x", Configuration("mutating", "empty"), Api(), patience=0)
     finally:
         plane.kubectl("delete", BOTH[0].kind, "empty")
@@ -226,7 +226,7 @@ def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path
     assert f"issued for {NAME}.{namespace}.svc, " in first.stdout
     assert first.stdout.count("and read back") == 2
     assert "published" not in second.stdout
-    assert f"a token of {namespace}/{VIEWER} (there was none)\n" in second.stdout
+    assert f"token for {namespace}/{VIEWER} (there was none)\n" in second.stdout
     assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
     assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
 

@@ -104,7 +104,7 @@ def with_spec(schema: Object) -> Object:
 
 @pytest.fixture
 def install(plane, kubectl):
-    """Install a definition instead of the shipped one until the test ends. Takes it and an object that only it accepts."""
+    """Install a definition instead of the shipped one until the test ends; takes it and an object only it accepts."""
 
     def change(installed: Object, sample: Object) -> None:
         plane.kubectl.send("apply", installed, "--server-side", "--force-conflicts")

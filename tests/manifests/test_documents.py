@@ -104,7 +104,7 @@ def test_an_invalid_manifest_is_refused_with_its_line(text: str, message: str) -
 def test_an_alias_bomb_is_refused_unexpanded() -> None:
     rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    with pytest.raises(DocumentError, match="once its aliases are expanded"):
+    with pytest.raises(DocumentError, match="after expanding its aliases"):
         documents.parse("\n".join(rows), "f")
 
 

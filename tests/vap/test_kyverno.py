@@ -83,7 +83,7 @@ def test_an_unexpected_result_fails_with_its_name(tmp_path, capsys) -> None:
         ("kyverno-test", "", "kyverno-test.yaml:1: apiVersion: Field required"),
         ("kyverno-test", TEST.replace("resources.yaml", "none.yaml"), "none.yaml: cannot be read"),
         ("resources", "spec: {}\n", "resources.yaml:1: metadata.name: expected text"),
-        ("policy", "kind: ClusterPolicy\napiVersion: kyverno.io/v1\nmetadata: {name: p}\n", "is no native policy"),
+        ("policy", "kind: ClusterPolicy\napiVersion: kyverno.io/v1\nmetadata: {name: p}\n", "is not a native policy"),
         ("policy", POLICY.replace("spec:", "spec: 1\nx:"), "policy.yaml:4: spec: "),
         ("policy", POLICY.replace("< 3", "<"), "policy.yaml:7: spec.validations[0].expression: "),
     ],

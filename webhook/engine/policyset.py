@@ -1,4 +1,4 @@
-"""A folder of Kubernetes' own policies: the documents, compiled, and the objects that lie beside them."""
+"""A folder of Kubernetes' own policies: the compiled documents, and the objects beside them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class PolicySet:
     digest: str
 
     def __bool__(self) -> bool:
-        """Whether there is any policy."""
+        """Whether the set has a policy."""
         return bool(self.policies.validators or self.policies.mutators)
 
     def over(self, catalog: Catalog) -> Offline:
-        """What the policies know without asking anybody."""
+        """The offline context of the policies."""
         return Offline(catalog, self.objects)
 
     def remarks(self, catalog: Catalog) -> list[Problem]:
-        """What the authors should know: types that do not fit the kinds of the catalog, policies that nothing binds."""
+        """Warnings for the authors: type errors against the kinds of the catalog, and policies without a binding."""
         origins = {(each.value["kind"], each.value["metadata"]["name"]): each for each in self.documents}
         found = []
         for kind, name in self.policies.unbound:
@@ -78,7 +78,7 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
         metadata = each.value.get("metadata")
         names = [metadata.get("name"), metadata.get("namespace", "")] if isinstance(metadata, dict) else [None]
         if not names[0] or not all(isinstance(name, str) for name in names):
-            title = f"{each.value.get('kind')} without a name: nothing can refer to it"
+            title = f"{each.value.get('kind')} without a name; set metadata.name"
             yield Problem(f"{each.source}:{each.line}", "metadata.name", title)
 
 

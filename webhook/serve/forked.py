@@ -51,7 +51,7 @@ _CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memor
 
 @dataclass(slots=True)
 class _Child:
-    """A child that runs: its process, the bytes that it has sent, and the future of whoever waits."""
+    """A child that runs: its process, the bytes that it has sent, and the future of the waiting caller."""
 
     pid: int
     pidfd: int
@@ -164,7 +164,7 @@ class Children:
 
 
 def memory_limit() -> int:
-    """Bytes that the process's cgroup may use; 0 where there is no limit."""
+    """Bytes that the process's cgroup may use; 0 without a limit."""
     for path in _CGROUPS:
         with contextlib.suppress(OSError, ValueError):
             limit = int(path.read_text())
@@ -250,7 +250,7 @@ def _ended(loop: asyncio.AbstractEventLoop, child: _Child) -> None:
 
 
 def _reap(loop: asyncio.AbstractEventLoop, child: _Child) -> int:
-    """The status of a child that has ended; it is no zombie after this."""
+    """The status of a child that has ended; this also reaps it."""
     loop.remove_reader(child.pipe)
     loop.remove_reader(child.pidfd)
     _, status = os.waitpid(child.pid, 0)

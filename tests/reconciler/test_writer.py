@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import pytest
 from kubernetes.client import ApiClient, Configuration
 
-from reconciler.api import Api, ApiError, Unreachable
-from reconciler.resource import LEASES, MODELS, NODES, Resource
+from reconciler.resource import LEASES, MODELS, NODES, APIResource
+from reconciler.writer import ApiError, Unreachable, Writer
 from tests.reconciler.apiserver import PATIENCE
 
-ROLES = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")
+ROLES = APIResource("rbac.authorization.k8s.io", "v1", "roles", "Role")
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def http(body, status="200 OK", *headers):
 
 
 def api(url, timeout=PATIENCE, **configuration):
-    return Api(ApiClient(Configuration(host=url, **configuration)), timeout)
+    return Writer(ApiClient(Configuration(host=url, **configuration)), timeout)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_paths_are_those_of_the_api(resource, where, path):
 @pytest.mark.parametrize("place", ["name", "namespace"])
 def test_a_name_that_no_object_can_have_leads_nowhere(place, name):
     where = {"namespace": "ns", "name": "m", place: name}
-    with pytest.raises(ValueError, match="no object can be called"):
+    with pytest.raises(ValueError, match="is not a valid object name"):
         MODELS.path(**where)
     assert api("http://127.0.0.1:1").get(MODELS, **where) is None  # no request was sent
 
@@ -75,7 +75,7 @@ def test_a_token_that_cannot_be_read_is_told_like_any_silence():
 
     configuration.refresh_api_key_hook = renew
     with pytest.raises(Unreachable, match="no credentials: no token"):
-        Api(ApiClient(configuration), PATIENCE).get(LEASES, "ns", "l")
+        Writer(ApiClient(configuration), PATIENCE).get(LEASES, "ns", "l")
 
 
 def test_a_token_is_sent_and_one_that_was_renewed_is_sent_next():
@@ -88,7 +88,7 @@ def test_a_token_is_sent_and_one_that_was_renewed_is_sent_next():
     configuration.refresh_api_key_hook = renew
     with answering(http(b"{}"), http(b"{}")) as (url, heard):
         configuration.host = url
-        client = Api(ApiClient(configuration), PATIENCE)
+        client = Writer(ApiClient(configuration), PATIENCE)
         client.get(LEASES, "ns", "l")
         client.get(LEASES, "ns", "l")
     assert ["Bearer first" in heard[0], "Bearer second" in heard[1]] == [True, True]

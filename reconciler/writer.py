@@ -1,4 +1,4 @@
-"""The API server's verbs that the reconciler needs: those that read, and beside them those that write."""
+"""The API server's verbs that the reconciler needs: those that read and those that write."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import urllib3
 
-from reconciler.resource import Resource
+from reconciler.resource import APIResource
 from webhook.cluster.api import ApiError, Reader, Stream, Unreachable, content_of
 
-__all__ = ["FIELD_MANAGER", "Api", "ApiError", "Stream", "Unreachable"]
+__all__ = ["FIELD_MANAGER", "ApiError", "Stream", "Unreachable", "Writer"]
 
 FIELD_MANAGER = "modelgate"
 
@@ -20,32 +20,32 @@ APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML
 _WARNING = re.compile(r'299 \S+ "(.*)"', re.DOTALL)
 
 
-class Api(Reader):
-    """The verbs. Every method raises ApiError, and Unreachable where there is no answer within ``timeout`` seconds."""
+class Writer(Reader):
+    """The verbs. Every method raises ApiError, and Unreachable without an answer within ``timeout`` seconds."""
 
     USER_AGENT: ClassVar = "modelgate-reconciler"
 
     def merge_patch(
-        self, resource: Resource, namespace: str, name: str, patch: dict[str, Any]
+        self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any]
     ) -> tuple[dict[str, Any], list[str]]:
-        """The patched object, and the warnings that admission had about it."""
+        """The patched object, and the warnings of admission."""
         path = resource.path(namespace, name)
         response = self._request("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
         return content_of(response), _warnings(response)
 
-    def apply(self, resource: Resource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
-        """Server-side apply: what the object says is ours, what it no longer says is given up."""
+    def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
+        """Server-side apply: own the fields of the object, and give up owned fields that it no longer has."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return self._call("PATCH", path, query, obj, content_type=APPLY_PATCH)
 
-    def create(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    def create(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
         path = resource.path(obj["metadata"].get("namespace", ""))
         return self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
 
-    def replace(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
-        """PUT with the object's resourceVersion: a conflict (409) where it has changed since it was read."""
+    def replace(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+        """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"])
         return self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)
