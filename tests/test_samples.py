@@ -33,7 +33,7 @@ FILES = {
             **dict.fromkeys((102, 114, 128), NEWER),
             **dict.fromkeys((140, 152), sorted([*VARIANT, "spec.sloClassRef"])),  # fragments
             161: sorted([*NEWER, "spec.modelID"]),
-            170: sorted([*VARIANT, "spec.modelID", "spec.modelId", "spec.sloClassRef"]),  # modelId is no field
+            170: sorted([*VARIANT, "spec.modelID", "spec.modelId", "spec.sloClassRef"]),  # modelId is not a field
             180: ["spec"],  # metadata alone, as 200
             200: ["spec"],
         },

@@ -227,7 +227,7 @@ def test_data_that_does_not_fit_the_schema_is_an_error_where_it_is_read(source, 
     assert caught.value.message == message
 
 
-def test_an_invalid_member_is_no_error_until_it_is_read():
+def test_an_invalid_member_is_an_error_only_when_it_is_read():
     assert evaluate("dyn(self).text == 'a'", {"text": "a", "count": 1.5}) is True
     assert evaluate("self.list.exists(x, x == 'a')", {"list": [1, "a"]}) is True
 

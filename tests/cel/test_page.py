@@ -60,7 +60,7 @@ def test_the_page_has_every_library_with_its_version_and_its_functions():
 
 def test_the_page_has_the_versions():
     assert f"implemented ({LATEST[0]}.{LATEST[1]})" in PAGE
-    assert LATEST == (COMPATIBLE[0], COMPATIBLE[1] + 1)
+    assert (COMPATIBLE[0], COMPATIBLE[1] + 1) == LATEST
 
 
 def test_the_files_that_the_page_names_exist():

@@ -41,7 +41,7 @@ def test_regular_expressions(function, args, result):
         ("x{2,1}", "error parsing regexp: invalid repeat count: `{2,1}`"),
     ],
 )
-def test_patterns_that_are_none(pattern, message):
+def test_invalid_patterns(pattern, message):
     assert error("matches", "a", pattern) == message
     assert error("find", "a", pattern) == f"Illegal regex: {message}"
 

@@ -64,7 +64,7 @@ def test_normalisation(text, shown):
     assert call("isSemver", text, False) is False
 
 
-def test_what_normalisation_cannot_mend():
+def test_versions_that_normalisation_cannot_correct():
     assert error("semver", "1.2-a", True) == "short version cannot contain PreRelease/Build meta data"
     assert error("semver", "\u00e9", True) == 'Invalid character(s) found in major number "0\u00e9"'
     assert error("semver", "1.2.3", 1) == "no such overload: semver(string, int)"

@@ -147,7 +147,7 @@ def test_fields_in_a_zone(zone, hour):
         ("99999999999999999999:00", 'strconv.Atoi: parsing "99999999999999999999": value out of range'),
     ],
 )
-def test_zones_that_are_none(zone, message):
+def test_invalid_zones(zone, message):
     assert error("getHours", MOMENT, zone) == message
 
 

@@ -109,6 +109,6 @@ def test_every_value_has_a_type(value, name):
     assert type_name(type_of_value(value)) == name
 
 
-def test_a_python_value_that_is_none_of_cel_has_no_type():
+def test_a_python_value_outside_cel_has_no_type():
     with pytest.raises(TypeError, match="object is not a CEL value"):
         type_of_value(object())

@@ -178,10 +178,10 @@ def test_what_is_doubtful_about_policies_is_said_with_its_line(
         "apiGroups: [ome.io], apiVersions: [v1beta1], operations: [CREATE], resources: [basemodels]",
     )
     (folder / "policies" / "registries.yaml").write_text(doubtful)
-    (folder / "policies" / "unbound.yaml").write_text(TEAM.partition("---")[0].replace("team-label", "nobody"))
+    (folder / "policies" / "unbound.yaml").write_text(TEAM.partition("---")[0].replace("team-label", "unbound"))
     run(folder)
     out = capsys.readouterr().out
-    assert f"{folder}/policies/unbound.yaml:1: warning: MutatingAdmissionPolicy nobody has no binding: it never" in out
+    assert f"{folder}/policies/unbound.yaml:1: warning: MutatingAdmissionPolicy unbound has no binding: it never" in out
     line = doubtful.split("\n").index("  - expression: \"object.spec.modle.name == 'm'\"") + 1
     assert f"{folder}/policies/registries.yaml:{line}: warning: ValidatingAdmissionPolicy allowed-registries: " in out
     assert "ome.io/v1beta1, Kind=InferenceService: ERROR: <input>:1:12: undefined field 'modle'" in out

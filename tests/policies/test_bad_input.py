@@ -82,7 +82,7 @@ def tried(known: KnownKind) -> list[tuple[Keys, Object]]:
 
 
 def placed(obj: Any, keys: Keys, value: Any) -> Any:
-    """The object with a value at a place, whose parents are made where there are none."""
+    """The object with a value at a place; missing parents are created."""
     if not keys:
         return value
     key, *more = keys
