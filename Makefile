@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds docs grammar conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test lint crds docs grammar conformance fuzz hostile soak e2e assets bench image lock clean help
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -41,8 +41,16 @@ conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our
 	$(PY) -m tests.conformance
 
 N ?= 20000
-fuzz: $(READY)  ## N random schemas and objects, ours against the API server's own code
+fuzz: $(READY)  ## N random schemas, objects, reviews and connections: against the API server's own code, and for crashes
 	$(PY) -m tests.fuzz -n $(N)
+
+HOSTILE ?=
+hostile: $(READY)  ## what hostile callers can do to a gate with one core and 512 MiB, against bars; options in HOSTILE
+	$(PY) -m tests.hostile $(HOSTILE)
+
+MINUTES ?= 60
+soak: $(READY)  ## a gate under mixed load for MINUTES: slope of its memory, and its descriptors
+	$(PY) -m tests.hostile.soak --minutes $(MINUTES)
 
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet … once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node

@@ -25,7 +25,7 @@ MOST_VALUES: Final = 50_000
 """JSON values of an object that the gate still judges."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attack:
     """A place of a kind, and what it is filled with; ``stamp`` bytes of a made-up stamp beside it."""
 

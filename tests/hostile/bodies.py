@@ -27,6 +27,7 @@ def loaded() -> Catalog:
     return catalog.load()
 
 
+@cache
 def kinds() -> dict[str, KnownKind]:
     """The kinds of the catalog by their names, which are unique."""
     return {gvk.kind: known for gvk, known in sorted(loaded().kinds.items())}
@@ -77,16 +78,22 @@ def _cases() -> dict[str, list[Json]]:
 def _written(known: KnownKind) -> Iterator[Json]:
     """The objects of the kind's cases that nothing is found against."""
     for case in _cases()[known.gvk.kind]:
-        if case.keys() <= {"name", "spec", "object", "expect"} and not case["expect"].get("deny"):
+        if case.keys() <= {"name", "spec", "object", "others", "expect"} and not case["expect"].get("deny"):
             yield case.get("object") or {"spec": case.get("spec")}
 
 
 def good(known: KnownKind) -> Json:
     """The smallest object of the kind's cases that is let in, with a name."""
+    return copy.deepcopy(_good(known.gvk.kind))
+
+
+@cache
+def _good(kind: str) -> Json:
+    known = kinds()[kind]
     smallest = min(_written(known), key=lambda obj: len(orjson.dumps(obj)))
     metadata = {"name": "a", **({"namespace": NAMESPACE} if known.namespaced else {})}
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
-    return copy.deepcopy({**smallest, **head})
+    return {**smallest, **head}
 
 
 def stamped(obj: Json, text: str) -> Json:

@@ -13,8 +13,15 @@ from typing import Any
 import yaml
 
 from tests.reconciler.apiserver import ApiServer
+from webhook.cluster.resource import Resource
 
 GROUP = "ome.io/v1beta1"
+SERVED = (
+    Resource("ome.io", "v1beta1", "basemodels", "BaseModel"),
+    Resource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel"),
+    Resource("ome.io", "v1beta1", "servingruntimes", "ServingRuntime"),
+    Resource("ome.io", "v1beta1", "clusterservingruntimes", "ClusterServingRuntime"),
+)
 WRITERS = 3
 PAUSE = 0.001
 
@@ -23,6 +30,7 @@ PAUSE = 0.001
 def following() -> Iterator[tuple[ApiServer, list[str]]]:
     """An API server, and the flags with which a gate watches it."""
     with ApiServer() as cluster, tempfile.TemporaryDirectory() as folder:
+        cluster.serve(*SERVED)
         path = Path(folder) / "kubeconfig"
         path.write_text(yaml.safe_dump(_kubeconfig(cluster.url)))
         yield cluster, ["--view", "live", "--view-kubeconfig", str(path)]

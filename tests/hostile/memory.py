@@ -46,18 +46,15 @@ class Sizes:
 
 
 def run(report: Report, sizes: Sizes) -> None:
-    """Each attack against one gate; a gate that ends is started anew for the next."""
-    left = list(_attacks(sizes).items())
+    """Each attack against a gate of its own."""
     with memory_group() as group:
         if group is None:
             report.skip(PART, "no cgroup could be made: peaks are sums of PSS, and nothing is limited")
-        while left:
+        for name, attack in _attacks(sizes).items():
             with serving(group=group) as gate:
                 gate.post("/validate", good_body())
                 idle = processes.pss(gate.pid), processes.descriptors(gate.pid)
-                report.add(PART, "idle", idle[0], "MiB PSS")
-                while left and gate.ended() is None:
-                    _attacked(report, gate, idle, *left.pop(0))
+                _attacked(report, gate, idle, name, attack)
 
 
 def _attacks(sizes: Sizes) -> dict[str, Attackers]:
