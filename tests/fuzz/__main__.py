@@ -1,4 +1,4 @@
-"""``make fuzz``: all fuzzing there is, N cases of each: against the API server's code, and of what comes over the wire."""
+"""``make fuzz``: N cases of each sort: against the API server's code, and of what comes over the wire."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz.decoder -n N``: mutated AdmissionReviews through the decoder and the whole HTTP face, in process.
+"""``python -m tests.fuzz.decoder -n N``: mutated AdmissionReviews through the decoder and the ASGI application.
 
 The real reviews of ``tests/fixtures/reviews`` are changed as JSON (structure) or as bytes. Each gets an answer: a
 decision, or a 4xx that says what is wrong. A 500 or an exception is a defect; the seed repeats it.
@@ -29,18 +29,48 @@ from webhook.serve.gate import Gate
 REVIEWS = [path.read_bytes() for path in sorted((ROOT / "tests/fixtures/reviews").glob("*.json"))]
 STATUSES = {200, 400, 413, 415, 503}
 ODD: tuple[Any, ...] = (
-    *(None, True, 0, -1, 1e308, 2**63, 2**64, 10**30, "", "a", "\ud800", "\x00", "1Gi", [], {}, [[]], [None], {"": None}),
+    *(
+        None,
+        True,
+        0,
+        -1,
+        1e308,
+        2**63,
+        2**64,
+        10**30,
+        "",
+        "a",
+        "\ud800",
+        "\x00",
+        "1Gi",
+        [],
+        {},
+        [[]],
+        [None],
+        {"": None},
+    ),
     *("UPDATE", "DELETE", "CONNECT", "v1", "a/b/c", "AdmissionReview", "admission.k8s.io/v1beta1", "x" * 5000),
 )
 ODD_BYTES = (b"", b"{", b"}", b"[", b'"', b",", b":", b"\x00", b"\xff", b"\xed\xa0\x80", b"\\u0000", b"\\ud800", b"NaN",
              b"-0", b"1e999", b"[" * 300, b'{"a":' * 300, b"9" * 400, b"\xef\xbb\xbf", b"\\", b"null")  # fmt: skip
 TYPES = ("application/json", "application/json; charset=utf-8", "text/plain", "", "application/JSON", "a\x00b")
-QUERIES = ("", "timeout=5s", "timeout=1ms", "timeout=", "timeout=x", "timeout=99999999999s", "timeout=5s&timeout=6s", "%")
+QUERIES = (
+    "",
+    "timeout=5s",
+    "timeout=1ms",
+    "timeout=",
+    "timeout=x",
+    "timeout=99999999999s",
+    "timeout=5s&timeout=6s",
+    "%",
+)
 
 
 def requests(raw: bytes) -> list[tuple[bytes, str]]:
     """The reviews of a file of fixtures, each with its call."""
-    return [(json.dumps(found).encode(), call) for call, found in json.loads(raw).items() if call in {"mutate", "validate"}]
+    return [
+        (json.dumps(found).encode(), call) for call, found in json.loads(raw).items() if call in {"mutate", "validate"}
+    ]
 
 
 SEEDS = [each for raw in REVIEWS for each in requests(raw)]

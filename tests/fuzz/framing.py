@@ -39,7 +39,9 @@ REQUEST = {
 }
 BODY = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": REQUEST}).encode()
 JSON_TYPE = b"Content-Type: application/json\r\n"
-LENGTH = b"POST /validate?timeout=5s HTTP/1.1\r\nHost: g\r\n" + JSON_TYPE + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+LENGTH = (
+    b"POST /validate?timeout=5s HTTP/1.1\r\nHost: g\r\n" + JSON_TYPE + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+)
 CHUNKED = (
     b"POST /mutate HTTP/1.1\r\nHost: g\r\n" + JSON_TYPE + b"Transfer-Encoding: chunked\r\n\r\n"
     + b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
@@ -56,8 +58,10 @@ PIECES = (
     *(b"\r\n", b"\n", b"\r", b"\x00", b"\xff", b" ", b"\t", b":", b";", b",", b"0\r\n\r\n", b"\r\n\r\n", b"HTTP/2.0"),
     *(b"HTTP/0.9", b"Content-Length: 0\r\n", b"Content-Length: -1\r\n", b"Content-Length: 99999999999999999999\r\n"),
     *(b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip, chunked\r\n", b"Upgrade: websocket\r\n"),
-    *(b"Connection: upgrade\r\nUpgrade: h2c\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n", b"CONNECT g:1 "),
-    *(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"ffffffffffffffff\r\n", b"\x16\x03\x01\x02\x00", b"?timeout=%00", b"X: \r\n y\r\n"),
+    *(b"Connection: upgrade\r\nUpgrade: h2c\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n"),
+    b"CONNECT g:1 ",
+    *(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"ffffffffffffffff\r\n", b"\x16\x03\x01\x02\x00", b"?timeout=%00"),
+    *(b"X: \r\n y\r\n",),
     *(b"a" * 5000, b"X-A: " + b"b" * 70_000 + b"\r\n", b"%2e%2e/", b"POST ", b"*"),
 )  # fmt: skip
 

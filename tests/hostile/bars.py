@@ -38,7 +38,9 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, part: str, name: str, figure: float, unit: str = "", bar: float | None = None, note: str = "") -> None:
+    def add(
+        self, part: str, name: str, figure: float, unit: str = "", bar: float | None = None, note: str = ""
+    ) -> None:
         row = Row(part, name, round(figure, 2), unit, bar, note)
         self.rows.append(row)
         print(_line(row), flush=True)
@@ -76,7 +78,8 @@ def _page(report: Report) -> Iterator[str]:
     yield "| part | what is measured | figure | bar | verdict | note |"
     yield "|---|---|---|---|---|---|"
     for row in report.rows:
-        yield f"| {row.part} | {row.name} | {_figure(row.figure, row.unit)} | {_bar(row)} | {row.verdict} | {row.note} |"
+        figure = _figure(row.figure, row.unit)
+        yield f"| {row.part} | {row.name} | {figure} | {_bar(row)} | {row.verdict} | {row.note} |"
     for part, why in report.skipped:
         yield f"| {part} | not run | | | skipped | {why} |"
 

@@ -102,9 +102,7 @@ async def _goods(target: Target, body: bytes, seconds: float) -> tuple[list[Answ
         async with Caller(target, context) as caller:
             return await caller.ask(HEALTH)
 
-    *found, probes = await asyncio.gather(
-        *(one() for _ in range(GOOD_CALLERS)), repeated(seconds, PROBE_PAUSE, probe)
-    )
+    *found, probes = await asyncio.gather(*(one() for _ in range(GOOD_CALLERS)), repeated(seconds, PROBE_PAUSE, probe))
     return [*itertools.chain.from_iterable(found)], probes
 
 

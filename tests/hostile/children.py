@@ -1,4 +1,4 @@
-"""Parts 5 and 6: a child that dies costs one answer and nothing else; a fork during a change of the view never hangs."""
+"""Parts 5 and 6: a child that dies costs one answer only; a fork during a change of the view never hangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.hostile import bodies, processes, worst
 from tests.hostile.attacks import large
 from tests.hostile.bars import Report
 from tests.hostile.cluster import churned, following
-from tests.hostile.isolation import good_body
 from tests.hostile.serving import Gate, serving, wait_until
 
 PART = "children"
@@ -111,8 +110,3 @@ def _seeing_body() -> bytes:
     obj = bodies.good(known)
     obj["metadata"]["annotations"] = {"note": "x" * (bodies.FEW_BYTES + 1)}
     return bodies.review(known, obj)
-
-
-def good_after(gate: Gate) -> int:
-    """The status of a small call."""
-    return gate.post("/validate?timeout=5s", good_body())[0]

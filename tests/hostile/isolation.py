@@ -106,7 +106,9 @@ def _report(report: Report, idle: tuple[Latency, Latency], rounds: Rounds) -> No
     report.add(PART, "times that the gate ended", rounds.deaths.total(), "", 0, _shown(rounds.deaths))
     statuses: Counter[int] = sum((each.hostile.statuses for each in rounds.done), Counter())
     report.add("answers", "hostile calls", statuses.total(), note=_shown(statuses))
-    report.add("answers", "hostile calls without a proper answer", sum(each.hostile.wrong for each in rounds.done), "", 0)
+    report.add(
+        "answers", "hostile calls without a proper answer", sum(each.hostile.wrong for each in rounds.done), "", 0
+    )
     slowest = max(rounds.done, key=lambda each: each.hostile.slowest, default=None)
     figure = slowest.hostile.slowest if slowest else math.nan
     report.add("answers", "slowest hostile call", figure, "s", TIMEOUT + GRACE, slowest.name if slowest else "")

@@ -119,7 +119,14 @@ def fillings(schema: Schema) -> dict[str, Make]:
     return {"unknown fields": lambda n: {f"u{i}": 0 for i in range(n)}, "empty lists": lambda n: {"u": [[]] * n}}
 
 
-_TEXTS: Final = {"letters": "a", "slashes": "a/", "escapes": "%2F", "umlauts": "ä", "address": "https://a/", "dots": "a."}
+_TEXTS: Final = {
+    "letters": "a",
+    "slashes": "a/",
+    "escapes": "%2F",
+    "umlauts": "ä",
+    "address": "https://a/",
+    "dots": "a.",
+}
 
 
 def _nulls(count: int) -> Any:

@@ -75,9 +75,7 @@ class Gate:
 
 
 @contextlib.contextmanager
-def serving(
-    *flags: str, group: MemoryGroup | None = None, checkout: Path = ROOT, **environment: str
-) -> Iterator[Gate]:
+def serving(*flags: str, group: MemoryGroup | None = None, checkout: Path = ROOT, **environment: str) -> Iterator[Gate]:
     """A gate with these flags, from this or from another checkout."""
     with tempfile.TemporaryDirectory(prefix="modelgate-hostile-") as name, contextlib.ExitStack() as stack:
         folder, port = _prepared(Path(name))

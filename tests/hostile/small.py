@@ -32,7 +32,7 @@ def run(report: Report, options: Options) -> None:
         slowness = min(before, timing.slowness())
         everything += found
         top = found[0]
-        size = f"{len(top.body) / 1024:.1f} KiB, {bodies.tokens(top.body)} tokens, machine ×{slowness:.2f}"
+        size = f"{len(top.body) / 1024:.1f} KiB, {bodies.tokens(top.body)} tokens, slowness {slowness:.2f}"
         report.add(PART, f"{name}, worst small review", top.ms / slowness, "ms", BAR_MS, f"{top} ({size})")
     if options.write:
         worst.write(everything)

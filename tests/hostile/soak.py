@@ -35,7 +35,9 @@ def mixture() -> list[bytes]:
     reviews = [bodies.review(known, bodies.good(known)) for known in bodies.kinds().values()]
     updates = [bodies.review(known, bodies.good(known), bodies.good(known)) for known in bodies.kinds().values()]
     wrong = [b"{", b"[]", reviews[0][:-1], reviews[0].replace(b"CREATE", b"create")]
-    calls = [post(f"/{call}?timeout=5s", body) for call in ("mutate", "validate") for body in (*reviews, *updates, *wrong)]
+    calls = [
+        post(f"/{call}?timeout=5s", body) for call in ("mutate", "validate") for body in (*reviews, *updates, *wrong)
+    ]
     metrics = HEALTH.replace(b"healthz", b"metrics")
     return [*calls, HEALTH, metrics, HEALTH.replace(b"healthz", b"nowhere")]
 
