@@ -1,4 +1,4 @@
-"""``make hostile``: what callers who mean harm can do to a gate with one core and 512 MiB, measured against bars."""
+"""``make hostile``: what hostile callers can do to a gate with one core and 512 MiB, measured against bars."""
 
 from __future__ import annotations
 

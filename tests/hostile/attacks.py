@@ -16,7 +16,11 @@ from webhook.engine.catalog import KnownKind
 
 Change = Literal["CREATE", "UPDATE same", "UPDATE other"]
 CHANGES: Final[tuple[Change, ...]] = ("CREATE", "UPDATE same", "UPDATE other")
-Bound = Callable[[bytes], bool]
+Share = Callable[[bytes], float]
+"""How much of a bound a review takes: 1 is just within."""
+
+PROBE: Final = 64
+"""Items of the review from which the size of larger ones is reckoned."""
 
 OBJECT_BYTES: Final = 3 * 1024 * 1024
 """The API server takes no larger object; etcd, as it is set by default, takes half of it."""
@@ -49,15 +53,15 @@ class Attack:
             return bodies.review(self.known, obj)
         return bodies.review(self.known, obj, obj if change == "UPDATE same" else bodies.good(self.known))
 
-    def largest(self, change: Change, within: Bound) -> bytes:
-        """The largest review of this attack that is within a bound; with one item where nothing is."""
-        low, high = 1, 2
-        while high < 4_000_000 and within(self.review(change, high)):
-            low, high = high, high * 2
-        while high - low > max(1, low // 50):  # within 2 % of the bound
-            middle = (low + high) // 2
-            low, high = (middle, high) if within(self.review(change, middle)) else (low, middle)
-        return self.review(change, low)
+    def largest(self, change: Change, share: Share) -> bytes:
+        """The largest review of this attack that is within a bound, or nearly; with one item where nothing is."""
+        first, probe = share(self.review(change, 1)), share(self.review(change, PROBE))
+        if first > 1 or probe <= first:
+            return self.review(change, 1)
+        count = max(1, int((1 - first) / (probe - first) * (PROBE - 1)))
+        while share(body := self.review(change, count)) > 1 and count > 1:  # numbers in names become longer
+            count -= max(1, count // 50)
+        return body
 
 
 def attacks(known: KnownKind) -> Iterator[Attack]:
@@ -79,14 +83,19 @@ def attack(kind: str, place: str, filling: str) -> Attack:
     raise LookupError(f"{kind} has no place {place} to fill with {filling}")
 
 
-def widest(body: bytes) -> bool:
-    """The bound of the largest objects that a caller can have."""
-    return all(len(orjson.dumps(obj)) <= OBJECT_BYTES for obj in _objects(body))
+def small(body: bytes) -> float:
+    """The share that a review takes of the bound of small ones."""
+    return max(len(body) / bodies.FEW_BYTES, bodies.tokens(body) / bodies.FEW_TOKENS)
 
 
-def let_in(body: bytes) -> bool:
-    """The bound of the largest objects that the gate judges."""
-    return len(body) <= 2 * OBJECT_BYTES and all(bodies.values(obj) <= MOST_VALUES for obj in _objects(body))
+def widest(body: bytes) -> float:
+    """The share that a review's objects take of the largest that a caller can have."""
+    return max(len(orjson.dumps(obj)) for obj in _objects(body)) / OBJECT_BYTES
+
+
+def let_in(body: bytes) -> float:
+    """The share that a review's objects take of the largest that the gate judges."""
+    return max(widest(body), max(map(bodies.values, _objects(body))) / MOST_VALUES)
 
 
 def _objects(body: bytes) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Parts 1 and 2: what four hostile callers with the worst object of a kind do to everybody else, and what they get."""
+"""Parts 1 and 2: what four hostile callers with the worst object of a kind do to all others, and what they get."""
 
 from __future__ import annotations
 

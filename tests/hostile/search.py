@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tests.hostile import bodies
-from tests.hostile.attacks import CHANGES, Attack, Change, attacks
+from tests.hostile import attacks
+from tests.hostile.attacks import CHANGES, Attack, Change
 from tests.hostile.timing import CALLS, Call, cpu_ms
 from webhook.engine.catalog import KnownKind
 
@@ -37,8 +37,9 @@ def small(known: KnownKind, seconds: float = float("inf")) -> list[Found]:
 
     Every place is tried once, as an update that changes everything. The worst are tried in all ways, with stamps, too.
     """
-    everything = list(attacks(known))
-    random.Random(0).shuffle(everything)  # a search that is cut short has seen every corner
+    everything = list(attacks.attacks(known))
+    random.Random(0).shuffle(everything)  # a search that is cut short has seen every corner,
+    everything.sort(key=lambda one: len(one.place.steps))  # and first the places that rules are about
     tried = list(_within(seconds, ((one, "UPDATE other", "validate") for one in everything)))
     ways = (way for found in _worst(tried) for way in _ways(found.attack))
     finals = _worst([*_within(seconds, ways), *tried])
@@ -69,5 +70,5 @@ def _ways(one: Attack) -> Iterator[tuple[Attack, Change, Call]]:
 
 def measured(one: Attack, change: Change, call: Call) -> Found:
     """The largest small review of an attack, and its CPU."""
-    body = one.largest(change, bodies.is_small)
+    body = one.largest(change, attacks.small)
     return Found(one, change, call, cpu_ms(call, body), body)

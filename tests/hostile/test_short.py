@@ -11,7 +11,7 @@ import pytest
 
 from tests.fuzz import decoder, framing
 from tests.hostile import bars, bodies, children, freshness, memory, processes, wire, worst
-from tests.hostile.attacks import attack, attacks
+from tests.hostile.attacks import attack, attacks, small
 from tests.hostile.callers import Hostile
 from tests.hostile.isolation import good_body
 from tests.hostile.serving import Gate, serving, wait_until
@@ -41,7 +41,7 @@ def test_the_good_object_of_every_kind_has_a_small_review():
 
 def test_every_place_of_a_kind_can_be_filled_to_a_small_review():
     for one in attacks(bodies.kinds()["OpenModel"]):
-        body = one.largest("UPDATE same", bodies.is_small)
+        body = one.largest("UPDATE same", small)
         assert bodies.is_small(body), one
 
 

@@ -24,12 +24,12 @@ def of(kind: str) -> tuple[Attack, ...]:
 
 
 def write(found: Iterable[Found]) -> None:
-    """Keep the worst of each kind; ``found`` comes worst first."""
+    """Keep the worst of each kind that was searched; of each, ``found`` comes worst first."""
     kept: dict[str, list[dict[str, str]]] = {}
     for each in found:
         entry = {"place": str(each.attack.place), "filling": each.attack.filling}
         entries = kept.setdefault(each.attack.known.gvk.kind, [])
         if entry not in entries and len(entries) < KEPT:
             entries.append(entry)
-    FILE.write_text(HEAD + yaml.safe_dump(kept))
+    FILE.write_text(HEAD + yaml.safe_dump({**yaml.safe_load(FILE.read_text()), **kept}))
     of.cache_clear()
