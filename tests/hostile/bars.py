@@ -41,7 +41,7 @@ class Report:
     def add(
         self, part: str, name: str, figure: float, unit: str = "", bar: float | None = None, note: str = ""
     ) -> None:
-        row = Row(part, name, round(figure, 2), unit, bar, note)
+        row = Row(part, name, round(figure, 2), unit, bar if bar is None else round(bar, 2), note)
         self.rows.append(row)
         print(_line(row), flush=True)
 
