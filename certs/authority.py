@@ -1,4 +1,4 @@
-"""A certificate authority: made, loaded, and put to use."""
+"""A certificate authority: create it, load it, and sign with it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from certs.names import Names
 
 __all__ = ["BACKDATED", "CA_LIFETIME", "LEAF_LIFETIME", "Authority"]
 
-# A year: long against any release that is skipped, short enough that nobody has to revoke it.
+# A year: longer than the time between upgrades, short enough that revocation is not needed.
 CA_LIFETIME = timedelta(days=365)
-# A week: a stolen key is useless soon, and a cluster that was switched off over a long weekend still starts.
+# A week: a stolen key expires soon, and a cluster that was switched off over a long weekend still starts.
 LEAF_LIFETIME = timedelta(days=7)
-# The API server's clock may be behind ours; client-go backdates the certificates it signs itself by the same hour.
+# The API server's clock may be behind; client-go backdates the certificates that it signs by an hour, too.
 BACKDATED = timedelta(hours=1)
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -30,7 +30,7 @@ PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A CA certificate, its key, and the bundle (PEM) for clients: itself and, in a rotation, its neighbours."""
+    """A CA certificate, its key, and the bundle (PEM) for clients: in a rotation, it also holds the other CA."""
 
     certificate: x509.Certificate
     key: PrivateKey = field(repr=False)
@@ -41,11 +41,11 @@ class Authority:
 
     @classmethod
     def create(cls, now: datetime) -> Authority:
-        """Make a new self-signed CA. P-256 has the cheapest handshake, and every client of Kubernetes speaks it."""
+        """Create a self-signed CA. P-256 has the cheapest handshake, and every Kubernetes client supports it."""
         key = ec.generate_private_key(ec.SECP256R1())
         serial = x509.random_serial_number()
-        # Part of the serial number is in the subject: in a rotation old and new stand side by side, and OpenSSL
-        # looks for an issuer by its subject.
+        # The subject contains part of the serial number: in a rotation old and new CA are in one bundle, and OpenSSL
+        # finds an issuer by its subject.
         subject = _subject(f"modelgate CA {serial >> 127:08x}")
         identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
         certificate = (
@@ -61,10 +61,10 @@ class Authority:
 
     @classmethod
     def load(cls, stored: Credentials, now: datetime) -> Authority:
-        """Read what :meth:`credentials` gave, or cert-manager wrote for a CA; raises AuthorityError.
+        """Load the output of :meth:`credentials`, or a CA from cert-manager; raises AuthorityError.
 
-        Everything is checked before the first leaf is signed: what is wrong here would show only as
-        ``x509: certificate signed by unknown authority`` in the API server's refusals.
+        Everything is checked before the first leaf is signed: otherwise the API server would only report ``x509:
+        certificate signed by unknown authority``.
         """
         certificate, key = _certificates(stored.certificate, TLS_CRT)[0], _key(stored.key)
         if certificate.public_key() != key.public_key():
@@ -75,7 +75,9 @@ class Authority:
         if not begin <= now < end:
             raise AuthorityError(f"{TLS_CRT} is valid from {begin:%F %T} to {end:%F %T} UTC, and it is {now:%F %T}")
         if certificate not in _certificates(stored.authorities, CA_CRT):
-            raise AuthorityError(f"{CA_CRT} does not contain {TLS_CRT}: who trusts the one will not trust the other")
+            raise AuthorityError(
+                f"{CA_CRT} does not contain the certificate in {TLS_CRT}, so clients would not trust it"
+            )
         return cls(certificate, key, stored.authorities)
 
     def credentials(self) -> Credentials:
@@ -83,11 +85,11 @@ class Authority:
         return Credentials(self.certificate.public_bytes(serialization.Encoding.PEM), _pem(self.key), self.bundle)
 
     def issue(self, names: Names, now: datetime) -> Credentials:
-        """Sign a leaf for a server, never outliving its CA; raises InvalidNameError when there is no name."""
+        """Sign a leaf that does not outlive its CA; raises InvalidNameError without a name."""
         if not names:
             raise InvalidNameError("a server certificate needs at least one DNS name or IP address")
         key = ec.generate_private_key(ec.SECP256R1())
-        # The subject is fixed: a common name ends at 64 characters, and Go has not looked at it since 1.15.
+        # The subject is fixed: a common name has at most 64 characters, and Go ignores it since 1.15.
         certificate = (
             _builder(_subject("modelgate"), self.certificate.subject, key, _identifier(self.certificate))
             .serial_number(x509.random_serial_number())
@@ -130,7 +132,7 @@ def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False) -> x
 
 
 def _identifier(certificate: x509.Certificate) -> x509.SubjectKeyIdentifier:
-    """Its own statement where there is one: there is more than one way to compute it."""
+    """The identifier in the certificate, if there is one: there is more than one way to compute it."""
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     except x509.ExtensionNotFound:
@@ -138,7 +140,7 @@ def _identifier(certificate: x509.Certificate) -> x509.SubjectKeyIdentifier:
 
 
 def _pem(key: PrivateKey) -> bytes:
-    # PKCS 8, unencrypted: every TLS library reads it, and who can read the file could read a passphrase beside it.
+    # PKCS 8, unencrypted: every TLS library reads it, and a passphrase would have to be stored beside it.
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

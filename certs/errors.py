@@ -2,19 +2,19 @@
 
 CertsError
 ├── InvalidNameError  not a DNS name or an IP address that a certificate can carry
-├── AuthorityError    bytes that are no usable CA: corrupt, foreign or expired
-├── StoreError        the same, with the place they were read from and what to do
-├── ApiError          the API server refused a call, or could not be reached
+├── AuthorityError    not a usable CA: corrupt, foreign or expired
+├── StoreError        the same, with its location and what to do
+├── ApiServerError    the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
 from __future__ import annotations
 
-__all__ = ["ApiError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
+__all__ = ["ApiServerError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
 
 
 class CertsError(Exception):
-    """The root of the tree; every text is a sentence for the one who runs the gate."""
+    """The root of the tree; every text is a sentence for the operator."""
 
 
 class InvalidNameError(CertsError):
@@ -22,14 +22,14 @@ class InvalidNameError(CertsError):
 
 
 class AuthorityError(CertsError):
-    """Bytes that are no usable CA: corrupt, foreign or expired."""
+    """Not a usable CA: corrupt, foreign or expired."""
 
 
 class StoreError(CertsError):
-    """A stored CA that cannot be used; names the place and what to do about it."""
+    """A stored CA cannot be used; the text names its location and what to do."""
 
 
-class ApiError(CertsError):
+class ApiServerError(CertsError):
     """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
 
     def __init__(self, status: int, message: str) -> None:

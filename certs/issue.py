@@ -1,4 +1,4 @@
-"""A fresh leaf in the directory that the server reads."""
+"""A new leaf in the directory that the server reads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from certs.names import Names
 
 __all__ = ["RENEWED_BEFORE", "issue", "stale"]
 
-# With a third of its life left, as the kubelet and cert-manager renew theirs: two days and more to notice and repair
-# whatever keeps a new one from coming.
+# With a third of its lifetime left, as the kubelet and cert-manager do: more than two days to repair a fault that
+# prevents renewal.
 RENEWED_BEFORE = LEAF_LIFETIME / 3
 
 
 def issue(directory: Path, authority: Authority, names: Names, now: datetime) -> str:
-    """Put a leaf for ``names`` into ``directory`` unless the one there is good; the reason for a new one, else ""."""
+    """Write a leaf for ``names`` into ``directory`` unless the one there is good; returns the reason, or ""."""
     try:
         reason = stale(directory, authority, names, now)
         if reason:
@@ -33,7 +33,7 @@ def issue(directory: Path, authority: Authority, names: Names, now: datetime) ->
 
 
 def stale(directory: Path, authority: Authority, names: Names, now: datetime) -> str:
-    """Why the leaf in ``directory`` will not do; "" when it will."""
+    """Why the leaf in ``directory`` must be replaced; "" if it is good."""
     try:
         found = Credentials.from_files(files.read(directory, (TLS_CRT, TLS_KEY, CA_CRT)))
         leaf = x509.load_pem_x509_certificate(found.certificate)
@@ -43,7 +43,7 @@ def stale(directory: Path, authority: Authority, names: Names, now: datetime) ->
     try:
         leaf.verify_directly_issued_by(authority.certificate)
     except (ValueError, TypeError, InvalidSignature):  # another issuer's name, another kind of key, another key
-        return "the CA is another"
+        return "the CA has changed"
     if found.authorities != authority.bundle:
         return "the CA bundle has changed"
     if set(names.extension()) - set(held):

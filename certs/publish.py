@@ -1,13 +1,12 @@
 """The CA bundle in the webhook configurations: written by server-side apply, and read back.
 
-The configurations are the chart's; ours is one field of each webhook, ``clientConfig.caBundle``. What we apply is the
-least that the API server takes: the webhook's name, which is the key of the list, and the field. It then merges and
-validates the whole, so that neither the chart's fields nor ours ever undo the other's, whoever writes last.
+The configurations belong to the chart; this module owns one field of each webhook, ``clientConfig.caBundle``. It
+applies the minimum that the API server accepts: the webhook's name, which is the key of the list, and the field. The
+API server merges and validates the whole, so neither manager overwrites the other's fields, in any order.
 
-Two things follow from the merge. A configuration that does not exist is not made by applying to it: it would lack all
-that is required, and is refused. And a webhook can leave the chart only together with its configuration: what we
-applied to it would stay behind alone, and the API server would refuse the chart's next version for it. So names of
-webhooks are for ever.
+The merge has two consequences. Applying to a configuration that does not exist is refused, because required fields are
+missing. And a webhook can be removed from the chart only together with its configuration: otherwise the applied field
+would remain alone, and the API server would refuse the chart's next version. So never rename a webhook.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from certs.api import Api
-from certs.errors import ApiError, PublishError
+from certs.errors import ApiServerError, PublishError
 
 __all__ = ["FIELD_MANAGER", "Configuration", "publish"]
 
@@ -27,7 +26,7 @@ FIELD_MANAGER = "modelgate-certs"
 
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 _Type = Literal["mutating", "validating"]
-# The chart writes its configurations a moment after the pods; slower than this, and the pod had better say so.
+# The chart creates its configurations a moment after the pods; after this time the pod reports an error.
 _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 1.0
 
@@ -60,7 +59,7 @@ class Configuration:
         return f"/apis/{_GROUP_VERSION}/{self.type}webhookconfigurations/{self.name}"
 
     def applied(self, names: list[str], bundle: bytes) -> dict[str, Any]:
-        """All that we say about it."""
+        """The configuration to apply, with the owned fields only."""
         client = {"caBundle": base64.b64encode(bundle).decode()}
         webhooks = [{"name": name, "clientConfig": client} for name in names]
         return {
@@ -72,35 +71,33 @@ class Configuration:
 
 
 def publish(bundle: bytes, configuration: Configuration, api: Api, *, patience: float = _PATIENCE_SECONDS) -> bool:
-    """Let every webhook of the configuration trust ``bundle`` (PEM); False when it did already.
+    """Write ``bundle`` (PEM) into every webhook of the configuration; False if it is there already.
 
-    Waits up to ``patience`` seconds for the configuration to appear. Returns only when a fresh read shows the bundle
-    in every webhook; raises PublishError where it does not, and ApiError where the API server refuses.
+    Waits up to ``patience`` seconds for the configuration to appear. Raises PublishError if a fresh read does not show
+    the bundle in every webhook, and ApiServerError if the API server refuses.
     """
     live = _await(configuration, api, time.monotonic() + patience)
     if _carry(live, bundle):
         return False
     api.apply(configuration.path, configuration.applied(list(live), bundle), FIELD_MANAGER)
     if not _carry(_await(configuration, api, time.monotonic() + patience), bundle):
-        raise PublishError(
-            f"{configuration}: its caBundle was overwritten as soon as it was written; who else sets it?"
-        )
+        raise PublishError(f"{configuration}: its caBundle was overwritten at once; find the other client that sets it")
     return True
 
 
 def _await(configuration: Configuration, api: Api, give_up: float) -> dict[str, bytes]:
     while not (live := _read(configuration, api)):
         if time.monotonic() >= give_up:
-            raise PublishError(f"{configuration}: there is no {configuration.kind} of that name with a webhook in it")
+            raise PublishError(f"{configuration}: no {configuration.kind} of that name with a webhook was found")
         time.sleep(_PAUSE_SECONDS)
     return live
 
 
 def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
-    """The webhooks by name, each with the bundle it has now (b"" for none); {} where there is no configuration."""
+    """The webhooks by name, each with its current bundle (b"" for none); {} if the configuration does not exist."""
     try:
         webhooks = api.get(configuration.path).get("webhooks") or []
-    except ApiError as error:
+    except ApiServerError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return {}
         raise

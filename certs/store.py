@@ -1,4 +1,4 @@
-"""Where the CA lives: all replicas of the gate take it from the same place."""
+"""The store of the CA, which all replicas share."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from certs import files
 from certs.api import Api
 from certs.authority import Authority
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
-from certs.errors import ApiError, AuthorityError, StoreError
+from certs.errors import ApiServerError, AuthorityError, StoreError
 
 __all__ = ["DirectoryStore", "SecretStore", "Store", "authority"]
 
 
 class Store(Protocol):
-    """One place for one CA. ``str(store)`` names it in messages."""
+    """A location for one CA. ``str(store)`` names it in messages."""
 
     def read(self) -> dict[str, bytes] | None:
-        """What is stored, by file name; None when there is nothing yet."""
+        """The stored files by name; None if there are none yet."""
         ...
 
     def create(self, credentials: Credentials) -> bool:
-        """Store these unless something is there already; False, and nothing changed, when another was first."""
+        """Store these unless the store has content; False, without a change, if another process was first."""
         ...
 
 
 def authority(store: Store, now: datetime) -> Authority:
-    """The CA of the store, made on first use; raises StoreError for content that is no usable CA.
+    """The CA of the store, created on first use; raises StoreError if the content is not a usable CA.
 
-    Replicas start together and may all find nothing. Each then makes a CA, one of them wins the create, and all read
-    what was stored: never does a replica sign with a CA that the others do not know. What cannot be used is never
-    replaced: it may be somebody else's, and leaves signed by it may be alive.
+    Replicas start together and may all find an empty store. Each then creates a CA, one of them wins, and all read the
+    stored one: no replica signs with a CA that the others do not have. Unusable content is never replaced: it may
+    belong to another program, and leaves signed by it may still be in use.
     """
     stored = store.read()
     if stored is None:
@@ -45,11 +45,11 @@ def authority(store: Store, now: datetime) -> Authority:
     try:
         return Authority.load(Credentials.from_files(stored or {}), now)
     except AuthorityError as error:
-        raise StoreError(f"{store}: {error}. Remove it, and a new CA is made at the next start.") from error
+        raise StoreError(f"{store}: {error}. Remove it to create a new CA at the next start.") from error
 
 
 class DirectoryStore:
-    """A CA in a directory, for a gate without a cluster. Processes of one machine may share it."""
+    """A CA in a directory, for use without a cluster. Processes of one machine may share it."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -71,7 +71,7 @@ class DirectoryStore:
 
 
 class SecretStore:
-    """A CA in a Secret of type ``kubernetes.io/tls``, created once; the API server decides who was first."""
+    """A CA in a Secret of type ``kubernetes.io/tls``, created once; the API server decides which replica is first."""
 
     def __init__(self, namespace: str, name: str, api: Api) -> None:
         self._namespace, self._name, self._api = namespace, name, api
@@ -82,7 +82,7 @@ class SecretStore:
     def read(self) -> dict[str, bytes] | None:
         try:
             secret = self._api.get(f"{self._collection}/{self._name}")
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
@@ -92,7 +92,7 @@ class SecretStore:
         data = {name: base64.b64encode(content).decode() for name, content in credentials.files().items()}
         try:
             self._api.create(self._collection, self._secret(data))
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.CONFLICT:
                 return False
             raise

@@ -1,6 +1,7 @@
 """`modelgate certs issue`, as it is typed."""
 
 import argparse
+import logging
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ def test_it_issues_once_and_says_what(tmp_path, capsys):
     assert issue(tmp_path) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
-    assert printed.endswith(f", of directory {tmp_path}/ca\n")
+    assert printed.endswith(f", from directory {tmp_path}/ca\n")
     assert issue(tmp_path) == 0
     assert capsys.readouterr().out == ""
 
@@ -65,7 +66,7 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
     assert issue(tmp_path) == 2
     assert capsys.readouterr().err == (
         f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
-        "Remove it, and a new CA is made at the next start.\n"
+        "Remove it to create a new CA at the next start.\n"
     )
     assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
     assert "'*.example' is neither an IP address nor a DNS name" in capsys.readouterr().err
@@ -77,7 +78,8 @@ def task(directory):
     return certs._Task(parser.parse_args(["certs", "issue", f"--tls-dir={directory}", "--watch"]))
 
 
-def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsys):
+def test_what_fails_while_it_watches_is_logged_and_tried_again(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "modelgate")
     watched = task(tmp_path)
     watched.once()
     key = (tmp_path / "ca" / "tls.key").read_bytes()
@@ -93,12 +95,13 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
         happenings.pop(0)()
         return False
 
-    capsys.readouterr()
+    caplog.clear()
     watched.watch(stopped)
-    printed = capsys.readouterr()
-    assert printed.err.count("\n") == 1
-    assert "tls.key is missing or empty" in printed.err
-    assert printed.out.count("issued for") == 1
+    assert [(record.levelname, record.message.split()[0]) for record in caplog.records] == [
+        ("ERROR", "directory"),
+        ("INFO", "issued"),
+    ]
+    assert "tls.key is missing or empty" in caplog.records[0].message
     assert (tmp_path / "tls.crt").read_bytes()
 
 
@@ -106,7 +109,7 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
 def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
     command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--watch"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    assert process.stdout.readline().startswith("issued for")
+    assert "INFO modelgate: issued for" in process.stderr.readline()
     process.send_signal(number)
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0

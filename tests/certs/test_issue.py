@@ -48,7 +48,7 @@ def test_fewer_names_are_no_reason_and_more_names_are(tmp_path):
 def test_another_ca_is_a_reason(tmp_path):
     issue(tmp_path, ca(), SERVICE, NOW)
     other = ca()
-    assert issue(tmp_path, other, SERVICE, NOW) == "the CA is another"
+    assert issue(tmp_path, other, SERVICE, NOW) == "the CA has changed"
     leaf = x509.load_pem_x509_certificate(files_of(tmp_path)["tls.crt"])
     leaf.verify_directly_issued_by(other.certificate)
 
@@ -59,7 +59,7 @@ def test_another_key_under_the_same_subject_is_a_reason(tmp_path):
     twin = Authority(first.certificate, ca().key, first.bundle)
     directory = tmp_path / "twin"
     issue(directory, twin, SERVICE, NOW)
-    assert issue(directory, first, SERVICE, NOW) == "the CA is another"
+    assert issue(directory, first, SERVICE, NOW) == "the CA has changed"
 
 
 def test_a_bundle_that_grew_is_a_reason(tmp_path):

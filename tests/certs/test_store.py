@@ -40,7 +40,7 @@ def test_who_comes_second_takes_the_ca_of_the_first():
 
 
 def test_a_ca_that_vanishes_at_once_is_reported():
-    with pytest.raises(StoreError, match=r"late store: tls.crt is missing or empty\. Remove it, and a new CA is made"):
+    with pytest.raises(StoreError, match=r"late store: tls.crt is missing or empty\. Remove it to create a new CA"):
         authority(Late(None), NOW)
 
 
@@ -64,16 +64,16 @@ def test_processes_agree_on_one_ca(tmp_path):
         (lambda d: (d / "tls.key").resolve().unlink(), "tls.key is missing or empty"),
         (lambda d: (d / "tls.key").write_bytes(b""), "tls.key is missing or empty"),
         (lambda d: (d / "tls.crt").write_bytes(b"x"), "tls.crt is not a PEM certificate"),
-        (lambda d: (d / "tls.crt").write_bytes(b"x" * 65537), "tls.crt has 65537 bytes; at most 65536 are read"),
+        (lambda d: (d / "tls.crt").write_bytes(b"x" * 65537), "tls.crt has 65537 bytes; the limit is 65536"),
         (lambda d: (d / "tls.key").write_bytes(ca().credentials().key), "tls.key is not the key of tls.crt"),
-        (lambda d: (d / "ca.crt").write_bytes(ca().bundle), "ca.crt does not contain tls.crt"),
+        (lambda d: (d / "ca.crt").write_bytes(ca().bundle), "ca.crt does not contain the certificate in tls.crt"),
     ],
 )
 def test_what_is_spoiled_is_refused_and_left_as_it_is(tmp_path, spoil, complaint):
     authority(DirectoryStore(tmp_path), NOW)
     spoil(tmp_path)
     before = DirectoryStore(tmp_path).read()
-    with pytest.raises(StoreError, match=rf"directory {tmp_path}: {complaint}.*\. Remove it, and a new CA is made"):
+    with pytest.raises(StoreError, match=rf"directory {tmp_path}: {complaint}.*\. Remove it to create a new CA"):
         authority(DirectoryStore(tmp_path), NOW)
     assert DirectoryStore(tmp_path).read() == before
 

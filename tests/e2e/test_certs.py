@@ -15,7 +15,7 @@ import yaml
 
 from certs.api import Api
 from certs.authority import CA_LIFETIME, Authority
-from certs.errors import ApiError, PublishError, StoreError
+from certs.errors import ApiServerError, PublishError, StoreError
 from certs.names import LOCAL
 from certs.publish import FIELD_MANAGER, Configuration, publish
 from certs.store import SecretStore, authority
@@ -115,7 +115,7 @@ def test_a_foreign_or_spoiled_secret_is_refused_and_left_as_it_is(namespace, kub
 
 
 def test_a_namespace_that_is_not_there_is_the_api_servers_word(namespace):
-    with pytest.raises(ApiError, match=r'HTTP 404: namespaces "absent-.*" not found'):
+    with pytest.raises(ApiServerError, match=r'HTTP 404: namespaces "absent-.*" not found'):
         authority(store(f"absent-{namespace}"), NOW)
 
 
@@ -124,7 +124,7 @@ def test_no_api_server_is_reported_in_a_sentence(tmp_path, monkeypatch, plane):
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-    with pytest.raises(ApiError, match="the API server cannot be reached"):
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         authority(store("default"), NOW)
 
 
@@ -181,7 +181,7 @@ def test_what_others_write_over_it_is_put_right(plane, theirs):
 
 
 def test_a_configuration_that_never_comes_is_named():
-    with pytest.raises(PublishError, match="mutating/absent: there is no MutatingWebhookConfiguration of that name"):
+    with pytest.raises(PublishError, match="mutating/absent: no MutatingWebhookConfiguration of that name"):
         publish(b"x", Configuration("mutating", "absent"), Api(), patience=0)
 
 
@@ -189,7 +189,7 @@ def test_a_configuration_without_webhooks_is_named(plane):
     empty = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": BOTH[0].kind, "metadata": {"name": "empty"}}
     plane.kubectl.send("create", empty)
     try:
-        with pytest.raises(PublishError, match=r"mutating/empty: there is no .* with a webhook in it"):
+        with pytest.raises(PublishError, match=r"mutating/empty: no .* with a webhook was found"):
             publish(b"x", Configuration("mutating", "empty"), Api(), patience=0)
     finally:
         plane.kubectl("delete", BOTH[0].kind, "empty")
@@ -226,7 +226,7 @@ def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path
     assert f"issued for {NAME}.{namespace}.svc, " in first.stdout
     assert first.stdout.count("and read back") == 2
     assert "published" not in second.stdout
-    assert f"a token of {namespace}/{VIEWER} (there was none)\n" in second.stdout
+    assert f"token for {namespace}/{VIEWER} (there was none)\n" in second.stdout
     assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
     assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
 

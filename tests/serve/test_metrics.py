@@ -5,13 +5,13 @@ import re
 from prometheus_client.samples import Sample
 
 from tests.shared import ROOT
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 from webhook.serve.metrics import Metrics
 
 
 def test_the_page_names_every_metric_and_its_labels() -> None:
     metrics = Metrics()
-    metrics.watch(lambda: [News("ome.io/BaseModel", 1.0, 1)])
+    metrics.watch(lambda: [Freshness("ome.io/BaseModel", 1.0, 1)])
     shown = {
         (metric.name + ("_total" if metric.type == "counter" else ""), labels_of(metrics, metric.name, metric.samples))
         for metric in metrics.registry.collect()

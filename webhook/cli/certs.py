@@ -1,8 +1,9 @@
-"""`modelgate certs issue`: a server certificate from a CA of our own, and the CA in the webhook configurations."""
+"""`modelgate certs issue`: issue a server certificate from a private CA, and publish the CA."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 from collections.abc import Callable
@@ -17,32 +18,37 @@ from certs.names import LOCAL, Names
 from certs.publish import Configuration, publish
 from certs.store import DirectoryStore, SecretStore, Store, authority
 from certs.token import Account, provide
+from webhook.cli import logs
 
 __all__ = ["add_parser", "run"]
 
+log = logging.getLogger("modelgate")
+
 _DESCRIPTION = """\
-Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, signed by
-the CA of the store, which is made on first use. What is there and still good is kept. With --publish, the CA is
-written into webhook configurations, and read back. With --account, a short-lived token of that ServiceAccount is
-written into --account-dir, as Kubernetes mounts those of pods: for a server that may do less than we.
+Write tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, signed by the
+CA of the store. The CA is created on first use. A certificate that is still good is kept.
+
+With --publish, write the CA into webhook configurations, and read it back. With --account, write a short-lived token of
+that ServiceAccount into --account-dir, laid out as Kubernetes mounts the token of a pod: for a server that needs fewer
+rights than this command.
 
   modelgate certs issue --tls-dir run/tls
-      for localhost; the CA is kept in run/tls/ca
+      for localhost; the CA is stored in run/tls/ca
 
   modelgate certs issue --tls-dir /tls --store secret:modelgate-system/modelgate-ca \\
           --service modelgate-system/modelgate --publish mutating/modelgate --publish validating/modelgate
-      what a pod of the chart does before it serves
+      as an init container of the chart does
 """
 
-# What somebody else has overwritten is put right within a minute. The wall clock is read each time: a timer of days
-# would stand still while the machine sleeps.
-_LOOK_SECONDS = 60.0
+# A caBundle that another client overwrites is restored within a minute. The wall clock is read each time: a timer of
+# several days would stand still while the machine sleeps.
+_POLL_SECONDS = 60.0
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare ``certs issue`` and its flags."""
-    certs = subparsers.add_parser("certs", help="server certificates, without cert-manager")
+    certs = subparsers.add_parser("certs", help="issue the server certificate and publish its CA")
     commands = certs.add_subparsers(dest="certs_command", required=True, metavar="COMMAND")
     parser = commands.add_parser(
         "issue",
@@ -51,44 +57,47 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--tls-dir", type=Path, required=True, metavar="DIR", help="where the server reads its files")
-    add("--store", metavar="STORE", help="where the CA is: dir:PATH or secret:NAMESPACE/NAME (default dir:DIR/ca)")
-    add("--service", metavar="NAMESPACE/NAME", help="the Service through which the API server calls")
-    add("--dns", nargs="+", default=[], metavar="NAME", help="further names and IP addresses (without both: localhost)")
+    add("--tls-dir", type=Path, required=True, metavar="DIR", help="directory that the server reads")
+    add("--store", metavar="STORE", help="location of the CA: dir:PATH or secret:NAMESPACE/NAME (default dir:DIR/ca)")
+    add("--service", metavar="NAMESPACE/NAME", help="Service that the API server calls")
+    add("--dns", nargs="+", default=[], metavar="NAME", help="more DNS names and IP addresses (default: localhost)")
     add(
         "--publish",
         action="append",
         default=[],
         metavar="TYPE/NAME",
-        help="mutating/NAME or validating/NAME; repeatable",
+        help="webhook configuration to write the CA into: mutating/NAME or validating/NAME; repeatable",
     )
-    add("--account", metavar="NAMESPACE/NAME", help="a ServiceAccount that the server has a token of")
-    add("--account-dir", type=Path, metavar="DIR", help="where the server reads that token")
-    add("--watch", action="store_true", help="stay: renew in time, and put right what others overwrite")
+    add("--account", metavar="NAMESPACE/NAME", help="ServiceAccount to request a token for")
+    add("--account-dir", type=Path, metavar="DIR", help="directory for that token")
+    add("--watch", action="store_true", help="keep running: renew certificates, and restore what others overwrite")
+    logs.add_argument(parser)
     parser.set_defaults(usage_error=parser.error)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
+    """Exit code 0; 2, with a sentence on standard error, if it fails."""
     if args.watch:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # waited for, below: also as process 1 of a container
+        logs.configure(args.log_level)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # sigtimedwait below receives them, also in process 1
     try:
         task = _Task(args)
         task.once()
     except CertsError as error:
-        _complain(error)
+        print(f"modelgate certs: {error}", file=sys.stderr)
         return 2
     except ValueError as error:
         args.usage_error(str(error))
     if args.watch:
-        task.watch(lambda: signal.sigtimedwait(_STOP, _LOOK_SECONDS) is not None)
+        task.watch(lambda: signal.sigtimedwait(_STOP, _POLL_SECONDS) is not None)
     return 0
 
 
 class _Task:
-    """What the flags ask for; done once, or again and again."""
+    """What the flags ask for, done once or repeatedly. It prints what it does; with ``--watch`` it logs instead."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        self._report = _logged if args.watch else _printed
         self._directory: Path = args.tls_dir
         self._names = _names(args.service, args.dns)
         self._store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
@@ -100,34 +109,34 @@ class _Task:
 
     def once(self) -> None:
         now = datetime.now(UTC)
-        # First: a server without a token is blind after an hour, one without a new certificate is well for days.
+        # The token first: a server loses its view an hour after the last one, its certificate lasts for days.
         if self._account and (reason := provide(self._account_directory, self._account, self._api, now)):
-            print(f"a token of {self._account} ({reason})", flush=True)
+            self._report(f"token for {self._account} ({reason})")
         ca = authority(self._store, now)
         if reason := issue(self._directory, ca, self._names, now):
-            print(f"issued for {self._names} ({reason}), by {ca}, of {self._store}", flush=True)
+            self._report(f"issued for {self._names} ({reason}), by {ca}, from {self._store}")
         for configuration in self._configurations:
             if publish(ca.bundle, configuration, self._api):
-                print(f"published to {configuration}, and read back", flush=True)
+                self._report(f"published to {configuration}, and read back")
 
     def watch(self, stopped: Callable[[], bool]) -> None:
-        """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
+        """Repeat, pausing in ``stopped``. Failures are logged and retried: the files in place are still valid."""
         while not stopped():
             try:
                 self.once()
             except CertsError as error:
-                _complain(error)
+                log.error("%s", error)  # noqa: TRY400 - the text says it all
 
     @cached_property
     def _api(self) -> Api:
         return Api()
 
     def _open(self, text: str) -> Store:
-        scheme, _, place = text.partition(":")
-        if scheme == "dir" and place:
-            return DirectoryStore(Path(place))
+        scheme, _, location = text.partition(":")
+        if scheme == "dir" and location:
+            return DirectoryStore(Path(location))
         if scheme == "secret":
-            return SecretStore(*_pair(place), self._api)
+            return SecretStore(*_pair(location), self._api)
         raise ValueError(f"--store {text!r} is neither dir:PATH nor secret:NAMESPACE/NAME")
 
 
@@ -146,5 +155,9 @@ def _pair(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _complain(error: CertsError) -> None:
-    print(f"modelgate certs: {error}", file=sys.stderr)
+def _logged(text: str) -> None:
+    log.info("%s", text)
+
+
+def _printed(text: str) -> None:
+    print(text, flush=True)
