@@ -56,7 +56,8 @@ def slow_body() -> bytes:
 
 
 def _limit_memory(pid: int) -> None:
-    resource.prlimit(pid, resource.RLIMIT_AS, (1, 1))  # what it has stays, and it gets no more
+    limit = processes.virtual(pid) + processes.MIB  # what it has stays, and it gets hardly more
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
 
 ENDS: list[tuple[str, Callable[[int], None], str, set[int]]] = [

@@ -13,14 +13,14 @@ from typing import Any
 import yaml
 
 from tests.reconciler.apiserver import ApiServer
-from webhook.cluster.resource import Resource
+from webhook.cluster.resource import APIResource
 
 GROUP = "ome.io/v1beta1"
 SERVED = (
-    Resource("ome.io", "v1beta1", "basemodels", "BaseModel"),
-    Resource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel"),
-    Resource("ome.io", "v1beta1", "servingruntimes", "ServingRuntime"),
-    Resource("ome.io", "v1beta1", "clusterservingruntimes", "ClusterServingRuntime"),
+    APIResource("ome.io", "v1beta1", "basemodels", "BaseModel"),
+    APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel"),
+    APIResource("ome.io", "v1beta1", "servingruntimes", "ServingRuntime"),
+    APIResource("ome.io", "v1beta1", "clusterservingruntimes", "ClusterServingRuntime"),
 )
 WRITERS = 3
 PAUSE = 0.001

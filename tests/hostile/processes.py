@@ -42,6 +42,11 @@ def rss(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
 
 
+def virtual(pid: int) -> int:
+    """Bytes of address space of one process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def descriptors(pid: int) -> int:
     with contextlib.suppress(*GONE):
         return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - only their number
