@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz hostile soak e2e assets bench image lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -55,8 +55,16 @@ tables: $(READY)  ## answer all cases again with the code of Kubernetes K8S=1.37
 	$(PY) -m tests.oracle.tables $(K8S)
 
 N ?= 20000
-fuzz: oracle  ## compare with the API server's own code on N random schemas and objects
+fuzz: oracle  ## N random schemas, objects, reviews and connections: compare with the API server's own code, find crashes
 	$(PY) -m tests.fuzz -n $(N)
+
+HOSTILE ?=
+hostile: $(READY)  ## measure what hostile callers can do to a gate with one core and 512 MiB; options in HOSTILE
+	$(PY) -m tests.hostile $(HOSTILE)
+
+MINUTES ?= 60
+soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memory and the descriptors
+	$(PY) -m tests.hostile.soak --minutes $(MINUTES)
 
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node

@@ -1,0 +1,98 @@
+"""The bars that the gate is held to, and the table of what a run has measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+MARKS = ("<!-- hostile: begin -->\n", "<!-- hostile: end -->\n")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. ``bar`` is what it must not exceed; ``met`` is None for a figure without a bar."""
+
+    part: str
+    name: str
+    figure: float
+    unit: str = ""
+    bar: float | None = None
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.bar is None else self.figure <= self.bar
+
+    @property
+    def verdict(self) -> str:
+        return {None: "", True: "met", False: "NOT MET"}[self.met]
+
+
+@dataclass
+class Report:
+    """All figures of a run, and the parts that could not run, with the reason."""
+
+    rows: list[Row] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(
+        self, part: str, name: str, figure: float, unit: str = "", bar: float | None = None, note: str = ""
+    ) -> None:
+        row = Row(part, name, round(figure, 2), unit, bar if bar is None else round(bar, 2), note)
+        self.rows.append(row)
+        print(_line(row), flush=True)
+
+    def skip(self, part: str, why: str) -> None:
+        self.skipped.append((part, why))
+        print(f"{part:12} skipped: {why}", flush=True)
+
+    @property
+    def missed(self) -> list[Row]:
+        return [row for row in self.rows if row.met is False]
+
+    def write(self, path: Path) -> None:
+        """The report as JSON: ``rows`` with their verdicts, and ``skipped``."""
+        rows = [{**asdict(row), "met": row.met} for row in self.rows]
+        path.write_text(json.dumps({"rows": rows, "skipped": self.skipped}, indent=1) + "\n")
+
+
+def read(path: Path) -> Report:
+    """A report that ``write`` has written."""
+    found = json.loads(path.read_text())
+    rows = [Row(**{key: value for key, value in row.items() if key != "met"}) for row in found["rows"]]
+    return Report(rows, [(part, why) for part, why in found["skipped"]])
+
+
+def publish(report: Report, page: Path) -> None:
+    """Replace what is between the marks of a page with the table of a report."""
+    text = page.read_text()
+    before, rest = text.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    page.write_text(before + MARKS[0] + "\n" + "\n".join(_page(report)) + "\n\n" + MARKS[1] + after)
+
+
+def _page(report: Report) -> Iterator[str]:
+    yield "| part | what is measured | figure | bar | verdict | note |"
+    yield "|---|---|---|---|---|---|"
+    for row in report.rows:
+        figure = _figure(row.figure, row.unit)
+        yield f"| {row.part} | {row.name} | {figure} | {_bar(row)} | {row.verdict} | {row.note} |"
+    for part, why in report.skipped:
+        yield f"| {part} | not run | | | skipped | {why} |"
+
+
+def _line(row: Row) -> str:
+    bar = f"≤ {_bar(row)}" if row.bar is not None else ""
+    figure = _figure(row.figure, row.unit)
+    return f"{row.part:12} {row.name:58} {figure:>14} {bar:>14} {row.verdict:8} {row.note}".rstrip()
+
+
+def _figure(value: Any, unit: str) -> str:
+    return f"{value:g} {unit}".rstrip()
+
+
+def _bar(row: Row) -> str:
+    return "" if row.bar is None else _figure(row.bar, row.unit)

@@ -1,0 +1,113 @@
+"""Parts 5 and 6: a child that dies costs one answer only; a fork during a change of the view never hangs."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.hostile import bodies, processes, worst
+from tests.hostile.attacks import large
+from tests.hostile.bars import Report
+from tests.hostile.cluster import churned, following
+from tests.hostile.serving import Gate, serving, wait_until
+
+PART = "children"
+METRIC = "modelgate_large_total"
+NOT_YET = f"large reviews are not decided in a child yet: /metrics has no {METRIC}"
+FORKS = 200
+CHILD_SECONDS = 20.0
+STATUSES = {500, 503}
+"""Of a review whose child was killed: the object has not been judged."""
+
+
+def run(report: Report) -> None:
+    """End a child in every way, and fork while the view changes."""
+    with serving() as gate:
+        if not forks(gate):
+            report.skip(PART, NOT_YET)
+            return
+        for name, end, outcome, statuses in ENDS:
+            ended(report, gate, name, end, outcome, statuses)
+    hung(report)
+
+
+def forks(gate: Gate) -> bool:
+    """Whether the gate decides large reviews in a child."""
+    gate.post("/validate?timeout=5s", large_body())
+    return METRIC in gate.get("/metrics")[1]
+
+
+def large_body() -> bytes:
+    """A good review that is large by its bytes alone."""
+    known = bodies.kinds()["Model"]
+    obj = bodies.good(known)
+    obj["metadata"]["annotations"] = {"note": "x" * (bodies.FEW_BYTES + 1)}
+    return bodies.review(known, obj)
+
+
+def slow_body() -> bytes:
+    """The review that the gate works on longest, of those that it judges."""
+    return large(worst.of("Model")[0], "CREATE")[1]
+
+
+def _limit_memory(pid: int) -> None:
+    limit = processes.virtual(pid) + processes.MIB  # what it has stays, and it gets hardly more
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+
+
+ENDS: list[tuple[str, Callable[[int], None], str, set[int]]] = [
+    ("killed (SIGKILL)", lambda pid: os.kill(pid, signal.SIGKILL), "killed", STATUSES),
+    ("crashed (SIGSEGV)", lambda pid: os.kill(pid, signal.SIGSEGV), "killed", STATUSES),
+    ("out of memory", _limit_memory, "memory", {200, 413}),
+    ("stopped until its deadline", lambda pid: os.kill(pid, signal.SIGSTOP), "deadline", {503}),
+]
+
+
+def ended(report: Report, gate: Gate, name: str, end: Callable[[int], None], outcome: str, statuses: set[int]) -> None:
+    """End one child, and look at the answer, the count, the zombies, the descriptors and the next call."""
+    before, open_before = counted(gate, outcome), processes.descriptors(gate.pid)
+    status = answer_of_ended(gate, end)
+    report.add(PART, f"{name}: wrong answer", int(status not in statuses), "", 0, f"status {status}")
+    report.add(PART, f"{name}: not counted as {outcome}", int(counted(gate, outcome) != before + 1), "", 0)
+    report.add(PART, f"{name}: zombies", len(processes.zombies(gate.pid)), "", 0)
+    more = max(0, processes.descriptors(gate.pid) - open_before)
+    report.add(PART, f"{name}: descriptors left", more, "", 0)
+    following_status = gate.post("/validate?timeout=5s", large_body())[0]
+    report.add(PART, f"{name}: next large call failed", int(following_status != 200), "", 0)
+
+
+def counted(gate: Gate, outcome: str) -> float:
+    return gate.counter(METRIC, f'outcome="{outcome}"')
+
+
+def answer_of_ended(gate: Gate, end: Callable[[int], None]) -> int:
+    """The status of a large review whose child was ended as soon as it was seen."""
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(gate.post, "/validate?timeout=5s", slow_body())
+        wait_until(lambda: bool(processes.children(gate.pid)) or answer.done(), CHILD_SECONDS, "a child is there")
+        for child in processes.children(gate.pid):
+            end(child)
+        return answer.result()[0]
+
+
+def hung(report: Report, count: int = FORKS) -> None:
+    """Large reviews while three threads write what the gate watches; each must be answered."""
+    with following() as (cluster, flags), serving(*flags) as gate:
+        stop = threading.Event()
+        with churned(cluster, stop):
+            statuses = Counter(gate.post("/validate?timeout=5s", _seeing_body())[0] for _ in range(count))
+    failed = count - statuses[200]
+    note = ", ".join(f"{status}: {times}" for status, times in statuses.items())
+    report.add("forks", f"of {count} large reviews while the view changes: hung or failed", failed, "", 0, note)
+
+
+def _seeing_body() -> bytes:
+    known = bodies.kinds()["InferenceService"]
+    obj = bodies.good(known)
+    obj["metadata"]["annotations"] = {"note": "x" * (bodies.FEW_BYTES + 1)}
+    return bodies.review(known, obj)
