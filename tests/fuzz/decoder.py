@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message
 from tests.shared import ROOT
 from webhook.admission import review
 from webhook.admission.errors import RequestError
+from webhook.cli import RECURSION
 from webhook.engine import catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
@@ -201,9 +202,14 @@ def main(argv: list[str] | None = None) -> int:
     logging.getLogger("modelgate").setLevel(logging.CRITICAL)
     app = application(Gate(catalog=catalog.load()))
     counts: Counter[str] = Counter()
-    with asyncio.Runner() as runner:
-        for seed in range(options.seed, options.seed + options.n):
-            counts[_caught(app, runner.run, seed)] += 1
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(RECURSION)  # as `modelgate serve` does
+    try:
+        with asyncio.Runner() as runner:
+            for seed in range(options.seed, options.seed + options.n):
+                counts[_caught(app, runner.run, seed)] += 1
+    finally:
+        sys.setrecursionlimit(limit)
     print(f"{options.n} reviews: {dict(sorted(counts.items()))}")
     return int(any(outcome.startswith("DEFECT") for outcome in counts))
 

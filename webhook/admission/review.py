@@ -145,9 +145,11 @@ def _json_type(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value from the request for a message: quoted and shortened."""
+    """A value from the request for a message, quoted and shortened. A list may nest deeper than orjson can write."""
     if value is None:
         return "none"
+    if isinstance(value, dict | list):
+        return _json_type(value)
     text = orjson.dumps(value).decode()
     return text if len(text) <= 80 else f"{text[:77]}…"
 
