@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,12 @@ class Api:
         except config.ConfigException as error:
             raise ApiError(0, f"no way to reach a cluster: {error}") from error
         self._client = client.ApiClient()
+        self.ahead = timedelta(0)
+        """How far this machine's clock is ahead of the API server's, as of its last answer."""
+
+    def now(self) -> datetime:
+        """The time by the API server's clock, which is the one that judges certificates."""
+        return datetime.now(UTC) - self.ahead
 
     def authorities(self) -> bytes:
         """Whom we trust about the API server (PEM)."""
@@ -47,6 +56,9 @@ class Api:
 
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._call("POST", path, body)
+
+    def replace(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._call("PUT", path, body)
 
     def apply(self, path: str, body: dict[str, Any], manager: str) -> dict[str, Any]:
         """Server-side apply; forced, as Kubernetes advises controllers: what we apply has no other rightful owner."""
@@ -73,7 +85,17 @@ class Api:
             content = response.read()  # type: ignore[no-untyped-call]
         except HTTPError as error:
             raise ApiError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+        self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
         return _answer(f"{method} {path}", response.status, content)
+
+
+def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> timedelta:
+    """By the Date header. It has seconds, and an answer takes time: less than a few seconds count as none."""
+    try:
+        ahead = now - parsedate_to_datetime(headers["Date"])
+    except (KeyError, ValueError):
+        return before
+    return ahead if abs(ahead) > timedelta(seconds=5) else timedelta(0)
 
 
 def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
