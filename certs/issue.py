@@ -15,7 +15,7 @@ from certs.errors import AuthorityError, StoreError
 from certs.lifetimes import Lifetimes
 from certs.names import Names
 
-__all__ = ["Leaf", "beside", "issue"]
+__all__ = ["Leaf", "beside", "issue", "renew"]
 
 _DEFAULT = Lifetimes()
 
@@ -68,7 +68,13 @@ def issue(
 
     A good leaf stays when only the bundle of ``authority`` has changed: then ``ca.crt`` is replaced.
     """
-    leaf = Leaf.read(directory)
+    return renew(directory, Leaf.read(directory), authority, names, now, lifetimes)
+
+
+def renew(
+    directory: Path, leaf: Leaf | None, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes
+) -> str:
+    """As :func:`issue`, for a ``leaf`` that has been read."""
     reason = leaf.stale(authority, names, now, lifetimes) if leaf else "there was none"
     if reason:
         _put(directory, authority.issue(names, now, lifetimes))

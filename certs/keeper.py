@@ -10,7 +10,7 @@ from pathlib import Path
 from certs import publish, rotation
 from certs.api import Api
 from certs.errors import AuthorityError, CertsError, ClockError, StoreError
-from certs.issue import Leaf, beside, issue
+from certs.issue import Leaf, beside, renew
 from certs.lifetimes import Lifetimes
 from certs.names import Names
 from certs.publish import Configuration, Live
@@ -103,7 +103,7 @@ class Keeper:
         issued = self._issue(state, leaf, now)
         published, faults = self._publish(state.bundle, lives)
         news = (*news, *issued, *published)
-        return Look(state, Leaf.read(self.directory), lives, news, bool(news), faults)
+        return Look(state, Leaf.read(self.directory) if issued else leaf, lives, news, bool(news), faults)
 
     def _read(self) -> tuple[Live, ...]:
         return tuple(publish.read(each, self.api) for each in self.configurations if self.api)
@@ -127,7 +127,7 @@ class Keeper:
     def _issue(self, state: State, leaf: Leaf | None, now: datetime) -> tuple[str, ...]:
         authority = replace(state.signer.authority, bundle=state.bundle)
         if rotation.may_sign(state, leaf, now, self.lifetimes):
-            reason = issue(self.directory, authority, self.names, now, self.lifetimes)
+            reason = renew(self.directory, leaf, authority, self.names, now, self.lifetimes)
             return (f"issued for {self.names} ({reason}), by {authority}, of {self.store}",) if reason else ()
         if leaf is not None:
             beside(self.directory, leaf, state.bundle)

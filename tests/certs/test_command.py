@@ -1,6 +1,7 @@
 """`modelgate certs issue`, as it is typed."""
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,9 @@ def issue(directory, *flags):
 def test_it_issues_once_and_says_what(tmp_path, capsys):
     assert issue(tmp_path) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
+    made, issued = printed.splitlines(keepends=True)
+    assert made.startswith("made CN=modelgate CA ")
+    assert issued.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
     assert printed.endswith(f", of directory {tmp_path}/ca\n")
     assert issue(tmp_path) == 0
     assert capsys.readouterr().out == ""
@@ -28,7 +31,7 @@ def test_it_issues_once_and_says_what(tmp_path, capsys):
 def test_the_names_are_those_of_the_service_and_those_that_are_added(tmp_path, capsys):
     assert issue(tmp_path, "--service=ns/gate", "--dns", "localhost", "10.0.0.1") == 0
     names = "gate.ns.svc, gate.ns.svc.cluster.local, gate.ns, localhost, 10.0.0.1"
-    assert capsys.readouterr().out.startswith(f"issued for {names} (")
+    assert f"\nissued for {names} (" in capsys.readouterr().out
 
 
 def test_two_directories_share_one_store(tmp_path):
@@ -65,7 +68,8 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
     assert issue(tmp_path) == 2
     assert capsys.readouterr().err == (
         f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
-        "Remove it, and a new CA is made at the next start.\n"
+        "Correct or delete it. Where there is none, a new CA is made, and the one before stays trusted until its leaves "
+        "are dead.\n"
     )
     assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
     assert "'*.example' is neither an IP address nor a DNS name" in capsys.readouterr().err
@@ -80,9 +84,11 @@ def task(directory):
 def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsys):
     watched = task(tmp_path)
     watched.once()
+    assert json.loads((tmp_path / "status.json").read_text())["phase"] == "steady"
     key = (tmp_path / "ca" / "tls.key").read_bytes()
     happenings = [
         lambda: (tmp_path / "ca" / "tls.key").write_bytes(b""),
+        lambda: None,  # it is said once
         lambda: (tmp_path / "ca" / "tls.key").write_bytes(key),
         lambda: (tmp_path / "tls.crt").write_bytes(b""),
     ]
@@ -96,8 +102,9 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
     capsys.readouterr()
     watched.watch(stopped)
     printed = capsys.readouterr()
-    assert printed.err.count("\n") == 1
-    assert "tls.key is missing or empty" in printed.err
+    first, second = printed.err.splitlines()
+    assert "tls.key is missing or empty" in first
+    assert second == first.replace("certs: ", "certs: over: ", 1)
     assert printed.out.count("issued for") == 1
     assert (tmp_path / "tls.crt").read_bytes()
 
@@ -106,6 +113,7 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
 def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
     command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--watch"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout.readline().startswith("made CN=")
     assert process.stdout.readline().startswith("issued for")
     process.send_signal(number)
     assert process.communicate(timeout=30) == ("", "")

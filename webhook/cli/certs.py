@@ -1,30 +1,35 @@
-"""`modelgate certs issue`: a server certificate from a CA of our own, and the CA in the webhook configurations."""
+"""`modelgate certs`: server certificates of an own CA, that CA in the webhook configurations, and the server's token."""
 
 from __future__ import annotations
 
 import argparse
 import signal
 import sys
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from certs import status
 from certs.api import Api
-from certs.errors import CertsError
-from certs.issue import issue
+from certs.errors import CertsError, ClockError, PublishError
+from certs.keeper import Keeper, Look
+from certs.lifetimes import BACKDATED, Lifetimes
 from certs.names import LOCAL, Names
-from certs.publish import Configuration, publish
-from certs.store import DirectoryStore, SecretStore, Store, authority
+from certs.publish import Configuration
+from certs.report import Events, Reporter
+from certs.store import DirectoryStore, SecretStore, Store
 from certs.token import Account, provide
 
 __all__ = ["add_parser", "run"]
 
-_DESCRIPTION = """\
-Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, signed by
-the CA of the store, which is made on first use. What is there and still good is kept. With --publish, the CA is
-written into webhook configurations, and read back. With --account, a short-lived token of that ServiceAccount is
-written into --account-dir, as Kubernetes mounts those of pods: for a server that may do less than we.
+_ISSUE = """\
+Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, and the
+bundle that verifies it. The CA is in the store and is made on first use; a new one follows it in time. With
+--publish, the bundle is written into webhook configurations and read back before a new CA signs. status.json in the
+same directory says how things are. With --account, a short-lived token of that ServiceAccount is written into
+--account-dir, laid out as Kubernetes mounts a pod's own token: for a server that may do less than this command.
 
   modelgate certs issue --tls-dir run/tls
       for localhost; the CA is kept in run/tls/ca
@@ -33,23 +38,43 @@ written into --account-dir, as Kubernetes mounts those of pods: for a server tha
           --service modelgate-system/modelgate --publish mutating/modelgate --publish validating/modelgate
       what a pod of the chart does before it serves
 """
+_TOKEN = """\
+Writes a short-lived token of a ServiceAccount into a directory, laid out as Kubernetes mounts a pod's own token. For
+installations whose certificates come from elsewhere.
+"""
 
-# What somebody else has overwritten is put right within a minute. The wall clock is read each time: a timer of days
-# would stand still while the machine sleeps.
-_LOOK_SECONDS = 60.0
+# An overwritten bundle or a deleted Secret is put right within this time. The wall clock is read each time: a timer of
+# days would stand still while the machine sleeps.
+_LOOK_SECONDS = 5.0
+# Helm creates the webhook configurations a moment after the pods.
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 1.0
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare ``certs issue`` and its flags."""
+    """Declare ``certs issue`` and ``certs token`` with their flags."""
     certs = subparsers.add_parser("certs", help="server certificates, without cert-manager")
     commands = certs.add_subparsers(dest="certs_command", required=True, metavar="COMMAND")
-    parser = commands.add_parser(
-        "issue",
-        help="write a server certificate, and publish its CA",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    raw = argparse.RawDescriptionHelpFormatter
+    issue = commands.add_parser(
+        "issue", help="write a server certificate, and publish its CA", description=_ISSUE, formatter_class=raw
     )
+    _add_issue(issue)
+    token = commands.add_parser(
+        "token", help="write a token for the server", description=_TOKEN, formatter_class=raw
+    )
+    for parser in (issue, token):
+        needed = parser is token
+        add = parser.add_argument
+        add("--account", required=needed, metavar="NAMESPACE/NAME", help="a ServiceAccount; the server gets its token")
+        add("--account-dir", required=needed, type=Path, metavar="DIR", help="where the server reads that token")
+        add("--watch", action="store_true", help="keep running: renew in time, and repair what others overwrite")
+        add("--look-seconds", type=float, default=_LOOK_SECONDS, help=argparse.SUPPRESS)
+        parser.set_defaults(usage_error=parser.error)
+
+
+def _add_issue(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tls-dir", type=Path, required=True, metavar="DIR", help="where the server reads its files")
     add("--store", metavar="STORE", help="where the CA is: dir:PATH or secret:NAMESPACE/NAME (default dir:DIR/ca)")
@@ -62,10 +87,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="TYPE/NAME",
         help="mutating/NAME or validating/NAME; repeatable",
     )
-    add("--account", metavar="NAMESPACE/NAME", help="a ServiceAccount that the server has a token of")
-    add("--account-dir", type=Path, metavar="DIR", help="where the server reads that token")
-    add("--watch", action="store_true", help="stay: renew in time, and put right what others overwrite")
-    parser.set_defaults(usage_error=parser.error)
+    # For tests: a year in a minute.
+    for name in ("ca", "leaf", "uptake"):
+        seconds = getattr(Lifetimes(), name).total_seconds()
+        add(f"--{name}-seconds", type=float, default=seconds, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,49 +99,111 @@ def run(args: argparse.Namespace) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # waited for, below: also as process 1 of a container
     try:
         task = _Task(args)
-        task.once()
     except CertsError as error:
-        _complain(error)
+        print(f"modelgate certs: {error}", file=sys.stderr)
         return 2
     except ValueError as error:
         args.usage_error(str(error))
-    if args.watch:
-        task.watch(lambda: signal.sigtimedwait(_STOP, _LOOK_SECONDS) is not None)
+    try:
+        if args.watch:
+            task.watch(lambda: signal.sigtimedwait(_STOP, args.look_seconds) is not None)
+        else:
+            task.finish(time.sleep)
+    except CertsError:
+        return 2
     return 0
 
 
 class _Task:
-    """What the flags ask for; done once, or again and again."""
+    """What the flags ask for; done until it is complete, or again and again."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._directory: Path = args.tls_dir
-        self._names = _names(args.service, args.dns)
-        self._store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
+        self._events: Events | None = None
         if (args.account is None) != (args.account_dir is None):
             raise ValueError("--account and --account-dir go together")
         self._account = Account(*_pair(args.account)) if args.account else None
         self._account_directory: Path = args.account_dir
-        self._configurations = [Configuration.parse(text) for text in args.publish]
+        self._in_cluster = self._account is not None
+        self._keeper = self._make_keeper(args) if args.certs_command == "issue" else None
+        self._reporter = Reporter(self._events)
 
-    def once(self) -> None:
-        now = datetime.now(UTC)
-        # First: a server without a token is blind after an hour, one without a new certificate is well for days.
-        if self._account and (reason := provide(self._account_directory, self._account, self._api, now)):
-            print(f"a token of {self._account} ({reason})", flush=True)
-        ca = authority(self._store, now)
-        if reason := issue(self._directory, ca, self._names, now):
-            print(f"issued for {self._names} ({reason}), by {ca}, of {self._store}", flush=True)
-        for configuration in self._configurations:
-            if publish(ca.bundle, configuration, self._api):
-                print(f"published to {configuration}, and read back", flush=True)
+    def _make_keeper(self, args: argparse.Namespace) -> Keeper:
+        names = _names(args.service, args.dns)
+        store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
+        configurations = [Configuration.parse(text) for text in args.publish]
+        lifetimes = Lifetimes(
+            *(timedelta(seconds=each) for each in (args.ca_seconds, args.leaf_seconds, args.uptake_seconds))
+        )
+        self._in_cluster |= bool(configurations) or isinstance(store, SecretStore)
+        api = self._api if configurations else None
+        return Keeper(args.tls_dir, names, store, self._now, configurations, api, lifetimes)
+
+    def finish(self, pause: Callable[[float], None]) -> None:
+        """Until a server can start. Raises CertsError, reported already, for what does not come right by itself."""
+        patience = _PATIENCE_SECONDS + (self._keeper.lifetimes.uptake.total_seconds() if self._keeper else 0)
+        give_up = time.monotonic() + patience
+        while True:
+            look, faults = self.once()
+            if faults or look is None or look.complete:
+                break
+            if time.monotonic() >= give_up:
+                faults = [_incomplete(look)]
+                break
+            pause(_PAUSE_SECONDS)
+        self._reporter.tell(faults, self._now())
+        if faults:
+            raise faults[0]
 
     def watch(self, stopped: Callable[[], bool]) -> None:
         """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
-        while not stopped():
-            try:
-                self.once()
-            except CertsError as error:
-                _complain(error)
+        while True:
+            _, faults = self.once()
+            self._reporter.tell(faults, self._now())
+            if stopped():
+                return
+
+    def once(self) -> tuple[Look | None, list[CertsError]]:
+        """One look at everything, and what went wrong: one failure does not keep the rest from being done."""
+        look, faults = None, []
+        try:
+            self._provide()
+        except CertsError as error:
+            faults.append(error)
+        try:
+            look = self._keeper.look() if self._keeper else None
+        except CertsError as error:
+            faults.append(error)
+        for text in look.news if look else ():
+            print(text, flush=True)
+        faults += [*(look.faults if look else ()), *self._clock_faults()]
+        if self._keeper:
+            self._note(self._keeper, look, faults)
+        return look, faults
+
+    def _provide(self) -> None:
+        if self._account and (reason := provide(self._account_directory, self._account, self._api, self._now())):
+            print(f"a token of {self._account} ({reason})", flush=True)
+
+    def _note(self, keeper: Keeper, look: Look | None, faults: list[CertsError]) -> None:
+        try:
+            status.write(keeper.directory, status.summary(look, faults, self._now(), keeper.lifetimes))
+        except CertsError as error:
+            faults.append(error)
+
+    def _clock_faults(self) -> list[CertsError]:
+        if not self._in_cluster or "_api" not in vars(self) or abs(self._api.ahead) < BACKDATED:
+            return []
+        hours = self._api.ahead.total_seconds() / 3600
+        return [
+            ClockError(
+                f"the clock of this machine is {abs(hours):.1f} hours {'ahead of' if hours > 0 else 'behind'} the API "
+                "server's. Certificates follow the API server's clock. Correct the clock that is wrong; keep the CA."
+            )
+        ]
+
+    def _now(self) -> datetime:
+        """By the clock of the API server where one is spoken to: that clock judges the certificates."""
+        return self._api.now() if self._in_cluster and "_api" in vars(self) else datetime.now(UTC)
 
     @cached_property
     def _api(self) -> Api:
@@ -127,8 +214,20 @@ class _Task:
         if scheme == "dir" and place:
             return DirectoryStore(Path(place))
         if scheme == "secret":
-            return SecretStore(*_pair(place), self._api)
+            namespace, name = _pair(place)
+            self._events = Events(self._api, namespace, name)
+            return SecretStore(namespace, name, self._api)
         raise ValueError(f"--store {text!r} is neither dir:PATH nor secret:NAMESPACE/NAME")
+
+
+def _incomplete(look: Look) -> CertsError:
+    absent = [each.configuration for each in look.lives if not each.webhooks]
+    if absent:
+        return PublishError(f"{absent[0]}: there is no {absent[0].kind} of that name with a webhook in it")
+    behind = [each.configuration for each in look.lives if look.state and not each.carries(look.state.bundle)]
+    if behind:
+        return PublishError(f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?")
+    return PublishError("the CA has not been read back in every webhook configuration in time")
 
 
 def _names(service: str | None, others: list[str]) -> Names:
@@ -144,7 +243,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not namespace or not name or "/" in name:
         raise ValueError(f"{text!r} is not NAMESPACE/NAME")
     return namespace, name
-
-
-def _complain(error: CertsError) -> None:
-    print(f"modelgate certs: {error}", file=sys.stderr)
