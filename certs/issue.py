@@ -61,9 +61,7 @@ class Leaf:
         return ""
 
 
-def issue(
-    directory: Path, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes = _DEFAULT
-) -> str:
+def issue(directory: Path, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes = _DEFAULT) -> str:
     """Put a leaf for ``names`` into ``directory`` unless the one there is good; the reason for a new one, else "".
 
     A good leaf stays when only the bundle of ``authority`` has changed: then ``ca.crt`` is replaced.

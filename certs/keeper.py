@@ -15,7 +15,7 @@ from certs.lifetimes import Lifetimes
 from certs.names import Names
 from certs.publish import Configuration, Live
 from certs.rotation import Seen
-from certs.state import State
+from certs.state import Signer, State
 from certs.store import Store, Stored
 
 __all__ = ["Keeper", "Look"]
@@ -86,15 +86,13 @@ class Keeper:
     def _pass(self) -> Look:
         leaf = Leaf.read(self.directory)
         lives = self._read()
-        seen = Seen(
-            leaf, tuple(each.trusted for each in lives if each.webhooks), not any(each.error for each in lives)
-        )
+        seen = Seen(leaf, tuple(each.trusted for each in lives if each.webhooks), not any(each.error for each in lives))
         stored = self.store.read()
         now = self.clock()
         before = self._state(stored, seen, now)
         state = rotation.advance(before, seen, now, self.lifetimes)
         files = state.files(stored.files if stored else None)
-        news = _changes(before, state, self.store, new=stored is None)
+        news = _changes(before, state, self.store, new=stored is None, published=bool(lives))
         if stored is None or files != stored.files:
             if not self.store.write(files, stored):
                 return Look(None, leaf, lives, more=True)
@@ -135,7 +133,7 @@ class Keeper:
 
     def _publish(self, bundle: bytes, lives: tuple[Live, ...]) -> tuple[list[str], tuple[CertsError, ...]]:
         done: list[str] = []
-        faults = [each.error for each in lives if each.error]
+        faults: list[CertsError] = [each.error for each in lives if each.error]
         for live in lives:
             if self.api is None or not live.webhooks or live.carries(bundle):
                 continue
@@ -147,16 +145,15 @@ class Keeper:
         return done, tuple(faults)
 
 
-def _changes(before: State, after: State, store: Store, *, new: bool) -> tuple[str, ...]:
+def _changes(before: State, after: State, store: Store, *, new: bool, published: bool) -> tuple[str, ...]:
     """The steps of a rotation between two states, in sentences."""
     found = [f"made {after.signer.authority}, in {store}"] if new else []
     if after.coming and before.coming is None:
         found.append(f"made {after.coming.authority}, to sign next")
     if after.signer.certificate != before.signer.certificate:
         found.append(f"{after.signer.authority} signs from now on")
-    for signer, earlier in ((after.signer, before.signer), (after.coming, before.coming)):
-        if signer and earlier and signer.certificate == earlier.certificate and signer.confirmed and not earlier.confirmed:
-            found.append(f"{signer.authority}: read back in every webhook configuration")
+    if published:
+        found += [f"{each.authority} has been read back everywhere" for each in _confirmed(before, after)]
     kept = {each.certificate for each in after.retired}
     found += [
         f"{each.certificate.subject.rfc4514_string()} is no longer trusted: its last leaf is dead"
@@ -164,3 +161,8 @@ def _changes(before: State, after: State, store: Store, *, new: bool) -> tuple[s
         if each.certificate not in kept
     ]
     return (*found, "stored the state of the CAs") if not found else tuple(found)
+
+
+def _confirmed(before: State, after: State) -> list[Signer]:
+    waiting = {each.certificate for each in (before.signer, before.coming) if each and not each.confirmed}
+    return [each for each in (after.signer, after.coming) if each and each.confirmed and each.certificate in waiting]

@@ -37,5 +37,5 @@ class Lifetimes:
 
     @property
     def retired(self) -> timedelta:
-        """How long a CA stays trusted after it last signed: the life of a leaf, and a seventh for clocks that differ."""
+        """How long a CA stays trusted after it signed: the life of a leaf, and a seventh for clocks that differ."""
         return self.leaf + self.leaf / 7

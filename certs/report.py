@@ -1,9 +1,8 @@
-"""What goes wrong, said once: on standard error, and as an Event of the cluster."""
+"""What goes wrong, said once: in a line of text, and as an Event of the cluster."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from socket import gethostname
@@ -53,18 +52,19 @@ class Events:
 class Reporter:
     """Says each fault when it appears, hourly while it lasts, and that it is over. Usage: ``tell(faults, now)``."""
 
+    say: Callable[[str], None]
     events: Events | None = None
     _said: dict[str, datetime] = field(default_factory=dict)
 
     def tell(self, faults: Sequence[CertsError], now: datetime) -> None:
         for text in set(self._said) - set(map(str, faults)):
             del self._said[text]
-            print(f"modelgate certs: over: {text}", file=sys.stderr, flush=True)
+            self.say(f"over: {text}")
         for fault in faults:
             said = self._said.get(str(fault))
             if said is None or now - said >= _AGAIN:
                 self._said[str(fault)] = now
-                print(f"modelgate certs: {fault}", file=sys.stderr, flush=True)
+                self.say(str(fault))
                 self._record(fault, now)
 
     def _record(self, fault: CertsError, now: datetime) -> None:
@@ -73,4 +73,4 @@ class Reporter:
         try:
             self.events.warn(fault.reason, str(fault), now)
         except ApiError as error:
-            print(f"modelgate certs: no Event was created: {error}", file=sys.stderr, flush=True)
+            self.say(f"no Event was created: {error}")

@@ -1,4 +1,4 @@
-"""The state of the certificates as a small JSON file beside the leaf, for a server that has no access to the cluster."""
+"""The state of the certificates as a small JSON file beside the leaf, for a server without access to the cluster."""
 
 from __future__ import annotations
 

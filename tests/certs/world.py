@@ -10,7 +10,7 @@ import base64
 import copy
 import random
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 
 from cryptography import x509
@@ -115,8 +115,9 @@ class World:
         stored["metadata"]["resourceVersion"] = str(self.version)
         self.objects[path] = stored
         if path in self.seen:
+            older, recent = self.seen[path][:-2], self.seen[path][-2:]
+            self.seen[path] = [each for each in older if each[0] > self.now - PATIENCE] + recent
             self.seen[path].append((self.now, stored["webhooks"][0]["clientConfig"]["caBundle"]))
-            self.seen[path] = [each for each in self.seen[path][:-3] if each[0] > self.now - PATIENCE] + self.seen[path][-3:]
         return stored
 
 
@@ -126,9 +127,7 @@ class Replica:
     def __init__(self, world, folder):
         self.world, self.name, self.folder = world, folder.name, folder
         self.served = None
-        self.keeper = Keeper(
-            folder, SERVICE, SecretStore("ns", "ca", self), lambda: world.now, BOTH, self, LIFETIMES
-        )
+        self.keeper = Keeper(folder, SERVICE, SecretStore("ns", "ca", self), lambda: world.now, BOTH, self, LIFETIMES)
 
     def look(self):
         """One look. The server beside takes up a leaf when the look is over, even one that ended in a crash."""

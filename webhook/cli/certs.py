@@ -1,4 +1,4 @@
-"""`modelgate certs`: server certificates of an own CA, that CA in the webhook configurations, and the server's token."""
+"""`modelgate certs`: server certificates of an own CA, the CA in the webhook configurations, the server's token."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ same directory says how things are. With --account, a short-lived token of that 
           --service modelgate-system/modelgate --publish mutating/modelgate --publish validating/modelgate
       what a pod of the chart does before it serves
 """
-_TOKEN = """\
+_ACCOUNT = """\
 Writes a short-lived token of a ServiceAccount into a directory, laid out as Kubernetes mounts a pod's own token. For
 installations whose certificates come from elsewhere.
 """
@@ -61,9 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "issue", help="write a server certificate, and publish its CA", description=_ISSUE, formatter_class=raw
     )
     _add_issue(issue)
-    token = commands.add_parser(
-        "token", help="write a token for the server", description=_TOKEN, formatter_class=raw
-    )
+    token = commands.add_parser("token", help="write a token for the server", description=_ACCOUNT, formatter_class=raw)
     for parser in (issue, token):
         needed = parser is token
         add = parser.add_argument
@@ -100,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         task = _Task(args)
     except CertsError as error:
-        print(f"modelgate certs: {error}", file=sys.stderr)
+        _complain(str(error))
         return 2
     except ValueError as error:
         args.usage_error(str(error))
@@ -125,7 +123,7 @@ class _Task:
         self._account_directory: Path = args.account_dir
         self._in_cluster = self._account is not None
         self._keeper = self._make_keeper(args) if args.certs_command == "issue" else None
-        self._reporter = Reporter(self._events)
+        self._reporter = Reporter(_complain, self._events)
 
     def _make_keeper(self, args: argparse.Namespace) -> Keeper:
         names = _names(args.service, args.dns)
@@ -243,3 +241,7 @@ def _pair(text: str) -> tuple[str, str]:
     if not namespace or not name or "/" in name:
         raise ValueError(f"{text!r} is not NAMESPACE/NAME")
     return namespace, name
+
+
+def _complain(text: str) -> None:
+    print(f"modelgate certs: {text}", file=sys.stderr, flush=True)

@@ -22,6 +22,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import Follower
 from webhook.serve.metrics import Metrics
+from webhook.serve.trust import Trust
 
 if TYPE_CHECKING:  # who loads no admission policies does not pay for their language: 80 ms at start
     from webhook.engine.context import Offline
@@ -80,6 +81,7 @@ class Gate:
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
     follower: Follower | None = None
+    trust: Trust | None = None
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
@@ -123,6 +125,8 @@ class Gate:
         reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
         if self.follower is not None:
             reasons += self.follower.unready()
+        if self.trust is not None:
+            reasons += self.trust.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:

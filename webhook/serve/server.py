@@ -8,12 +8,10 @@ import gc
 import logging
 import signal
 from collections.abc import AsyncIterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 import uvicorn
-from cryptography import x509
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
@@ -26,6 +24,7 @@ from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
+from webhook.serve.trust import Trust
 
 __all__ = ["run"]
 
@@ -84,15 +83,15 @@ def run(settings: Settings) -> int:
     """Serve until told to stop; the process's exit code."""
     gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
 
-    def watch_expiry(_context: object) -> None:
-        chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
-        gate.metrics.certificate.set(x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp())
-
+    gate.trust = Trust(settings.tls_dir)
+    gate.metrics.registry.register(gate.trust)
     try:
-        certificate = Certificate(settings.tls_dir, watch_expiry)
+        certificate = Certificate(settings.tls_dir, gate.trust.serve)
     except (OSError, ValueError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
-    background: list[Background] = [lambda: repeated(certificate.refresh, settings.tls_poll_seconds), _settled]
+    look_at_files = _Files(gate, gate.trust, certificate)
+    look_at_files()
+    background: list[Background] = [lambda: repeated(look_at_files, settings.tls_poll_seconds), _settled]
     if settings.view == "live":
         gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
         gate.metrics.watch(gate.follower.news)
@@ -120,6 +119,25 @@ def run(settings: Settings) -> int:
     server = _Server(config, gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
+
+
+class _Files:
+    """A look at the directory of the certificate: a new pair is taken up, and what is wrong is told to the gate."""
+
+    def __init__(self, gate: Gate, trust: Trust, certificate: Certificate) -> None:
+        self._gate, self._trust, self._certificate = gate, trust, certificate
+
+    def __call__(self) -> None:
+        before = self._certificate.refused
+        self._certificate.refresh()
+        refused = self._certificate.refused
+        if refused and refused != before:
+            self._gate.metrics.certificates_refused.inc()
+        self._trust.refresh()
+        if wrong := "; ".join(filter(None, [refused, *self._trust.warnings()])):
+            self._gate.refuse("certificates", wrong)
+        else:
+            self._gate.accept("certificates")
 
 
 def _followed(reloader: Reloader[Any], settings: Settings) -> Background:
