@@ -36,7 +36,7 @@ class Events:
         return {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"generateName": f"{self.secret[:200]}.", "namespace": self.namespace},
+            "metadata": {"generateName": f"{self.secret[:200]}-", "namespace": self.namespace},
             "eventTime": f"{now:%FT%T.%fZ}",
             "reportingController": _CONTROLLER,
             "reportingInstance": gethostname()[:128],

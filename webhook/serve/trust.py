@@ -70,8 +70,8 @@ class Trust(Collector):
         begin, now = self._chain[0].not_valid_before_utc, self._clock()
         if now < begin:
             found.append(
-                f"the served certificate is valid from {begin:%F %T} UTC on, but this machine's clock says {now:%F %T}: "
-                "correct the clock"
+                f"the served certificate is valid from {begin:%F %T} UTC on, but this machine's clock says "
+                f"{now:%F %T}: correct the clock"
             )
         if self._status and not self._fresh():
             found.append(f"modelgate certs has not looked for {self._silence():.0f}s")
