@@ -78,7 +78,8 @@ class Trust(Collector):
         refusing = [name for name, state in self._configurations().items() if state == "refusing"]
         found += [f"{name} does not trust the CA of the served certificate" for name in refusing]
         faults = self._status.get("faults")
-        return found + [str(each.get("message")) for each in faults or () if isinstance(each, dict)]
+        listed = faults if isinstance(faults, list) else []
+        return found + [str(each.get("message")) for each in listed if isinstance(each, dict)]
 
     def collect(self) -> Iterator[Metric]:
         """For Prometheus: when certificates end, what each configuration carries, how long ago that was looked at."""
