@@ -124,7 +124,7 @@ def test_the_metrics_tell_both_ends_and_the_state_of_each_bundle(served: Served)
     served.clock.now += timedelta(seconds=7)
     ends = NOW + Lifetimes().leaf, NOW + Lifetimes().ca
     shown = served.metrics()
-    read = {name: float(value) for name, value in (line.rsplit(" ", 1) for line in shown.splitlines() if line[0] != "#")}
+    read = {line.split()[0]: float(line.split()[1]) for line in shown.splitlines() if line[0] != "#"}
     assert read["modelgate_certificate_not_after_seconds"] == ends[0].timestamp()
     assert read["modelgate_ca_not_after_seconds"] == ends[1].timestamp()
     assert 'modelgate_ca_bundle_state{configuration="validating/a",state="behind"} 1.0' in shown
