@@ -74,6 +74,7 @@ class Api:
         query: list[tuple[str, str]] | None = None,
         media: str = "application/json",
     ) -> dict[str, Any]:
+        from kubernetes.client import ApiException  # noqa: PLC0415  (see above)
         from urllib3.exceptions import HTTPError  # noqa: PLC0415  (comes with the client)
 
         headers = {"Accept": "application/json", "Content-Type": media}
@@ -83,7 +84,7 @@ class Api:
         try:
             response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
             content = response.read()  # type: ignore[no-untyped-call]
-        except HTTPError as error:
+        except (HTTPError, ApiException) as error:  # the latter: TLS that fails half way through an answer
             raise ApiError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
         self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
         return _answer(f"{method} {path}", response.status, content)

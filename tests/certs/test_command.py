@@ -6,9 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from certs.keeper import Look
+from certs.publish import Configuration, Live
+from tests.serve.conftest import until
 from tests.shared import ROOT
 from webhook.cli import certs, main
 
@@ -118,6 +122,46 @@ def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
     process.send_signal(number)
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
+
+
+def test_a_watch_outlives_a_suspension(tmp_path):
+    command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--look-seconds=0.01"]
+    process = subprocess.Popen(
+        [*command, "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert process.stdout.readline().startswith("made CN=")
+    assert process.stdout.readline().startswith("issued for")
+    until((tmp_path / "status.json").exists, "the first look is over")
+    for _ in range(5):
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        before = (tmp_path / "status.json").read_text()
+        process.send_signal(signal.SIGCONT)
+        until(lambda before=before: (tmp_path / "status.json").read_text() != before, "it looks again")
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_what_was_not_foreseen_is_a_fault_and_not_the_end(tmp_path, capsys):
+    watched = task(tmp_path)
+    watched._keeper = replace(watched._keeper, clock=lambda: 1 / 0)
+    pauses = iter([False, True])
+    watched.watch(lambda: next(pauses))
+    assert "internal fault: ZeroDivisionError: division by zero" in capsys.readouterr().err
+    assert json.loads((tmp_path / "status.json").read_text())["faults"] != []
+
+
+def test_a_configuration_that_does_not_come_is_named():
+    lives = (Live(Configuration("mutating", "gate")),)
+    error = certs._incomplete(Look(None, None, lives))
+    assert str(error) == "mutating/gate: there is no MutatingWebhookConfiguration of that name with a webhook in it"
+
+
+def test_a_token_alone_needs_an_account_and_a_directory(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["certs", "token", f"--account-dir={tmp_path}"])
+    assert "the following arguments are required: --account" in capsys.readouterr().err
 
 
 def test_the_kubernetes_client_is_not_needed_without_a_cluster(tmp_path):

@@ -66,6 +66,10 @@ class Sidecars:
     def suspend(self, number, *, on):
         os.kill(self._running[self.folders[number]].pid, signal.SIGSTOP if on else signal.SIGCONT)
 
+    def wait_until(self, condition, what, seconds=120):
+        """As the function of that name; a sidecar that ends meanwhile ends the wait, too."""
+        return wait_until(condition, what, seconds, list(self._running.values()))
+
     def log(self):
         return self._log.read_text()
 
@@ -159,24 +163,24 @@ def test_no_call_fails_while_cas_and_leaves_change(plane, namespace, turning):
         # A rotation with a crash in each phase.
         first = signer = secret.signer()
         for phase in ("publish", "wait", "retire"):
-            wait_until(lambda phase=phase: secret.phase() == phase, f"the phase {phase}", 120)
+            sidecars.wait_until(lambda phase=phase: secret.phase() == phase, f"the phase {phase}")
             sidecars.kill()
-        signer = wait_until(lambda: rotated(sidecars, secret, first), "the first rotation", 120)
+        signer = sidecars.wait_until(lambda: rotated(sidecars, secret, first), "the first rotation")
         # A rotation with a replica that sleeps through most of it.
-        wait_until(lambda: secret.phase() in {"publish", "wait"}, "the next rotation", 120)
+        sidecars.wait_until(lambda: secret.phase() in {"publish", "wait"}, "the next rotation")
         sidecars.suspend(0, on=True)
-        wait_until(lambda: secret.signer() != signer, "the next CA to sign", 60)
+        sidecars.wait_until(lambda: secret.signer() != signer, "the next CA to sign")
         sidecars.suspend(0, on=False)
-        signer = wait_until(lambda: rotated(sidecars, secret, signer), "the second rotation", 60)
+        signer = sidecars.wait_until(lambda: rotated(sidecars, secret, signer), "the second rotation")
         # A rotation of its own accord.
-        signer = wait_until(lambda: rotated(sidecars, secret, signer), "the third rotation", 180)
+        signer = sidecars.wait_until(lambda: rotated(sidecars, secret, signer), "the third rotation")
         secret.delete()
-        signer = wait_until(lambda: rotated(sidecars, secret, signer), "a CA after the deletion", 60)
+        signer = sidecars.wait_until(lambda: rotated(sidecars, secret, signer), "a CA after the deletion")
         theirs = Authority.create(datetime.now(UTC), LIFETIMES)
         secret.put(theirs)
-        signer = wait_until(lambda: rotated(sidecars, secret, signer), "leaves of the foreign CA", 60)
+        signer = sidecars.wait_until(lambda: rotated(sidecars, secret, signer), "leaves of the foreign CA")
         assert signer == theirs.bundle
-        wait_until(lambda: sidecars.log().count("issued for") >= 20, "twenty leaves", 120)
+        sidecars.wait_until(lambda: sidecars.log().count("issued for") >= 20, "twenty leaves")
     print(
         f"calls {sum(callers.answers.values())}, handshakes {webhook.calls}, failed {len(callers.failures)}, "
         f"x509 {sum('x509' in repr(each) for each in callers.failures)}, leaves {sidecars.log().count('issued for')}"
