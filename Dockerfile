@@ -1,23 +1,23 @@
 # The image of the gate and of the reconciler: one command, `modelgate`.
 #
-#   make image                       with docker, podman or buildah, whichever is there
-#   --build-arg PYTHON_IMAGE=…       another base: any glibc image with python3 ≥ 3.11 and its venv module. For a
-#                                    release, the same with its digest: python:3.11-slim-bookworm@sha256:…
+#   make image                       builds it with docker, podman or buildah
+#   --build-arg PYTHON_IMAGE=…       uses another base: any glibc image with python3 ≥ 3.11 and its venv module. For a
+#                                    release, add the digest: python:3.11-slim-bookworm@sha256:…
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-# Two environments: /opt/modelgate goes into the image, and has no pip; /opt/build stays here.
+# Two environments: /opt/modelgate goes into the image, without pip; /opt/build stays in this stage.
 RUN python3 -m venv --without-pip /opt/modelgate && python3 -m venv /opt/build
-# Before our own code, so that a change of ours does not fetch them again. Wheels only: nobody's setup.py is run.
+# Dependencies before the code, so that a change of the code does not download them again. Wheels only: no setup.py runs.
 COPY requirements/run.txt requirements/build.txt requirements/
 RUN /opt/build/bin/pip --python /opt/modelgate/bin/python install --require-hashes --only-binary :all: -r requirements/run.txt \
  && /opt/build/bin/pip install --require-hashes --only-binary :all: -r requirements/build.txt
-# All that .dockerignore lets in.
+# Everything that .dockerignore allows.
 COPY . .
-# Byte code is made now: the file system is read-only later, and compiling takes most of a cold start. It is never
-# compared with its source again, which nobody can change.
+# Compile byte code now: the file system is read-only at run time, and compiling takes most of a cold start. The source
+# cannot change, so Python need not check it (unchecked-hash).
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
  && /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-deps --no-index /dist/*.whl \
  && /opt/modelgate/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/modelgate/lib
@@ -26,12 +26,12 @@ FROM ${PYTHON_IMAGE}
 LABEL org.opencontainers.image.title="modelgate" \
       org.opencontainers.image.description="Admission webhook and policy server for the custom resources of LLM serving" \
       org.opencontainers.image.licenses="Apache-2.0"
-# The public base comes without the byte code of the standard library.
+# The public base lacks the byte code of the standard library.
 RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|tkinter|site-packages|dist-packages)/' \
     "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=build /opt/modelgate /opt/modelgate
 ENV PATH=/opt/modelgate/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# By number, so that the kubelet can see that it is not root.
+# A numeric user, so that the kubelet can verify that it is not root.
 USER 65532:65532
 EXPOSE 9443
 ENTRYPOINT ["modelgate"]

@@ -1,12 +1,12 @@
-# The two commands: `make demo` and `make test`. Everything else is for those who change something.
+# Start with `make demo` and `make test`. The other targets are for development.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint crds docs grammar conformance fuzz e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz e2e assets bench image lock clean help
 
-help:  ## this list
+help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
@@ -15,48 +15,62 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-demo: $(READY)  ## start the gate on loopback and send it real AdmissionReviews
+demo: $(READY)  ## start the webhook on loopback and send it real AdmissionReviews
 	$(VENV)/bin/modelgate demo
 
-test: $(READY)  ## all tests; with MODELGATE_E2E=require also those on a real API server
+test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest
 
-lint: $(READY)  ## ruff, mypy --strict, import contracts
+# Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
+SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
+	tests/reconciler/test_process.py tests/conformance/test_upstream.py
+
+check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
+	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))
+
+lint: $(READY)  ## run ruff, mypy --strict and the import contracts
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-crds: $(READY)  ## definitions that embed types of Kubernetes, from policies/*/crds/src; and how its own kinds merge
+crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the merge rules of its built-in kinds
 	$(PY) -m tools.crds
 
-grammar: $(READY)  ## the tables of the CEL grammar, made from webhook/cel/syntax/cel.lark
+grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
-docs: $(READY)  ## the tables of docs/rules, and docs/coverage.md, samples.md and crds.md, made from the data
+docs: $(READY)  ## generate docs/coverage.md, samples.md, crds.md and the tables of docs/rules
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 
-conformance: $(READY)  ## Kubernetes' own tables (../shared/corpora) against our schema and CEL engines
+conformance: $(READY)  ## compare the engines with recorded answers of Kubernetes and of upstream's webhooks
 	$(PY) -m tests.conformance
 
+oracle: $(READY)  ## build Kubernetes' own code as a program once, into a cache outside the checkout; needs Go
+	$(PY) -m tests.oracle.build
+
+K8S ?=
+tables: $(READY)  ## answer all cases again with the code of Kubernetes K8S=1.37.2, and print the differences
+	$(PY) -m tests.oracle.tables $(K8S)
+
 N ?= 20000
-fuzz: $(READY)  ## N random schemas and objects, ours against the API server's own code
+fuzz: oracle  ## compare with the API server's own code on N random schemas and objects
 	$(PY) -m tests.fuzz -n $(N)
 
-assets: $(READY)  ## build etcd, kube-apiserver, kubelet … once, into a cache outside the checkout
+assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
 
-e2e: assets  ## a real API server, and a real one-node cluster with our image and chart
+e2e: assets  ## test on a real API server, and on a one-node cluster with the image and the chart
 	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
 
-bench: $(READY)  ## requests per second, and microseconds per stage
+bench: $(READY)  ## measure requests per second, and microseconds per stage
 	$(PY) -m tests.bench
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
 
-lock: $(READY)  ## bring the lock files up to date with pyproject.toml
+lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml -o requirements/run.txt
@@ -65,5 +79,5 @@ lock: $(READY)  ## bring the lock files up to date with pyproject.toml
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml --group build --group dev --group bench -o requirements/dev.txt
 
-clean:  ## remove the virtual environment and whatever else was made here
+clean:  ## remove the virtual environment and all build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,4 +1,8 @@
-"""The few REST calls that certificates need, as JSON: no models, no watch, no retries."""
+"""The three REST calls that certificates need, as JSON: no models, no watch, no retries.
+
+``webhook/cluster/api.py`` is a larger client, with watches, pages and a pool. This package does not share it:
+``webhook`` imports ``certs``, and an import the other way would be a circle.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,19 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from certs.errors import ApiError
+from certs.errors import ApiServerError
 
 __all__ = ["Api"]
 
-# Longer than an API server needs when it is well, and within the patience of whoever waits for a pod to start.
+# Longer than a healthy API server needs, and short enough for the start of a pod.
 _TIMEOUT_SECONDS = 10
 
 
 class Api:
     """A connection to the API server: that of the pod it runs in, else that of the kubeconfig.
 
-    The ``kubernetes`` client is imported here and nowhere else, when the first connection is made: its import takes
-    longer than a server of ours needs to start.
+    This is the only module of the package that imports the ``kubernetes`` client, and it does so when the first
+    connection is made: the import takes longer than the start of the server.
     """
 
     def __init__(self) -> None:
@@ -35,7 +39,7 @@ class Api:
                 # Named, because the client looks at the variable once, when it is imported.
                 config.load_kube_config(os.environ.get("KUBECONFIG"))  # type: ignore[no-untyped-call]
         except config.ConfigException as error:
-            raise ApiError(0, f"no way to reach a cluster: {error}") from error
+            raise ApiServerError(0, f"no configuration of a cluster: {error}") from error
         self._client = client.ApiClient()
         self.ahead = timedelta(0)
         """How far this machine's clock is ahead of the API server's, as of its last answer."""
@@ -45,11 +49,11 @@ class Api:
         return datetime.now(UTC) - self.ahead
 
     def authorities(self) -> bytes:
-        """Whom we trust about the API server (PEM)."""
+        """The CA certificates that the API server's certificate is checked against (PEM)."""
         try:
             return Path(self._client.configuration.ssl_ca_cert).read_bytes()
         except (OSError, TypeError) as error:  # TypeError: none is set
-            raise ApiError(0, f"the API server's CA cannot be read: {error}") from error
+            raise ApiServerError(0, f"the API server's CA cannot be read: {error}") from error
 
     def get(self, path: str) -> dict[str, Any]:
         return self._call("GET", path)
@@ -61,7 +65,7 @@ class Api:
         return self._call("PUT", path, body)
 
     def apply(self, path: str, body: dict[str, Any], manager: str) -> dict[str, Any]:
-        """Server-side apply; forced, as Kubernetes advises controllers: what we apply has no other rightful owner."""
+        """Server-side apply, forced, as Kubernetes advises controllers: no other manager owns the applied fields."""
         query = [("fieldManager", manager), ("force", "true")]
         return self._call("PATCH", path, body, query=query, media="application/apply-patch+yaml")
 
@@ -85,7 +89,7 @@ class Api:
             response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
             content = response.read()  # type: ignore[no-untyped-call]
         except (HTTPError, ApiException) as error:  # the latter: TLS that fails half way through an answer
-            raise ApiError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+            raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
         self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
         return _answer(f"{method} {path}", response.status, content)
 
@@ -105,7 +109,7 @@ def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise ApiError(status, f"{call}: HTTP {status}, and not a JSON object")
+        raise ApiServerError(status, f"{call}: HTTP {status}, and the body is not a JSON object")
     if not 200 <= status < 300:
-        raise ApiError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
+        raise ApiServerError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
     return answer

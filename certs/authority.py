@@ -1,4 +1,4 @@
-"""A certificate authority: made, loaded, and put to use."""
+"""A certificate authority: create it, load it, and sign with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A CA certificate, its key, and the bundle (PEM) for clients: itself and, in a rotation, its neighbours."""
+    """A CA certificate, its key, and the bundle (PEM) for clients: in a rotation, it also holds the other CA."""
 
     certificate: x509.Certificate
     key: PrivateKey = field(repr=False)
@@ -76,7 +76,9 @@ class Authority:
                 "keep the CA"
             )
         if certificate not in _certificates(stored.authorities, CA_CRT):
-            raise AuthorityError(f"{CA_CRT} does not contain {TLS_CRT}: who trusts the one will not trust the other")
+            raise AuthorityError(
+                f"{CA_CRT} does not contain the certificate in {TLS_CRT}, so clients would not trust it"
+            )
         return cls(certificate, key, stored.authorities)
 
     @property
@@ -99,7 +101,7 @@ class Authority:
         if not names:
             raise InvalidNameError("a server certificate needs at least one DNS name or IP address")
         key = ec.generate_private_key(ec.SECP256R1())
-        # The subject is fixed: a common name ends at 64 characters, and Go has not looked at it since 1.15.
+        # The subject is fixed: a common name has at most 64 characters, and Go ignores it since 1.15.
         certificate = (
             _builder(_subject("modelgate"), self.certificate.subject, key, _identifier(self.certificate))
             .serial_number(x509.random_serial_number())
@@ -142,7 +144,7 @@ def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False) -> x
 
 
 def _identifier(certificate: x509.Certificate) -> x509.SubjectKeyIdentifier:
-    """Its own statement where there is one: there is more than one way to compute it."""
+    """The identifier in the certificate, if there is one: there is more than one way to compute it."""
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     except x509.ExtensionNotFound:
@@ -150,7 +152,7 @@ def _identifier(certificate: x509.Certificate) -> x509.SubjectKeyIdentifier:
 
 
 def _pem(key: PrivateKey) -> bytes:
-    # PKCS 8, unencrypted: every TLS library reads it, and who can read the file could read a passphrase beside it.
+    # PKCS 8, unencrypted: every TLS library reads it, and a passphrase would have to be stored beside it.
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -5,13 +5,21 @@ CertsError
 ├── ClockError        the clock cannot be right
 ├── AuthorityError    bytes that are not a usable CA: corrupt or foreign
 ├── StoreError        the same, with the place they were read from and what to do
-├── ApiError          the API server refused a call, or could not be reached
+├── ApiServerError          the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
 from __future__ import annotations
 
-__all__ = ["ApiError", "AuthorityError", "CertsError", "ClockError", "InvalidNameError", "PublishError", "StoreError"]
+__all__ = [
+    "ApiServerError",
+    "AuthorityError",
+    "CertsError",
+    "ClockError",
+    "InvalidNameError",
+    "PublishError",
+    "StoreError",
+]
 
 
 class CertsError(Exception):
@@ -45,7 +53,7 @@ class StoreError(CertsError):
     reason = "AuthorityUnusable"
 
 
-class ApiError(CertsError):
+class ApiServerError(CertsError):
     """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
 
     reason = "ApiRefused"

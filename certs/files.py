@@ -1,8 +1,8 @@
 """Several files of one directory, replaced as one.
 
 The layout is the kubelet's for mounted Secrets: ``tls.crt`` is a link to ``..data/tls.crt``, and ``..data`` a link to
-the directory that holds the current set. Replacing that one link replaces every file at the same moment, so that a
-reader who resolves ``..data`` once never pairs a new certificate with an old key.
+the directory that holds the current set. Replacing that one link replaces every file at the same moment. A reader that
+resolves ``..data`` once never pairs a new certificate with an old key.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _DATA = "..data"
 
 
 def read(directory: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """Those of ``names`` that exist, all of one set. Plain files, put there by hand, are read as well."""
+    """The existing files among ``names``, all of one set. Plain files, put there by hand, are read as well."""
     names = tuple(names)
     while True:
         source = _current(directory)
         found = {name: content for name in names if (content := _content((source or directory) / name)) is not None}
-        if _current(directory) == source:  # else the set was replaced, and removed, while we read it
+        if _current(directory) == source:  # else the set was replaced, and removed, during the read
             return found
 
 
 def replace(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write ``files`` as the new set, and remove the one before. Only the owner can read it: one file is a key."""
+    """Write ``files`` as the new set, and remove the old one. Only the owner can read it: one file is a key."""
     old, new = _current(directory), _stage(directory, files)
     _link(new.name, directory / _DATA)
     _name(directory, files)
@@ -38,7 +38,7 @@ def replace(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def create(directory: Path, files: Mapping[str, bytes]) -> bool:
-    """Write ``files`` unless there is a set already; False, and nothing changed, when another writer was first."""
+    """Write ``files`` unless there is a set already; False, without a change, if another writer was first."""
     new = _stage(directory, files)
     try:
         (directory / _DATA).symlink_to(new.name)
@@ -76,7 +76,7 @@ def _stage(directory: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def _name(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Let each name lead into the current set; a plain file of that name gives way."""
+    """Link each name to the current set; a plain file of that name is replaced."""
     for name in files:
         target = f"{_DATA}/{name}"
         if not (directory / name).is_symlink() or (directory / name).readlink() != Path(target):
@@ -84,7 +84,7 @@ def _name(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _link(target: str, link: Path) -> None:
-    """Make ``link`` lead to ``target`` at once, whatever it was before: a rename replaces, a symlink call does not."""
+    """Point ``link`` to ``target`` atomically: a rename replaces an existing file, a symlink call does not."""
     temporary = Path(tempfile.mkdtemp(prefix="..", dir=link.parent))
     (temporary / "link").symlink_to(target)
     (temporary / "link").replace(link)

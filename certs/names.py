@@ -12,7 +12,7 @@ from certs.errors import InvalidNameError
 
 __all__ = ["LOCAL", "Names"]
 
-# RFC 1123 labels, as Kubernetes names its Services and namespaces; a CA of ours signs no wildcard.
+# RFC 1123 labels, as in names of Services and namespaces; the CA does not sign wildcards.
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DNS = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _DNS_LENGTH = 253  # RFC 1035, without the final dot
@@ -24,8 +24,8 @@ class Names:
 
     Usage::
 
-        Names.of("localhost", "127.0.0.1")        what an endpoint on this machine is called
-        Names.of_service("modelgate", "ns")       what the API server calls a Service: modelgate.ns.svc
+        Names.of("localhost", "127.0.0.1")        names of an endpoint on this machine
+        Names.of_service("modelgate", "ns")       names of a Service, such as modelgate.ns.svc
         Names.of_service("modelgate", "ns") | LOCAL
     """
 
@@ -34,7 +34,7 @@ class Names:
 
     @classmethod
     def of(cls, *texts: str) -> Names:
-        """Tell addresses from names; raises InvalidNameError for what is neither."""
+        """Sort texts into addresses and names; raises InvalidNameError for other texts."""
         names = cls()
         for text in texts:
             names |= cls(ips=(ip,)) if (ip := _address(text)) else cls(dns=(_dns(text),))
@@ -42,7 +42,7 @@ class Names:
 
     @classmethod
     def of_service(cls, service: str, namespace: str) -> Names:
-        """What a Service is called: ``<service>.<namespace>.svc`` by the API server, and the others by pods."""
+        """The names of a Service: the API server uses ``<service>.<namespace>.svc``, pods use the others, too."""
         name = f"{service}.{namespace}"
         return cls.of(f"{name}.svc", f"{name}.svc.cluster.local", name)
 
@@ -69,7 +69,9 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 def _dns(text: str) -> str:
     if len(text) > _DNS_LENGTH or not _DNS.fullmatch(text):
-        raise InvalidNameError(f"{text!r} is neither an IP address nor a DNS name in lower case")
+        raise InvalidNameError(
+            f"{text!r} is neither an IP address nor a DNS name in lower case; wildcards are not allowed"
+        )
     return text
 
 

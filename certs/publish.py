@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from certs import pem
 from certs.api import Api
-from certs.errors import ApiError
+from certs.errors import ApiServerError
 
 __all__ = ["FIELD_MANAGER", "Configuration", "Live", "publish", "read"]
 
@@ -71,7 +71,7 @@ class Live:
     configuration: Configuration
     webhooks: dict[str, bytes] = field(default_factory=dict)
     version: str = ""
-    error: ApiError | None = None
+    error: ApiServerError | None = None
 
     @property
     def trusted(self) -> pem.Certificates:
@@ -97,7 +97,7 @@ def read(configuration: Configuration, api: Api) -> Live:
     """The configuration as it is now; never raises, because one that cannot be read says nothing about the others."""
     try:
         found = api.get(configuration.path)
-    except ApiError as error:
+    except ApiServerError as error:
         return Live(configuration, error=None if error.status == HTTPStatus.NOT_FOUND else error)
     webhooks = {each["name"]: _decoded(each["clientConfig"].get("caBundle")) for each in found.get("webhooks") or []}
     return Live(configuration, webhooks, found["metadata"]["resourceVersion"])
@@ -107,11 +107,11 @@ def publish(bundle: bytes, live: Live, api: Api) -> bool:
     """Let every webhook of the configuration trust ``bundle`` (PEM); False when it was changed since it was read.
 
     Raises:
-        ApiError: the API server refuses, or cannot be reached.
+        ApiServerError: the API server refuses, or cannot be reached.
     """
     try:
         api.apply(live.configuration.path, live.applied(bundle), FIELD_MANAGER)
-    except ApiError as error:
+    except ApiServerError as error:
         if error.status in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}:
             return False
         raise

@@ -9,7 +9,7 @@ from socket import gethostname
 from typing import Any
 
 from certs.api import Api
-from certs.errors import ApiError, CertsError
+from certs.errors import ApiServerError, CertsError
 
 __all__ = ["Events", "Reporter"]
 
@@ -28,7 +28,7 @@ class Events:
     secret: str
 
     def warn(self, reason: str, note: str, now: datetime) -> None:
-        """Raises ApiError."""
+        """Raises ApiServerError."""
         self.api.create(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events", self._event(reason, note, now))
 
     def _event(self, reason: str, note: str, now: datetime) -> dict[str, Any]:
@@ -50,21 +50,25 @@ class Events:
 
 @dataclass
 class Reporter:
-    """Says each fault when it appears, hourly while it lasts, and that it is over. Usage: ``tell(faults, now)``."""
+    """Reports each fault when it appears, hourly while it lasts, and its end. Usage: ``tell(faults, now)``.
 
-    say: Callable[[str], None]
+    ``error`` and ``info`` take a format and its value, as the methods of a logger do.
+    """
+
+    error: Callable[[str, object], None]
+    info: Callable[[str, object], None]
     events: Events | None = None
     _said: dict[str, datetime] = field(default_factory=dict)
 
     def tell(self, faults: Sequence[CertsError], now: datetime) -> None:
         for text in set(self._said) - set(map(str, faults)):
             del self._said[text]
-            self.say(f"over: {text}")
+            self.info("over: %s", text)
         for fault in faults:
             said = self._said.get(str(fault))
             if said is None or now - said >= _AGAIN:
                 self._said[str(fault)] = now
-                self.say(str(fault))
+                self.error("%s", fault)
                 self._record(fault, now)
 
     def _record(self, fault: CertsError, now: datetime) -> None:
@@ -72,5 +76,5 @@ class Reporter:
             return
         try:
             self.events.warn(fault.reason, str(fault), now)
-        except ApiError as error:
-            self.say(f"no Event was created: {error}")
+        except ApiServerError as error:
+            self.error("no Event was created: %s", error)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from certs import files
 from certs.api import Api
-from certs.errors import ApiError, StoreError
+from certs.errors import ApiServerError, StoreError
 from certs.state import FILES
 
 __all__ = ["DirectoryStore", "SecretStore", "Store", "Stored"]
@@ -90,7 +90,7 @@ class SecretStore:
     def read(self) -> Stored | None:
         try:
             secret = self._api.get(f"{self._collection}/{self._name}")
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
@@ -104,7 +104,7 @@ class SecretStore:
                 self._api.create(self._collection, self._new(data))
             else:
                 self._api.replace(f"{self._collection}/{self._name}", _changed(before.version, data))
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == HTTPStatus.CONFLICT or (before and error.status == HTTPStatus.NOT_FOUND):
                 return False
             raise

@@ -1,7 +1,7 @@
-"""A token of another ServiceAccount, for a container that may do less than its pod's own account.
+"""A token of another ServiceAccount, for a container that needs fewer rights than its pod's account.
 
-The directory has the layout in which Kubernetes mounts a pod's own token, so that every client library finds it in the
-usual place and takes up a new one: ``token``, and in ``ca.crt`` whom to trust about the API server.
+The directory is laid out as Kubernetes mounts the token of a pod, so that every client library finds and reloads it:
+``token``, and the API server's CA in ``ca.crt``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from certs import files
 from certs.api import Api
-from certs.errors import ApiError, StoreError
+from certs.errors import ApiServerError, StoreError
 
 __all__ = ["Account", "provide"]
 
-# An hour, as for the tokens of pods: nobody can revoke one short of deleting the account.
+# An hour, as for the tokens of pods: a token cannot be revoked without deleting its account.
 _LIFETIME = timedelta(hours=1)
 _TOKEN, _CA, _RENEW = "token", "ca.crt", "renew-at"
 
@@ -32,7 +32,7 @@ class Account:
         return f"{self.namespace}/{self.name}"
 
     def request(self, api: Api) -> tuple[str, datetime]:
-        """A new token, and when to ask for the next: with a third of its life left, of which the API server decides."""
+        """Request a token; also returns when to renew it: with a third of the lifetime that the API server grants."""
         path = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{self.name}/token"
         spec = {"expirationSeconds": int(_LIFETIME.total_seconds())}
         answer = api.create(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
@@ -40,14 +40,14 @@ class Account:
             end = datetime.fromisoformat(answer["status"]["expirationTimestamp"])
             return answer["status"]["token"], end - timedelta(seconds=answer["spec"]["expirationSeconds"]) / 3
         except (KeyError, TypeError, ValueError) as error:
-            raise ApiError(0, f"POST {path}: an answer without token or end: {error}") from error
+            raise ApiServerError(0, f"POST {path}: the response has no token or expiration time: {error}") from error
 
 
 def provide(directory: Path, account: Account, api: Api, now: datetime) -> str:
-    """Put a token into ``directory`` unless the one there is good; the reason for a new one, else "".
+    """Write a token into ``directory`` unless the one there is good; returns the reason, or "".
 
     Raises:
-        ApiError: the API server refuses, or cannot be reached.
+        ApiServerError: the API server refuses, or cannot be reached.
         StoreError: the directory cannot be written.
     """
     trusted = api.authorities()
@@ -67,5 +67,5 @@ def _stale(found: dict[str, bytes], trusted: bytes, now: datetime) -> str:
     except (KeyError, ValueError):
         return "there was none"
     if found.get(_CA) != trusted or not found.get(_TOKEN):
-        return "the API server's CA is another"
+        return "the API server's CA has changed"
     return "the one before ends soon" if now >= renew else ""

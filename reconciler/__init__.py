@@ -1,1 +1,1 @@
-"""The reconciler: acts on objects that the gate has let through, and on no others."""
+"""The reconciler: acts only on objects that have passed the gate."""

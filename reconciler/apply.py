@@ -1,4 +1,4 @@
-"""Brings what should be to the API server: by server-side apply, and only where something differs."""
+"""Write the desired state by server-side apply, only if something differs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import orjson
 
-from reconciler.api import Api
-from reconciler.resource import Resource
+from reconciler.resource import APIResource
+from reconciler.writer import Writer
 
 __all__ = ["apply_child", "apply_status", "covers"]
 
-# What we applied last, on every child: a field that we no longer want shows in this alone.
+# A digest of what was applied last, on every child: only this shows that a field was removed.
 APPLIED = "modelgate.dev/applied"
 
 IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 
 
-def apply_status(api: Api, resource: Resource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
-    """Writes the whole status unless it is already so; returns the object as it is then stored.
+def apply_status(api: Writer, resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
+    """Write the whole status if it differs; returns the stored object.
 
-    It is refused (409) where the object has changed since it was read: of what is stored after a
-    write we believe that we have seen it.
+    The API server refuses the write (409) if the object has changed since it was read, so that the stored object is
+    the one that was reconciled.
     """
     if obj.get("status", {}) == status:
         return obj
@@ -32,8 +32,8 @@ def apply_status(api: Api, resource: Resource, obj: dict[str, Any], status: dict
     return api.apply(resource, body, "status")
 
 
-def apply_child(api: Api, resource: Resource, owner: dict[str, Any], child: dict[str, Any]) -> None:
-    """Writes one child, in its owner's namespace and owned by it, unless it is already so."""
+def apply_child(api: Writer, resource: APIResource, owner: dict[str, Any], child: dict[str, Any]) -> None:
+    """Write one child, in its owner's namespace and with an owner reference, if it differs."""
     wanted = _owned(child, owner)
     metadata = wanted["metadata"]
     existing = api.get(resource, metadata.get("namespace", ""), metadata["name"])
@@ -42,7 +42,7 @@ def apply_child(api: Api, resource: Resource, owner: dict[str, Any], child: dict
 
 
 def covers(existing: Any, wanted: Any) -> bool:
-    """Whether everything wanted is there; what others added to a map does not matter."""
+    """Whether everything wanted is present; other keys of a map are ignored."""
     if isinstance(wanted, dict):
         return isinstance(existing, dict) and all(
             key in existing and covers(existing[key], value) for key, value in wanted.items()
@@ -53,7 +53,7 @@ def covers(existing: Any, wanted: Any) -> bool:
 
 
 def _covers_items(existing: Any, wanted: Sequence[Any]) -> bool:
-    """Items in order; the API server fills in fields of an item, but adds none."""
+    """Compare items in order; the API server fills in fields of items, but does not add items."""
     return isinstance(existing, list) and len(existing) == len(wanted) and all(map(covers, existing, wanted))
 
 

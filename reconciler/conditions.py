@@ -1,4 +1,4 @@
-"""Conditions as metav1.Condition: one of each type, with a transition time that moves only when the status flips."""
+"""Conditions as metav1.Condition: one of each type; the transition time changes only with the status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What is to be said; when it began is found by :func:`merged`."""
+    """A condition to write; :func:`merged` adds its transition time."""
 
     type: str
     status: bool
@@ -39,7 +39,7 @@ def find(conditions: Sequence[dict[str, Any]], type_: str) -> dict[str, Any] | N
 def merged(
     before: Sequence[dict[str, Any]], wanted: Sequence[Condition], generation: int, now: datetime
 ) -> list[dict[str, Any]]:
-    """The wanted conditions in their order, as they are written into a status that holds ``before``."""
+    """The wanted conditions in order, as written into a status that holds ``before``."""
     return [_written(find(before, condition.type), condition, generation, now) for condition in wanted]
 
 

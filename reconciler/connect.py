@@ -1,4 +1,4 @@
-"""A connection to the API server, and where we run."""
+"""The connection to the API server, and the pod's namespace."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 def own_namespace(otherwise: str) -> str:
-    """The namespace of the pod we run in."""
+    """The namespace of the pod that this process runs in."""
     return _NAMESPACE.read_text().strip() if _NAMESPACE.exists() else otherwise

@@ -7,10 +7,10 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import timestamp
 from reconciler.projection import Happening
 from reconciler.resource import EVENTS
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["record"]
 
@@ -22,15 +22,15 @@ MESSAGE_LIMIT = 1024
 COMPONENT = "modelgate"
 
 
-def record(api: Api, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
-    """Writes an Event. The same about the same generation has the same name, so it is there once, also after a restart.
+def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
+    """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
 
-    An Event is a courtesy: if it cannot be written, that is logged and nothing more.
+    A failed write is logged and otherwise ignored: Events are informational.
     """
     try:
         api.create(EVENTS, _event(obj, happening, now))
     except ApiError as error:
-        if error.status != 409:  # it is there already
+        if error.status != 409:  # it exists already
             log.warning("event %s about %s: %s", happening.reason, obj["metadata"]["name"], error)
 
 
@@ -63,4 +63,4 @@ def _name(obj: dict[str, Any], happening: Happening) -> str:
     metadata = obj["metadata"]
     parts = (metadata.get("uid", ""), metadata.get("generation", 0), happening.reason, happening.message)
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
-    return f"{metadata['name'][:200]}.{digest}"  # of the 253 characters that a name may have
+    return f"{metadata['name'][:200]}.{digest}"  # a name has at most 253 characters

@@ -1,4 +1,4 @@
-"""Answers the kubelet: /healthz (start me again if not) and /readyz (what I do, and how fresh what I know is)."""
+"""Answer the kubelet's probes: /healthz (restart if it fails) and /readyz (role, and age of the last event)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from socketserver import ThreadingTCPServer
 __all__ = ["Health"]
 
 Check = Callable[[], tuple[bool, str]]
-"""Whether all is well, and a line about it."""
+"""Whether the check passes, and a line of text."""
 
 
 class _Server(ThreadingTCPServer):
-    """On every address, IPv4 and IPv6: the kubelet calls the pod's."""
+    """Listens on every address, IPv4 and IPv6: the kubelet calls the pod's address."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -43,11 +43,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (http.server's name)
-        """Probes are not worth a line each."""
+        """Do not log probes."""
 
 
 class Health:
-    """A small HTTP server in a thread of its own; port 0 takes a free one."""
+    """A small HTTP server in a thread; port 0 picks a free one."""
 
     def __init__(self, port: int, checks: dict[str, Check]) -> None:
         self._server = _Server(("", port), _Handler)

@@ -1,4 +1,4 @@
-"""Which paths of a node a model may come from: none, unless an administrator names their roots."""
+"""Allowed paths for local model sources: none, unless an administrator sets their roots."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["refusal"]
 
 
 def refusal(source: str, path: str, roots: Sequence[str]) -> str:
-    """Why a local source is not allowed; "" where it is.
+    """Why a local source is not allowed; "" if it is.
 
-    The comparison is of text, with ``.`` and ``..`` resolved and symbolic links not (LLMKube
-    0.9.0, GHSA-jw3m-8q7m-f35r). Blank and relative roots count for nothing.
+    Paths are compared as text, with ``.`` and ``..`` resolved but not symbolic links (LLMKube 0.9.0,
+    GHSA-jw3m-8q7m-f35r). Blank and relative roots are ignored.
     """
     if not path.startswith("/"):
         return f'local model source must be an absolute path: "{source}"'

@@ -1,8 +1,8 @@
-"""One leader at a time, by a Lease (coordination.k8s.io/v1), as the controllers of Kubernetes elect theirs.
+"""Elect one leader by a Lease (coordination.k8s.io/v1), as Kubernetes' controllers do.
 
-The client library's own election cannot be stopped, trusts the clocks of other machines and
-keeps its record in an annotation or in local time: this one compares nothing but what it has
-seen change with its own clock (client-go, tools/leaderelection).
+The client library's election cannot be stopped, trusts the clocks of other machines, and keeps its record in an
+annotation or in local time. This one uses only its own clock and the changes that it sees (client-go,
+tools/leaderelection).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import utc_now
 from reconciler.resource import LEASES
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["CALL_TIMEOUT", "Lease"]
 
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 class Lease:
     """A claim to lead under a name.
 
-    Times in seconds are client-go's: another may take the lease when it has not changed for
-    ``duration``; the leader gives up when it could not renew for ``deadline``; both try every
-    ``period``. A try is two calls, so ``api`` should give up on each after :data:`CALL_TIMEOUT`:
-    then the last try of a leader (begun before 10 s) ends before another may begin (at 15 s).
+    Times are in seconds, with client-go's defaults. Another process may take a lease that has not changed for
+    ``duration``. The leader gives up if it could not renew for ``deadline``. Both try every ``period``. An attempt is
+    two calls, so ``api`` should time out after :data:`CALL_TIMEOUT`: the last attempt of a leader (begun before 10 s)
+    then ends before another process may take over (at 15 s).
     """
 
-    api: Api
+    api: Writer
     namespace: str
     name: str
     identity: str
@@ -46,10 +46,12 @@ class Lease:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = utc_now
     _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
-    _renewed: float = field(default=0.0, init=False)  # when the last try that succeeded began: others count from later
+    _renewed: float = field(
+        default=0.0, init=False
+    )  # start of the last successful attempt: other processes count from later
 
     def acquire(self, stop: threading.Event) -> bool:
-        """Waits until we lead; False when ``stop`` was set before."""
+        """Wait until this process leads; False if ``stop`` is set before."""
         while not stop.is_set():
             if self.attempt():
                 log.info("leading as %s by lease %s/%s", self.identity, self.namespace, self.name)
@@ -58,7 +60,7 @@ class Lease:
         return False
 
     def hold(self, stop: threading.Event) -> bool:
-        """Renews until ``stop`` is set (True) or the lease is lost (False): then the work must end at once."""
+        """Renew until ``stop`` is set (True) or the lease is lost (False); then all work must end at once."""
         while not stop.wait(self.period):
             if not self.attempt() and self.clock() + self.period - self._renewed >= self.deadline:
                 log.error("lease %s/%s is lost", self.namespace, self.name)
@@ -66,7 +68,7 @@ class Lease:
         return True
 
     def attempt(self) -> bool:
-        """Takes or renews the lease if it is free, expired or ours."""
+        """Take or renew the lease, if it is free, expired or held by this process."""
         began = self.clock()
         try:
             lease = self.api.get(LEASES, self.namespace, self.name)
@@ -77,14 +79,14 @@ class Lease:
             else:
                 return False
         except ApiError as error:
-            if error.status != 409:  # another was faster
+            if error.status != 409:  # another process was faster
                 log.warning("lease %s/%s: %s", self.namespace, self.name, error)
             return False
         self._renewed = began
         return True
 
     def release(self) -> None:
-        """Lets another lead at once instead of after ``duration``."""
+        """Let another process lead at once instead of after ``duration``."""
         try:
             lease = self.api.get(LEASES, self.namespace, self.name)
             if lease is not None and self._ours(lease):

@@ -1,8 +1,8 @@
-"""The status of an LLMKube Model: where its weights are, whether they can be served, and why not.
+"""The status of an LLMKube Model: where its weights are, and whether they can be served.
 
-Behaviour of the operator before 0.9.6, without its faults: a change of the specification is
-taken up whatever the phase, a failure is Available=False, a success clears Degraded, and
-whether the accelerator is there is looked at again. Nothing is downloaded or read here.
+It follows the operator before 0.9.6, without its defects: a change of the specification is handled in any phase, a
+failure sets Available=False, a success clears Degraded, and the accelerator is checked again. This module does not
+download or read weights.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ CLAIM_TEMPLATE = Kind("resource.k8s.io", "ResourceClaimTemplate")
 
 AVAILABLE, PROGRESSING, DEGRADED = "Available", "Progressing", "Degraded"
 
-# The operator's times for what may mend itself, in seconds.
+# The operator's retry intervals for faults that may pass, in seconds.
 VOLUME_UNBOUND, VOLUME_MISSING, FILE_SET = 10.0, 30.0, 300.0
 
-# Nodes come and go without a word to us; it is advice only, so it may be late.
+# Seconds. Nodes are not watched; acceleratorReady is informational and may be late.
 ACCELERATOR_CHECK = 300.0
 
-# Nothing is read of the weights, so nothing is known of their size.
+# The weights are not read, so their size is unknown.
 UNKNOWN_SIZE = "0"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is to be said of a model; ``true`` names the one condition of three that holds."""
+class ModelState:
+    """The state of a model; ``true`` names the one condition of three that is true."""
 
     phase: str
     true: str
@@ -68,7 +68,7 @@ def facts(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 
 
 def lookups(model: dict[str, Any]) -> list[Lookup]:
-    """The volume claim, and the nodes or the device claims that the accelerator depends on."""
+    """What to read: the volume claim, and the nodes or device claims that the accelerator depends on."""
     namespace = model["metadata"]["namespace"]
     source = parse_source(model["spec"]["source"])
     volume = [Lookup(VOLUME_CLAIM, namespace, source.claim)] if source.claim and not source.error else []
@@ -82,24 +82,24 @@ def project(
 ) -> Projection:
     """The status of a model that has passed the gate.
 
-    ``facts`` are those of the gate; ``allowed_roots`` are the host paths that local sources may
-    lie under, none by default.
+    ``facts`` are those that policies read; ``allowed_roots`` are the host paths allowed for local sources, none by
+    default.
     """
     spec = model["spec"]
     files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
-    outcome = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
-    if outcome is None:
+    state = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
+    if state is None:
         return Projection(requeue=VOLUME_UNBOUND)
-    status = _status(model, outcome, files, observed)
+    status = _status(model, state, files, observed)
     recheck = ACCELERATOR_CHECK if _device_lookups(model) or _node_resource(model) else None
-    requeue = min((seconds for seconds in (outcome.requeue, recheck) if seconds is not None), default=None)
-    return Projection(status, requeue=requeue, events=_events(model, outcome))
+    requeue = min((seconds for seconds in (state.requeue, recheck) if seconds is not None), default=None)
+    return Projection(status, requeue=requeue, events=_events(model, state))
 
 
 def _rejected(
     model: dict[str, Any], source: dict[str, Any], files: FileSet, allowed_roots: Sequence[str]
-) -> Outcome | None:
-    """What no waiting will mend, in the operator's order."""
+) -> ModelState | None:
+    """Faults that do not pass by waiting, in the operator's order."""
     if source["kind"] == SourceKind.LOCAL:
         why = refusal(model["spec"]["source"], source["path"], allowed_roots)
         if why:
@@ -109,8 +109,8 @@ def _rejected(
     return _failed("InvalidSource", source["error"]) if source["error"] else None
 
 
-def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
-    """Where a servable source leads; None where that could not be found out."""
+def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
+    """The location of a servable source; None if it could not be determined."""
     metal = _hardware(model).get("accelerator") == "metal"
     key = cache_key(model["spec"]["source"])
     match source["kind"]:
@@ -127,7 +127,7 @@ def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed)
     return _ready("WorkloadResolved", "The workload reads the path on its node", path=source["path"], cache_key=key)
 
 
-def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> Outcome | None:
+def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
     namespace, claim = model["metadata"]["namespace"], source["claim"]
     if Lookup(VOLUME_CLAIM, namespace, claim) in observed.unknown:
         return None
@@ -137,63 +137,63 @@ def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed
     phase = (volume.get("status") or {}).get("phase", "Pending")
     if phase != "Bound":
         waiting = f'PVC "{claim}" is {phase}, waiting for it to be Bound'
-        return Outcome("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
+        return ModelState("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
     path, key = f"/model-source/{source['path']}", cache_key(model["spec"]["source"])
     return _ready("PVCModelReady", f'Model available on PVC "{claim}"', path=path, cache_key=key)
 
 
-def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> Outcome:
-    return Outcome("Ready", AVAILABLE, reason, message, path, cache_key)
+def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> ModelState:
+    return ModelState("Ready", AVAILABLE, reason, message, path, cache_key)
 
 
-def _failed(reason: str, message: str, requeue: float | None = None) -> Outcome:
-    return Outcome("Failed", DEGRADED, reason, message, requeue=requeue)
+def _failed(reason: str, message: str, requeue: float | None = None) -> ModelState:
+    return ModelState("Failed", DEGRADED, reason, message, requeue=requeue)
 
 
-def _status(model: dict[str, Any], outcome: Outcome, files: FileSet, observed: Observed) -> dict[str, Any]:
+def _status(model: dict[str, Any], state: ModelState, files: FileSet, observed: Observed) -> dict[str, Any]:
     before = model.get("status") or {}
     status = {
-        "phase": outcome.phase,
-        "path": outcome.path,
-        "size": UNKNOWN_SIZE if outcome.phase == "Ready" else "",
-        "cacheKey": outcome.cache_key,
-        "stagedFiles": list(files.staged) if outcome.phase == "Ready" else [],
-        "lastUpdated": _last_updated(model, outcome, observed),
-        "conditions": _conditions(model, before, outcome, observed),
+        "phase": state.phase,
+        "path": state.path,
+        "size": UNKNOWN_SIZE if state.phase == "Ready" else "",
+        "cacheKey": state.cache_key,
+        "stagedFiles": list(files.staged) if state.phase == "Ready" else [],
+        "lastUpdated": _last_updated(model, state, observed),
+        "conditions": _conditions(model, before, state, observed),
     }
     return {key: value for key, value in status.items() if value} | {"acceleratorReady": _equipped(model, observed)}
 
 
 def _conditions(
-    model: dict[str, Any], before: dict[str, Any], outcome: Outcome, observed: Observed
+    model: dict[str, Any], before: dict[str, Any], state: ModelState, observed: Observed
 ) -> list[dict[str, Any]]:
     wanted = [
-        Condition(type_, type_ == outcome.true, outcome.reason, outcome.message)
+        Condition(type_, type_ == state.true, state.reason, state.message)
         for type_ in (AVAILABLE, PROGRESSING, DEGRADED)
     ]
     return merged(before.get("conditions") or (), wanted, model["metadata"].get("generation", 0), observed.now)
 
 
-def _last_updated(model: dict[str, Any], outcome: Outcome, observed: Observed) -> str:
-    """When the model last became ready: for the first time, again, or with another specification."""
+def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) -> str:
+    """When the model last became ready: for the first time, again, or with a new specification."""
     before = model.get("status") or {}
     last = str(before.get("lastUpdated") or "")
-    if outcome.phase != "Ready":
+    if state.phase != "Ready":
         return last
     available = find(before.get("conditions") or (), AVAILABLE) or {}
     current = available.get("observedGeneration") == model["metadata"].get("generation", 0)
     return last if last and before.get("phase") == "Ready" and current else timestamp(observed.now)
 
 
-def _events(model: dict[str, Any], outcome: Outcome) -> tuple[Happening, ...]:
-    """A warning when a model fails, and when it fails for another reason."""
+def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
+    """A warning when a model fails, and when the reason of the failure changes."""
     before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
-    said = before.get("status") == "True" and (before["reason"], before["message"]) == (outcome.reason, outcome.message)
-    return () if outcome.true != DEGRADED or said else (Happening("Warning", outcome.reason, outcome.message),)
+    said = before.get("status") == "True" and (before["reason"], before["message"]) == (state.reason, state.message)
+    return () if state.true != DEGRADED or said else (Happening("Warning", state.reason, state.message),)
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:
-    """``status.acceleratorReady``: what could not be read counts as there, since this is advice and blocks nothing."""
+    """``status.acceleratorReady``; objects that cannot be read count as present, because the field is informational."""
     devices = _device_lookups(model)
     if devices:
         return all(device in observed.unknown or observed.view.get(*device) for device in devices)
@@ -217,7 +217,7 @@ def _gpu(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
-    """The device claims an accelerator is reached by; they count before any resource name."""
+    """The device claims of the accelerator; they take precedence over a resource name."""
     if not accelerator_resource(_hardware(model).get("accelerator", "")):
         return []
     namespace = model["metadata"]["namespace"]
@@ -230,7 +230,7 @@ def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
 
 
 def _node_resource(model: dict[str, Any]) -> str:
-    """The extended resource that some node must have; "" where none is needed."""
+    """The extended resource that a node must have; "" if none is needed."""
     gpu = _gpu(model)
     return accelerator_resource(
         _hardware(model).get("accelerator", ""), gpu.get("vendor", ""), gpu.get("resourceName", "")

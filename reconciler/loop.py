@@ -1,4 +1,4 @@
-"""The one loop for every kind: take a key, read, ask the gate, project, apply; quiet when nothing has changed."""
+"""The loop for every kind: take a key, read, check the stamp, project, apply. It writes only changes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from reconciler import gate
-from reconciler.api import Api, ApiError
+from reconciler import admission
 from reconciler.apply import apply_child, apply_status
 from reconciler.conditions import Condition, find, merged, utc_now
 from reconciler.events import record
@@ -18,35 +17,37 @@ from reconciler.observer import Observer
 from reconciler.projection import Controller, Happening, Projection
 from reconciler.queue import Queue
 from reconciler.resource import Key
+from reconciler.writer import ApiError, Writer
 
 __all__ = ["Loop"]
 
 log = logging.getLogger(__name__)
 
-# After an error: soon, since most pass within seconds, and then as often as a broken cluster can bear.
+# Seconds after an error: soon at first, because most errors pass within seconds; later at a rate that a broken cluster
+# can bear.
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0
 
-# A refused object stays refused until someone edits it, which wakes us anyway, or the rules change.
+# A refused object stays refused until it is edited, which triggers the loop anyway, or the rules change.
 FIRST_REFUSED, LONGEST_REFUSED = 60.0, 3600.0
 
-# A gate that is away is a Deployment that restarts (seconds) or is scaled to zero (hours).
+# A gate that does not answer restarts (seconds) or is scaled to zero (hours).
 FIRST_ABSENT, LONGEST_ABSENT = 5.0, 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The resource version an object had when it was done, and when to look again nevertheless (clock; None: never)."""
+    """The resource version of a reconciled object, and when to check it again (clock; None: never)."""
 
     version: str
     due: float | None
 
 
 class Loop:
-    """Applies one controller's projections. ``changed`` and ``deleted`` feed it, any number of threads ``work``."""
+    """Applies one controller's projections. ``changed`` and ``deleted`` feed it; any number of threads ``work``."""
 
     def __init__(
         self,
-        api: Api,
+        api: Writer,
         controller: Controller,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
@@ -60,7 +61,7 @@ class Loop:
         self.queue: Queue[Key] = Queue(clock)
 
     def changed(self, key: Key, version: str) -> None:
-        """An object is there or has changed; our own writes come back here and are recognised."""
+        """Queue an object that exists or has changed; the loop's own writes are recognised and skipped."""
         settled = self._settled.get(key)
         if settled is None or settled.version != version:
             self.queue.add(key)
@@ -70,7 +71,7 @@ class Loop:
         self.queue.forget(key)
 
     def work(self) -> None:
-        """One worker: takes keys until the queue is closed."""
+        """Run one worker: take keys until the queue is closed."""
         while (key := self.queue.get()) is not None:
             try:
                 self.step(key)
@@ -78,15 +79,15 @@ class Loop:
                 self.queue.done(key)
 
     def step(self, key: Key) -> None:
-        """Reconciles one key; an error is logged and leads to a retry, never further."""
+        """Reconcile one key; an error is logged and leads to a retry."""
         try:
             self._reconcile(key)
         except ApiError as error:
             delay = self._again(key)
-            log.warning("%s %s: %s; again in %.0f s", self._controller.resource.kind, key, error, delay)
+            log.warning("%s %s: %s; retry in %.0f s", self._controller.resource.kind, key, error, delay)
         except Exception:  # a fault in one projection must not stop the others
             delay = self._again(key)
-            log.exception("%s %s; again in %.0f s", self._controller.resource.kind, key, delay)
+            log.exception("%s %s; retry in %.0f s", self._controller.resource.kind, key, delay)
 
     def _again(self, key: Key) -> float:
         self._settled.pop(key, None)
@@ -102,7 +103,7 @@ class Loop:
             self._act(key, obj)
 
     def _rests(self, key: Key, obj: dict[str, Any]) -> bool:
-        """Whether the object is as we left it and its time has not come."""
+        """Whether the object is unchanged since it was reconciled and not due yet."""
         settled = self._settled.get(key)
         if settled is None or settled.version != obj["metadata"]["resourceVersion"]:
             return False
@@ -114,7 +115,7 @@ class Loop:
         return left > 0
 
     def _act(self, key: Key, obj: dict[str, Any]) -> None:
-        answer = gate.ask(self._api, self._controller.resource, obj)
+        answer = admission.ask(self._api, self._controller.resource, obj)
         if not answer.condition.status:
             self._hold_back(key, answer)
             return
@@ -137,20 +138,20 @@ class Loop:
             return obj
         return apply_status(self._api, self._controller.resource, obj, self._with(obj, projection.status, condition))
 
-    def _hold_back(self, key: Key, answer: gate.Answer) -> None:
-        """Says on the object why nothing is done with it; the rest of its status stays as it was."""
-        before = find((answer.obj.get("status") or {}).get("conditions") or (), gate.NORMALISED)
+    def _hold_back(self, key: Key, answer: admission.GateAnswer) -> None:
+        """Report on the object why the reconciler does not act on it; the rest of its status stays."""
+        before = find((answer.obj.get("status") or {}).get("conditions") or (), admission.NORMALISED)
         status = self._with(answer.obj, answer.obj.get("status") or {}, answer.condition)
         stored = apply_status(self._api, self._controller.resource, answer.obj, status)
         if before is None or _said(before) != _said(status["conditions"][-1]):
             happening = Happening("Warning", answer.condition.reason, answer.condition.message)
             record(self._api, stored, happening, self._now())
-        absent = answer.condition.reason == gate.ABSENT
+        absent = answer.condition.reason == admission.ABSENT
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if absent else (FIRST_REFUSED, LONGEST_REFUSED)
         self._settle(key, stored, self.queue.backoff(key, first, most))
 
     def _with(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
-        """A status with our condition as the last of its conditions."""
+        """A status with the condition as the last of its conditions."""
         before = (obj.get("status") or {}).get("conditions") or []
         generation = obj["metadata"].get("generation", 0)
         others = [item for item in status.get("conditions", ()) if item["type"] != condition.type]

@@ -1,4 +1,4 @@
-"""Reads what a projection wants to see."""
+"""Read the objects that a projection needs."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-from reconciler.api import Api, ApiError
 from reconciler.conditions import utc_now
 from reconciler.projection import Lookup, Observed
-from reconciler.resource import NODES, READABLE, Resource
+from reconciler.resource import NODES, READABLE, APIResource
+from reconciler.writer import ApiError, Writer
 from webhook.cluster.view import MemoryView
 
 __all__ = ["Observer"]
 
 log = logging.getLogger(__name__)
 
-# A list is shared by all objects that are projected within this time: nodes come and go more slowly.
+# Seconds in which all projections share a list: nodes change more slowly.
 KEEP_SECONDS = 30.0
 
 
 class Observer:
-    """Looks things up at the API server; what cannot be read is reported as unknown, not as absent."""
+    """Reads objects from the API server; what cannot be read is reported as unknown, not as absent."""
 
     def __init__(
-        self, api: Api, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = time.monotonic
+        self, api: Writer, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._api = api
         self._now = now
@@ -51,7 +51,7 @@ class Observer:
         return [] if obj is None else [obj]
 
     def _all(self, lookup: Lookup) -> list[dict[str, Any]]:
-        with self._lock:  # held while reading: the others want the same list
+        with self._lock:  # held while reading: other threads wait for the same list
             read, items = self._lists.get(lookup, (float("-inf"), []))
             if self._clock() - read >= KEEP_SECONDS:
                 resource = READABLE[lookup.kind]
@@ -61,8 +61,8 @@ class Observer:
             return items
 
 
-def _slim(resource: Resource, item: dict[str, Any]) -> dict[str, Any]:
-    """An item of a list with the kind that lists leave out; of a node, which lists all its images, what we read."""
+def _slim(resource: APIResource, item: dict[str, Any]) -> dict[str, Any]:
+    """An item with the kind, which lists omit. Of a node, which lists all its images, only name and capacity."""
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     if resource is NODES:
         capacity = (item.get("status") or {}).get("capacity") or {}

@@ -1,4 +1,4 @@
-"""The process: waits to lead, follows the resources, works, and ends in order."""
+"""The process: wait to lead, watch the resources, work, and stop in order."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reconciler.api import Api
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
+from reconciler.writer import Writer
 from webhook.cluster.backoff import join
-from webhook.cluster.reflector import Source
+from webhook.cluster.reflector import Reflector
 from webhook.cluster.resource import Key
 
 __all__ = ["Process"]
 
-# A worker may be in the middle of a call that takes as long as the API server allows (api.TIMEOUT); kubelet kills
-# after 30 s by default, so we stop waiting before. What is cut off is done again by the next leader. Whoever has lost
-# the lease does not wait at all: another may work already.
+# Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
+# kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process
+# that has lost the lease does not wait at all: another may work already.
 GRACE = 20.0
 
-# Bookmarks come about once a minute: after three have failed to come, what we know may be old.
+# Seconds. Bookmarks come about once a minute: after three are missing, the objects in memory may be out of date.
 STALE = 180.0
 
 
@@ -29,19 +29,19 @@ class Process:
     """All controllers of one reconciler."""
 
     def __init__(
-        self, api: Api, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
+        self, api: Writer, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._loops = [Loop(api, controller) for controller in controllers]
-        self._sources = [
-            Source(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
+        self._reflectors = [
+            Reflector(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
             for controller, loop in zip(controllers, self._loops, strict=True)
         ]
         self._threads: list[threading.Thread] = []
 
     def run(self, stop: threading.Event) -> bool:
-        """Works until ``stop`` is set (True), or leadership is lost (False) and another may have begun."""
+        """Work until ``stop`` is set (True), or leadership is lost (False) and another process may have begun."""
         if self._lease is not None and not self._lease.acquire(stop):
             return True
         self._start()
@@ -55,30 +55,30 @@ class Process:
         return kept
 
     def alive(self) -> tuple[bool, str]:
-        """Whether every thread that was started still runs."""
+        """Whether every started thread still runs."""
         dead = [thread.name for thread in self._threads if not thread.is_alive()]
         return not dead, f"ended: {', '.join(dead)}" if dead else "ok"
 
     def ready(self) -> tuple[bool, str]:
-        """Whether what we know is fresh; whoever waits to lead has nothing to know."""
+        """Whether the watches are up to date; a process that waits to lead has none and is ready."""
         if not self._threads:
             return True, "waiting to lead"
-        silences = [source.silence() for source in self._sources]
+        silences = [reflector.silence() for reflector in self._reflectors]
         if None in silences:
             return False, "not listed yet"
         longest = max(silence for silence in silences if silence is not None)
-        return longest < STALE, f"leading; the API server spoke {longest:.0f} s ago"
+        return longest < STALE, f"leading; last event {longest:.0f} s ago"
 
     def _start(self) -> None:
-        targets = [(f"source-{index}", source.run) for index, source in enumerate(self._sources)]
+        targets = [(f"reflector-{index}", reflector.run) for index, reflector in enumerate(self._reflectors)]
         targets += [(f"worker-{index}", loop.work) for loop in self._loops for index in range(self._workers)]
         self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in targets]
         for thread in self._threads:
             thread.start()
 
     def _stop(self, grace: float) -> None:
-        for source in self._sources:
-            source.stop()
+        for reflector in self._reflectors:
+            reflector.stop()
         for loop in self._loops:
             loop.queue.close()
         join(self._threads, grace)

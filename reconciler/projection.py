@@ -1,7 +1,7 @@
-"""What a projection is given and what it answers: values only.
+"""The inputs and results of a projection: values only.
 
-A projection is a pure function from a normalised object, its facts and what is observed to
-what should be. The loop (:mod:`reconciler.loop`) does the reading before and the writing after.
+A projection is a pure function from a normalised object, its facts and observed objects to the desired state. The loop
+(:mod:`reconciler.loop`) reads before it and writes after it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reconciler.resource import Resource
+from reconciler.resource import APIResource
 from webhook.cluster.view import ClusterView, Kind
 
 __all__ = ["Controller", "Happening", "Lookup", "Observed", "Projection"]
 
 
 class Lookup(NamedTuple):
-    """An object that a projection wants to see, or, without a name, all of a kind."""
+    """An object that a projection needs, or, without a name, all objects of a kind."""
 
     kind: Kind
     namespace: str
@@ -27,10 +27,9 @@ class Lookup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The world at one moment.
+    """What was read at one moment.
 
-    ``view`` holds what was looked up and exists; ``unknown`` names what could not be read,
-    which is not the same as absent.
+    ``view`` holds the objects that exist; ``unknown`` names those that could not be read, which may or may not exist.
     """
 
     now: datetime
@@ -40,7 +39,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something to tell the user as an Event; ``type`` is Normal or Warning."""
+    """Something to report as an Event; ``type`` is Normal or Warning."""
 
     type: str
     reason: str
@@ -49,11 +48,11 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What should be.
+    """The desired state.
 
-    ``children`` are whole objects to apply, owned by the projected one; ``status`` is the
-    whole status as we want it (None: leave it as it is); ``requeue`` is the number of seconds
-    after which to look again, None where only a change of the object can matter.
+    ``children`` are whole objects to apply, owned by the projected one; ``status`` is the whole desired status (None:
+    leave it unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of the object
+    can matter.
     """
 
     status: dict[str, Any] | None = None
@@ -64,20 +63,20 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """All that the loop has to know about one kind.
+    """Everything that the loop needs for one kind.
 
-    ``lookups(obj)`` says what to read, ``facts(obj, view)`` computes what the rules of the gate
-    read as ``facts``, ``project(obj, facts, observed)`` decides. All three are pure.
-    ``children`` are the resources a projection may make.
+    ``lookups(obj)`` names what to read, ``facts(obj, view)`` computes the ``facts`` that policies read,
+    ``project(obj, facts, observed)`` decides. All three are pure. ``children`` are the resources that a projection may
+    create.
     """
 
-    resource: Resource
+    resource: APIResource
     lookups: Callable[[dict[str, Any]], Sequence[Lookup]]
     facts: Callable[[dict[str, Any], ClusterView], dict[str, Any]]
     project: Callable[[dict[str, Any], dict[str, Any], Observed], Projection]
-    children: tuple[Resource, ...] = ()
+    children: tuple[APIResource, ...] = ()
 
-    def child(self, obj: dict[str, Any]) -> Resource:
+    def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""
         named = (obj["apiVersion"], obj["kind"])
         return next(resource for resource in self.children if (resource.api_version, resource.kind) == named)

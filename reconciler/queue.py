@@ -1,7 +1,7 @@
-"""A queue of keys: each key at most once, never with two workers at the same time, now or later.
+"""A queue of keys, due now or later: each key at most once, and never with two workers at the same time.
 
-The rules are those of Kubernetes' work queues (client-go, util/workqueue): a key that is
-added while a worker holds it is handed out again when the worker is done.
+It follows Kubernetes' work queues (client-go, util/workqueue): a key that is added while a worker holds it is handed
+out again when the worker is done.
 """
 
 from __future__ import annotations
@@ -20,23 +20,20 @@ K = TypeVar("K")
 
 
 class Queue(Generic[K]):
-    """Keys to work on; every method may be called from any thread.
-
-    ``clock`` gives seconds that never go back.
-    """
+    """Keys to work on; every method may be called from any thread. ``clock`` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._changed = threading.Condition()
         self._ready: deque[K] = deque()
-        self._queued: set[K] = set()  # to be handed out, among them keys that are held
+        self._queued: set[K] = set()  # to be handed out, including held keys
         self._held: set[K] = set()
         self._due: dict[K, float] = {}
         self._failures: dict[K, int] = {}
         self._closed = False
 
     def __len__(self) -> int:
-        """How many keys wait for a worker; those that are due later are not counted."""
+        """The number of keys that wait for a worker, without those that are due later."""
         with self._changed:
             return len(self._ready)
 
@@ -45,28 +42,29 @@ class Queue(Generic[K]):
             self._enqueue(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Adds the key later; of several times the earliest counts."""
+        """Add the key later; of several times the earliest counts."""
         due = self._clock() + seconds
         with self._changed:
             self._due[key] = min(due, self._due.get(key, due))
             self._changed.notify()
 
     def backoff(self, key: K, first: float, most: float) -> float:
-        """How long to wait before the next try: ``first`` seconds, doubled with every call until :meth:`forget`."""
+        """Seconds until the next attempt: ``first``, doubled with every call until :meth:`forget`, at most ``most``."""
         with self._changed:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
         return backoff(failures, first, most)
 
     def forget(self, key: K) -> None:
-        """The key went well: its next backoff starts from the beginning."""
+        """Reset the key's backoff after a success."""
         with self._changed:
             self._failures.pop(key, None)
 
     def get(self, wait: bool = True) -> K | None:
-        """The next key, now held by the caller until :meth:`done`; None when closed (or, without waiting, none is due).
+        """The next key, held by the caller until :meth:`done`; None if the queue is closed, or ``wait`` is False and no
+        key is due.
 
-        Whoever takes up a key decides anew when it is due: a time set before is dropped.
+        The caller decides when the key is due again: a time set before is dropped.
         """
         with self._changed:
             while not self._closed:
@@ -86,7 +84,7 @@ class Queue(Generic[K]):
                 self._changed.notify()
 
     def close(self) -> None:
-        """Wakes every waiting worker with None; keys that are not handed out stay undone."""
+        """Wake every waiting worker with None; keys that are not handed out are dropped."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
 __all__ = [
@@ -14,20 +14,20 @@ __all__ = [
     "NODES",
     "READABLE",
     "VOLUME_CLAIMS",
+    "APIResource",
     "Key",
-    "Resource",
 ]
 
-MODELS = Resource("inference.llmkube.dev", "v1alpha1", "models", "Model")
+MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
-VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-NODES = Resource("", "v1", "nodes", "Node")
-EVENTS = Resource("", "v1", "events", "Event")
-LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
-CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
-CLAIM_TEMPLATES = Resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+VOLUME_CLAIMS = APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+NODES = APIResource("", "v1", "nodes", "Node")
+EVENTS = APIResource("", "v1", "events", "Event")
+LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
+CLAIMS = APIResource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
+CLAIM_TEMPLATES = APIResource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
 
-# What a projection may ask to see.
+# The resources that a projection may read.
 READABLE = {
     Kind(resource.group, resource.kind): resource for resource in (VOLUME_CLAIMS, NODES, CLAIMS, CLAIM_TEMPLATES)
 }

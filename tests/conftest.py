@@ -6,11 +6,13 @@ from importlib.resources.abc import Traversable
 import pytest
 from hypothesis import settings
 
+from tests.laws import QUICK
 from webhook.engine import catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 
 # A property is a law, not a race: an example may be slow on a machine that does other things.
 settings.register_profile("modelgate", deadline=None)
+settings.register_profile(QUICK, deadline=None, max_examples=20)  # make check
 settings.load_profile("modelgate")
 
 load = catalog.load

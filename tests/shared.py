@@ -1,4 +1,4 @@
-"""The material beside the checkout (specifications, corpora, samples): read where it is there, never committed."""
+"""Optional material beside the checkout (specifications, samples, upstream's definitions), never committed."""
 
 import os
 from pathlib import Path

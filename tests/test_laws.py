@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from tests.shared import ROOT
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request
@@ -27,7 +28,7 @@ from webhook.policy.path import MISSING
 LOADED = catalog.load()
 Place = tuple[str | int, ...]
 
-law = settings(max_examples=2000, deadline=None)
+law = settings(max_examples=examples(2000), deadline=None)
 
 
 @dataclass(frozen=True)

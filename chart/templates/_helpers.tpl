@@ -8,7 +8,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What a Deployment selects by: cannot change as long as it lives. Takes the component's name and the root. */}}
+{{/* The selector of a Deployment, which is immutable. Takes the component's name and the root. */}}
 {{- define "modelgate.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -68,17 +68,17 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* Whether there are policies of the user's: not empty. */}}
+{{/* Not empty if the user has given policies. */}}
 {{- define "modelgate.policies" -}}
 {{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
 {{- end -}}
 
-{{/* Every webhook calls the same Service. Takes the path and the root. No caBundle but one that you give: `modelgate certs`
-     or cainjector owns that field, and a value from here would take it away with every upgrade. */}}
+{{/* Every webhook calls the same Service. Takes the path and the root. A caBundle only in mode files: otherwise
+     `modelgate certs` or cainjector owns that field, and a value here would overwrite it with every upgrade. */}}
 {{- define "modelgate.call" -}}
 admissionReviewVersions: [v1]
 sideEffects: None
-# A version of a kind that the API server can convert to one of ours is ours.
+# Also match versions that the API server can convert to one of these.
 matchPolicy: Equivalent
 timeoutSeconds: {{ .root.Values.webhooks.timeoutSeconds }}
 clientConfig:
@@ -92,27 +92,26 @@ clientConfig:
   {{- end }}
 {{- end -}}
 
-{{/* What both webhooks have in common. */}}
+{{/* The fields that both webhooks share. */}}
 {{- define "modelgate.webhook" -}}
 {{ include "modelgate.call" . }}
-# No namespaceSelector: these are kinds of ours, none of which a cluster needs to start. A namespace that is left out
-# would be a way around the gate, for objects that the reconciler will never act upon.
+# No namespaceSelector: a cluster needs none of these kinds to start, and an excluded namespace would bypass the gate.
 rules:
 {{- range .root.Values.kinds }}
   - apiGroups: [{{ .group | quote }}]
     apiVersions: {{ toJson .versions }}
-    # No subresources: who writes a status or a scale does not pass here.
+    # No subresources: writes of status and scale are not reviewed.
     resources: {{ toJson .resources }}
     operations: [CREATE, UPDATE]
     scope: "*"
 {{- end }}
 {{- end -}}
 
-{{/* As above, for what only policies of the user's are about. */}}
+{{/* As above, for what only the user's policies match. */}}
 {{- define "modelgate.policyWebhook" -}}
 {{ include "modelgate.call" . }}
 failurePolicy: {{ .root.Values.policies.failurePolicy }}
-# What a cluster needs to repair itself, and the gate to start, never waits for the gate.
+# Never sent to the gate: what a cluster needs to repair itself, and the gate to start.
 namespaceSelector:
   matchExpressions:
     - key: kubernetes.io/metadata.name

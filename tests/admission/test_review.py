@@ -93,7 +93,7 @@ def test_what_is_no_review_is_malformed(body: bytes, message: str) -> None:
         ({"object": {**MODEL, "metadata": {"name": "x"}}}, 'metadata.name is "x", but request.name is "m"'),
         ({"object": {**MODEL, "metadata": {"namespace": "x"}}}, "metadata.namespace"),
         ({"operation": "UPDATE", "oldObject": {**MODEL, "kind": "Pod"}}, "request.oldObject is"),
-        ({"resource": {"group": "apps", "version": "v1", "resource": "models"}}, "are of different APIs"),
+        ({"resource": {"group": "apps", "version": "v1", "resource": "models"}}, "belong to different APIs"),
     ],
 )
 def test_a_review_that_contradicts_itself_is_malformed(changes: dict[str, Any], message: str) -> None:

@@ -30,7 +30,8 @@ from webhook.admission import patch, review
 from webhook.cel.program import Budget
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
-from webhook.engine.validation import validate_rules, validate_schema
+from webhook.engine.rules import Subject, validate_rules
+from webhook.engine.schema import validate_schema
 
 CONNECTIONS = 10
 REQUESTS = 3000
@@ -111,11 +112,11 @@ def stages() -> None:
     assert mutation.object is not None
     validation = engine.validate(request, loaded, view)
     decoded, _ = known.schema.decode(mutation.object)
-    profile = engine.DEFAULT_OPTIONS.profile
+    subject = Subject(known, decoded, None, schema_valid=True)
 
     def rules() -> None:
         scope = engine.scope_of(known, request, decoded, None, view)
-        validate_rules(known, decoded, None, scope, profile, sound=True)
+        validate_rules(subject, scope, engine.DEFAULT_OPTIONS)
 
     rows: list[tuple[str, Callable[[], object]]] = [
         ("decode the review", lambda: review.decode(raw)),

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from webhook.cel.errors import CelError
-from webhook.cel.library.registry import LATEST, overloads
+from webhook.cel.library.registry import overloads
 from webhook.cel.overload import dispatcher
+from webhook.cel.versions import LATEST
 
 FUNCTIONS = overloads(LATEST)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -222,14 +223,35 @@ def test_functions_of_one_use_are_beside_those_of_the_version():
     assert len(env.declarations().functions["size"].free) == len(ENV.declarations().functions["size"].free) + 1
 
 
-def test_macros_in_macros_are_checked_or_refused_whatever_their_depth():
+DEEP = "[1].map(x, " * 249 + "x" + ")" * 249
+
+
+def test_macros_in_macros_are_checked_at_a_low_recursion_limit():
     assert ENV.check("[1]" + ".map(x, [x]" * 60 + ")" * 60).result.kind == "list"
-    deep = "[1].map(x, " * 249 + "x" + ")" * 249
-    assert parse(deep)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(len(inspect.stack(0)) + 400)
+    assert parse(DEEP)
+    with recursion_limit(len(inspect.stack(0)) + 400) as limit:
+        program = Environment().compile(DEEP)
+        value = program.evaluate_exactly({})
+        assert sys.getrecursionlimit() == limit
+    for _ in range(249):
+        (value,) = value
+    assert value == 1
+
+
+def test_an_expression_that_does_not_fit_the_stack_is_refused():
+    with recursion_limit(len(inspect.stack(0)) + 3_400):
+        assert below(3_000, lambda: messages(DEEP)) == ["expression is nested too deeply"]
+
+
+@contextmanager
+def recursion_limit(frames):
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(frames)
     try:
-        found = messages(deep)
+        yield frames
     finally:
-        sys.setrecursionlimit(limit)
-    assert found == ["expression is nested too deeply"]
+        sys.setrecursionlimit(usual)
+
+
+def below(frames, call):
+    return call() if frames == 0 else below(frames - 1, call)

@@ -8,18 +8,16 @@ from hypothesis import strategies as st
 
 from tests.fuzz.cel import compare
 from tests.fuzz.expressions import SCHEMA, Expressions, random_object
-from webhook.cel.codegen import generate as srcgen
+from tests.laws import examples
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.library import regex
 from webhook.cel.types import BOOL, DYN, STRING, list_of
-from webhook.golang import regexp as fastre
 
 TYPED = Environment().extend({"x": DYN}).with_schema("self", SCHEMA)
 UNTYPED = Environment().extend({"x": DYN, "self": DYN})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(seed=st.integers(0, 2**32), env=st.sampled_from([TYPED, UNTYPED]))
 def test_generated_functions_and_closures_agree(seed, env):
     rng = random.Random(seed)
@@ -74,16 +72,13 @@ def test_literals_cannot_break_out_of_the_source():
         assert program.evaluate({"x": value + "!"}) is False
 
 
-def test_names_of_users_stay_out_of_the_source(monkeypatch):
-    seen = []
-    compiled = srcgen._compiled
-    monkeypatch.setattr(srcgen, "_compiled", lambda source: seen.append(source) or compiled(source))
+def test_names_of_users_stay_out_of_the_source():
     env = Environment().extend({"import_": DYN, "V": DYN, "exact": list_of(STRING), "b": BOOL})
     program = env.compile("exact.all(t0, t0 != '' && b) && V.E == 1 && import_.r.b == 2")
     bindings = {"exact": ["a"], "b": True, "V": {"E": 1}, "import_": {"r": {"b": 2}}}
     assert program.evaluate(bindings) is True
     assert is_generated(program)
-    assert "import_." not in seen[0]
+    assert "import_." not in program.generated().text
 
 
 @pytest.mark.parametrize(
@@ -110,37 +105,8 @@ def test_a_pattern_built_to_backtrack_does_not():
     patterns += ["a?" * 60 + "a{60}b", "(a?){60}b", "^(a{0,9}){9}b", "^(?:[a-z]|[a-z0-9])+-$"]
     for pattern in patterns:
         program = UNTYPED.compile(f"x.matches('{pattern}')")
-        for length in (fastre.LENGTH_LIMIT, 50_000):
+        for length in (256, 50_000):
             assert program.evaluate({"x": "a" * (length - 1) + "!"}) is False
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        "^[0-9]+([.][0-9]*)?$",
-        "^(pvc://|file://|https?://|/)",
-        "^[0-9]{1,28}(K|M|G|T)?i?$",
-        "(^|/)[.][.](/|$)",
-    ],
-)
-def test_plain_patterns_are_searched_by_python(pattern):
-    assert fastre.translate(pattern) is not None
-
-
-_PIECES = [*"ab.^$|()*+?", "(?:", "{2}", "{0,3}", "{2,}", r"\d", r"\w", r"\.", "[a-z]", "[^a]", "[a-]", "[]a]", "[--a]"]
-
-
-@given(st.lists(st.sampled_from(_PIECES), max_size=10).map("".join), st.text("ab.1\n-]\u00e9", max_size=8))
-@settings(max_examples=1500, deadline=None)
-def test_python_matches_what_re2_matches(pattern, text):
-    search = fastre.translate(pattern)
-    try:
-        wanted = regex.matches(text, pattern)
-    except CelError:
-        return  # compiling the program has told already
-    if search is not None:
-        assert (search(text) is not None) is wanted
 
 
 def test_a_wrong_binding_is_an_error_of_the_expression():

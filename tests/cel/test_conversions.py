@@ -4,7 +4,6 @@ import pytest
 
 from tests.cel.calls import call, error
 from webhook.cel.values.value import Duration, Timestamp, UInt
-from webhook.golang.strconv import parse_float, plain, shortest
 
 
 @pytest.mark.parametrize(
@@ -77,37 +76,3 @@ def test_errors_of_conversions(function, value, message):
 def test_type_tells_the_type():
     assert call("_==_", call("type", [1]), call("type", ["a"]))
     assert not call("_==_", call("type", 1), call("type", UInt(1)))
-
-
-@pytest.mark.parametrize(
-    ("value", "short", "long"),
-    [
-        (0.0, "0", "0"),
-        (-0.0, "-0", "-0"),
-        (100000.5, "100000.5", "100000.5"),
-        (1e6, "1e+06", "1000000"),
-        (1e21, "1e+21", "1000000000000000000000"),
-        (0.0001, "0.0001", "0.0001"),
-        (0.00001, "1e-05", "0.00001"),
-        (1 / 3, "0.3333333333333333", "0.3333333333333333"),
-        (math.inf, "+Inf", "+Inf"),
-        (-math.inf, "-Inf", "-Inf"),
-        (math.nan, "NaN", "NaN"),
-    ],
-)
-def test_doubles_print_as_in_go(value, short, long):
-    assert (shortest(value), plain(value)) == (short, long)
-
-
-@pytest.mark.parametrize("text", ["", " 1", "1e", "0x1", "+nan", "infi", "1__0", "_1", "1_", ".", "1e400", "٣"])
-def test_what_go_reads_as_no_double(text):
-    assert parse_float(text) is None
-
-
-def test_go_takes_underscores_between_digits():
-    assert (parse_float("1_000"), parse_float("0x_1p2"), parse_float("-Infinity")) == (1000.0, 4.0, -math.inf)
-
-
-@pytest.mark.parametrize("text", ["9" * 1_000_000 + "x", "1." + "9" * 1_000_000 + "x", "0x" + "f" * 1_000_000 + "x"])
-def test_megabytes_of_digits_that_are_no_number_are_refused_at_once(text):
-    assert parse_float(text) is None

@@ -9,6 +9,7 @@ from celpy.evaluation import CELEvalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError
 from webhook.cel.types import INT, STRING, list_of
@@ -89,7 +90,7 @@ class Core:
         return f"{over}.{name}(v, {body})"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_the_core_of_the_language_agrees_with_cel_python(celpy_environment, seed):
     rng = random.Random(seed)

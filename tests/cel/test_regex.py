@@ -3,7 +3,7 @@ import pytest
 from tests.cel.calls import call, error
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError
-from webhook.cel.library import regex
+from webhook.golang import regexp
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_bad_patterns_print_nothing(capfd):
 
 
 def test_without_the_bare_handle_the_public_one_does(monkeypatch):
-    monkeypatch.setattr(regex, "_fast", lambda _handle: None)
-    regex.compiled.cache_clear()
+    monkeypatch.setattr(regexp, "_fast", lambda _handle: None)
+    regexp.compiled.cache_clear()
     try:
         assert call("findAll", "\u00fc12 3", "[0-9]+") == ["12", "3"]
         assert call("matches", "abc", "^b") is False
     finally:
-        regex.compiled.cache_clear()
+        regexp.compiled.cache_clear()
 
 
 def test_arguments_of_other_types():

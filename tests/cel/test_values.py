@@ -110,5 +110,5 @@ def test_every_value_has_a_type(value, name):
 
 
 def test_a_python_value_that_is_none_of_cel_has_no_type():
-    with pytest.raises(TypeError, match="object is no CEL value"):
+    with pytest.raises(TypeError, match="object is not a CEL value"):
         type_of_value(object())

@@ -1,4 +1,4 @@
-"""Every way in which an API server cannot be reached is an ApiError: anything else would end the sidecar."""
+"""Every way in which an API server cannot be reached is an ApiServerError: anything else would end the sidecar."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from certs.api import Api
-from certs.errors import ApiError
+from certs.errors import ApiServerError
 
 
 @pytest.fixture
@@ -56,12 +56,12 @@ def answering(content):
 @pytest.mark.parametrize("content", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"])
 @pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 def test_a_connection_that_breaks_off_is_an_api_error(api, content):
-    with answering(content) as port, pytest.raises(ApiError, match="the API server cannot be reached"):
+    with answering(content) as port, pytest.raises(ApiServerError, match="the API server cannot be reached"):
         api(port).get("/version")
 
 
 def test_a_closed_port_is_an_api_error(api):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    with pytest.raises(ApiError, match="the API server cannot be reached"):
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         api(port).get("/version")

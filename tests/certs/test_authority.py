@@ -124,7 +124,7 @@ LOCKED = private(ec.generate_private_key(ec.SECP256R1()), serialization.BestAvai
         (lambda: replaced(key=LOCKED), "tls.key is not an unencrypted PEM private key"),
         (lambda: replaced(key=ca().credentials().key), "tls.key is not the key of tls.crt"),
         (lambda: replaced(authorities=b"hello"), "ca.crt is not a PEM certificate"),
-        (lambda: replaced(authorities=ca().bundle), "ca.crt does not contain tls.crt"),
+        (lambda: replaced(authorities=ca().bundle), "ca.crt does not contain the certificate in tls.crt"),
         (lambda: ca().issue(SERVICE, NOW), r"tls.crt \(CN=modelgate\) is not a CA certificate"),
         (lambda: signed_by(ec.generate_private_key(ec.SECP256R1()), ca=False), r"\(CN=other\) is not a CA certificate"),
         (lambda: signed_by(ec.generate_private_key(ec.SECP256R1()), ca=True, usage=False), "is not a CA certificate"),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -85,7 +86,8 @@ def task(directory):
     return certs._Task(parser.parse_args(["certs", "issue", f"--tls-dir={directory}", "--watch"]))
 
 
-def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsys):
+def test_what_fails_while_it_watches_is_logged_and_tried_again(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "modelgate")
     watched = task(tmp_path)
     watched.once()
     assert json.loads((tmp_path / "status.json").read_text())["phase"] == "steady"
@@ -103,13 +105,13 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
         happenings.pop(0)()
         return False
 
-    capsys.readouterr()
+    caplog.clear()
     watched.watch(stopped)
-    printed = capsys.readouterr()
-    first, second = printed.err.splitlines()
-    assert "tls.key is missing or empty" in first
-    assert second == first.replace("certs: ", "certs: over: ", 1)
-    assert printed.out.count("issued for") == 1
+    fault, over, issued = caplog.records
+    assert (fault.levelname, over.levelname, issued.levelname) == ("ERROR", "INFO", "INFO")
+    assert "tls.key is missing or empty" in fault.message
+    assert over.message == f"over: {fault.message}"
+    assert issued.message.startswith("issued for")
     assert (tmp_path / "tls.crt").read_bytes()
 
 
@@ -117,8 +119,8 @@ def test_what_fails_while_it_watches_is_reported_and_tried_again(tmp_path, capsy
 def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
     command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--watch"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    assert process.stdout.readline().startswith("made CN=")
-    assert process.stdout.readline().startswith("issued for")
+    assert "INFO modelgate: made CN=" in process.stderr.readline()
+    assert "INFO modelgate: issued for" in process.stderr.readline()
     process.send_signal(number)
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
@@ -129,8 +131,8 @@ def test_a_watch_outlives_a_suspension(tmp_path):
     process = subprocess.Popen(
         [*command, "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
-    assert process.stdout.readline().startswith("made CN=")
-    assert process.stdout.readline().startswith("issued for")
+    assert "INFO modelgate: made CN=" in process.stderr.readline()
+    assert "INFO modelgate: issued for" in process.stderr.readline()
     until((tmp_path / "status.json").exists, "the first look is over")
     for _ in range(5):
         process.send_signal(signal.SIGSTOP)
@@ -143,12 +145,12 @@ def test_a_watch_outlives_a_suspension(tmp_path):
     assert process.returncode == 0
 
 
-def test_what_was_not_foreseen_is_a_fault_and_not_the_end(tmp_path, capsys):
+def test_what_was_not_foreseen_is_a_fault_and_not_the_end(tmp_path, caplog):
     watched = task(tmp_path)
     watched._keeper = replace(watched._keeper, clock=lambda: 1 / 0)
     pauses = iter([False, True])
     watched.watch(lambda: next(pauses))
-    assert "internal fault: ZeroDivisionError: division by zero" in capsys.readouterr().err
+    assert "internal fault: ZeroDivisionError: division by zero" in caplog.text
     assert json.loads((tmp_path / "status.json").read_text())["faults"] != []
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certs.api import _ahead
-from certs.errors import ApiError, ClockError, StoreError
+from certs.errors import ApiServerError, ClockError, StoreError
 from certs.report import Events, Reporter
 from tests.certs.material import HOUR, NOW
 
@@ -29,9 +29,13 @@ def said():
     return []
 
 
+def to(lines):
+    return lambda form, value: lines.append(form % value)
+
+
 def test_a_fault_is_said_once_and_hourly_and_its_end_is_said(said):
     api = Recorder()
-    reporter = Reporter(said.append, Events(api, "ns", "ca"))
+    reporter = Reporter(to(said), to(said), Events(api, "ns", "ca"))
     for seconds in range(0, 3605, 5):
         reporter.tell([StoreError("spoiled")], NOW + seconds * SECOND)
     assert said == ["spoiled", "spoiled"]
@@ -42,7 +46,7 @@ def test_a_fault_is_said_once_and_hourly_and_its_end_is_said(said):
 
 def test_each_fault_has_an_event_of_its_own_reason(said):
     api = Recorder()
-    Reporter(said.append, Events(api, "ns", "ca")).tell([ClockError("late" * 500), StoreError("spoiled")], NOW)
+    Reporter(to(said), to(said), Events(api, "ns", "ca")).tell([ClockError("late" * 500), StoreError("spoiled")], NOW)
     assert [path for path, _ in api.events] == ["/apis/events.k8s.io/v1/namespaces/ns/events"] * 2
     assert [event["reason"] for _, event in api.events] == ["ClockWrong", "AuthorityUnusable"]
     assert len(api.events[0][1]["note"]) == 1024
@@ -50,7 +54,7 @@ def test_each_fault_has_an_event_of_its_own_reason(said):
 
 
 def test_without_the_right_to_create_events_the_fault_is_still_said(said):
-    reporter = Reporter(said.append, Events(Recorder(ApiError(403, "HTTP 403: no")), "ns", "ca"))
+    reporter = Reporter(to(said), to(said), Events(Recorder(ApiServerError(403, "HTTP 403: no")), "ns", "ca"))
     reporter.tell([StoreError("spoiled")], NOW)
     assert said == ["spoiled", "no Event was created: HTTP 403: no"]
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs import rotation
 from certs.authority import Authority
-from certs.errors import ApiError, ClockError, StoreError
+from certs.errors import ApiServerError, ClockError, StoreError
 from certs.lifetimes import Lifetimes
 from certs.state import Signer, State
 from tests.certs.material import DAY, HOUR, NOW, ca, signed_by
@@ -260,7 +260,7 @@ def test_a_configuration_that_cannot_be_read_holds_up_a_rotation_and_no_renewal(
 
     def get(path):
         if path == BOTH[0].path:
-            raise ApiError(403, "forbidden")
+            raise ApiServerError(403, "forbidden")
         return whole(path)
 
     world.get = get

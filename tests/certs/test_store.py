@@ -58,9 +58,9 @@ def test_processes_agree_on_one_ca(tmp_path):
         (lambda d: (d / "tls.key").resolve().unlink(), "tls.key is missing or empty"),
         (lambda d: (d / "tls.key").write_bytes(b""), "tls.key is missing or empty"),
         (lambda d: (d / "tls.crt").write_bytes(b"x"), "tls.crt is not a PEM certificate"),
-        (lambda d: (d / "tls.crt").write_bytes(b"x" * 65537), "tls.crt has 65537 bytes; at most 65536 are read"),
+        (lambda d: (d / "tls.crt").write_bytes(b"x" * 65537), "tls.crt has 65537 bytes; the limit is 65536"),
         (lambda d: (d / "tls.key").write_bytes(ca().credentials().key), "tls.key is not the key of tls.crt"),
-        (lambda d: (d / "ca.crt").write_bytes(ca().bundle), "ca.crt does not contain tls.crt"),
+        (lambda d: (d / "ca.crt").write_bytes(ca().bundle), "ca.crt does not contain the certificate in tls.crt"),
     ],
 )
 def test_what_is_spoiled_is_refused_and_left_as_it_is(tmp_path, spoil, complaint):

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from certs.errors import ApiError, StoreError
+from certs.errors import ApiServerError, StoreError
 from certs.token import Account, provide
 from tests.certs.material import NOW
 
@@ -51,7 +51,7 @@ def test_a_new_ca_of_the_api_server_is_passed_on(tmp_path):
     issuer = Issuer()
     after(tmp_path, issuer, 0)
     issuer.ca = b"old and new"
-    assert after(tmp_path, issuer, 1) == ("the API server's CA is another", "token 2")
+    assert after(tmp_path, issuer, 1) == ("the API server's CA has changed", "token 2")
     assert (tmp_path / "ca.crt").read_bytes() == b"old and new"
 
 
@@ -65,7 +65,7 @@ def test_what_others_left_is_replaced_and_only_the_owner_reads_the_token(tmp_pat
 def test_an_answer_without_a_token_is_no_token(tmp_path):
     issuer = Issuer()
     issuer.create = lambda _path, body: body
-    with pytest.raises(ApiError, match="an answer without token or end"):
+    with pytest.raises(ApiServerError, match="the response has no token or expiration time"):
         provide(tmp_path, ACCOUNT, issuer, NOW)
     assert list(tmp_path.iterdir()) == []
 

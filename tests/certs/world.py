@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from certs.errors import ApiError
+from certs.errors import ApiServerError
 from certs.issue import Leaf
 from certs.keeper import Keeper
 from certs.lifetimes import Lifetimes
@@ -86,13 +86,13 @@ class World:
 
     def get(self, path):
         if path not in self.objects:
-            raise ApiError(404, f"GET {path}: not found")
+            raise ApiServerError(404, f"GET {path}: not found")
         return copy.deepcopy(self.objects[path])
 
     def create(self, path, body):
         path = f"{path}/{body['metadata']['name']}"
         if path in self.objects:
-            raise ApiError(409, f"POST {path}: it exists")
+            raise ApiServerError(409, f"POST {path}: it exists")
         return self._put(path, body)
 
     def replace(self, path, body):
@@ -105,9 +105,9 @@ class World:
 
     def _compare(self, path, body):
         if path not in self.objects:
-            raise ApiError(404, f"PUT {path}: not found")
+            raise ApiServerError(404, f"PUT {path}: not found")
         if body["metadata"]["resourceVersion"] != self.objects[path]["metadata"]["resourceVersion"]:
-            raise ApiError(409, f"PUT {path}: it has changed")
+            raise ApiServerError(409, f"PUT {path}: it has changed")
 
     def _put(self, path, body):
         self.version += 1

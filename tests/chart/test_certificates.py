@@ -30,7 +30,13 @@ def test_where_others_issue_the_sidecar_makes_tokens_only_and_without_a_view_the
     pod = pods(mode)["gate"]
     (token,) = pod["initContainers"]
     assert token["name"] == "token"
-    assert token["args"] == ["certs", "token", f"--account={NAMESPACE}/modelgate-view", "--account-dir=/view"]
+    assert token["args"] == [
+        "certs",
+        "token",
+        "--log-level=info",
+        f"--account={NAMESPACE}/modelgate-view",
+        "--account-dir=/view",
+    ]
     assert pod["containers"][1]["args"] == [*token["args"], "--watch"]
     assert "tls" not in {each["name"] for each in token["volumeMounts"]}
     blind = pods(mode, BLIND)["gate"]
@@ -97,7 +103,7 @@ def test_a_mode_that_lacks_something_is_refused(sets, complaint):
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
-        ("certs.mode=own", "replaced in time"),
+        ("certs.mode=own", "replaces its CA in time"),
         ("certs.mode=cert-manager", "get certificate modelgate"),
         (f"certs.mode=files,certs.files.secretName=theirs,certs.files.caBundle={PEM}", "certificate of Secret theirs"),
     ],

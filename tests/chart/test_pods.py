@@ -85,6 +85,12 @@ def test_a_server_that_sees_nothing_has_no_token():
     assert "view" not in repr([each["args"] for each in (*pod["initContainers"], pod["containers"][1])])
 
 
+def test_every_container_logs_at_the_level_of_the_values():
+    for given, level in ((), "info"), (('logLevel="warning"',), "warning"):
+        args = [each["args"] for pod in pods(*given).values() for each in containers(pod)]
+        assert [parsed(each).log_level for each in args] == [level] * 4
+
+
 def test_the_server_is_started_with_the_settings_of_the_values():
     server = pods(
         'gate.ome={"behaviour":"doc-era","migration":false,"namespace":"o"}',

@@ -14,6 +14,7 @@ from tests.definitions import definition_files, definitions
         ("image.tagg=x", "tagg"),
         ("image.pullPolicy=Sometimes", "pullPolicy"),
         ("image.digest=sha256:0", "digest"),
+        ("logLevel=loud", "logLevel"),
         ("gate.replica=3", "replica"),
         ("gate.replicas=two", "replicas"),
         ("gate.replicas=-1", "replicas"),

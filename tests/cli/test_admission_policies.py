@@ -116,7 +116,7 @@ def test_every_kind_is_judged_ours_and_built_in_ones(folder: Path, capsys: pytes
     assert f"error: {denied}take images from registry.example, not elsewhere.example/b:1\n" in out
     assert f"error: {denied}take images from registry.example, not elsewhere.example/engine:1\n" in out
     assert "BaseModel blue/m: accepted" in out
-    assert out.endswith("3 checked, 2 refused, 0 with warnings, 0 of other kinds\n")
+    assert out.endswith("3 checked, 2 refused, 0 with warnings, 0 skipped\n")
 
 
 def test_what_is_allowed_is_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,4 +201,4 @@ def test_all_that_is_wrong_with_the_folder_is_said_at_once(folder: Path, capsys:
 
 def test_without_policies_other_kinds_are_let_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(folder / "manifests" / "web.yaml")]) == 0
-    assert "Deployment blue/web: not a kind of ours" in capsys.readouterr().out
+    assert "Deployment blue/web: skipped: apps/v1 Deployment is not known to Modelgate" in capsys.readouterr().out

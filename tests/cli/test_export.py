@@ -13,7 +13,7 @@ from tests.policies.test_cases import files, read, target
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli import main
-from webhook.cli.cases import Result
+from webhook.cli.cases import CaseResult
 from webhook.cli.cases import run as run_case
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
@@ -21,7 +21,7 @@ from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.export import left_out
 from webhook.schema import load_crd
-from webhook.vap import MemorySurroundings, NativePolicies
+from webhook.vap import MemoryContext, NativePolicies
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
 
@@ -54,7 +54,7 @@ def test_static_names_end_as_the_api_server_wants_them(capsys: pytest.CaptureFix
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "policies", "model"])
-    assert "only the gate can evaluate LK211, LK315" in capsys.readouterr().err
+    assert "only Modelgate can evaluate them: LK211, LK315" in capsys.readouterr().err
 
 
 def test_an_exported_crd_is_one_the_api_server_takes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_exported_policies_find_what_the_gate_finds(
     """In every case whose schema accepts the object, new or updated: the same codes deny and warn."""
     loaded = catalog.load()
     policies = load_native(exported(capsys, "policies", "--profile", profile.value))
-    surroundings = MemorySurroundings()
+    context = MemoryContext()
     count = 0
     for known, result in results(loaded, profile):
         ours = result.validation
@@ -106,7 +106,7 @@ def test_exported_policies_find_what_the_gate_finds(
         if tolerated and result.mutation.defaults:
             continue  # only the gate tells what it has just filled in from a change of the user's
         request = replace(result.request, object=result.mutation.object)
-        theirs = policies.validate(as_decoded(request, known), surroundings)
+        theirs = policies.validate(as_decoded(request, known), context)
         portable = set(known.policy.codes) - set(left_out(known.policy))
         denied = {code for denial in theirs.denials for code in CODE.findall(denial.text)}
         warned = {code for warning in theirs.warnings for code in CODE.findall(warning.message)}
@@ -121,7 +121,7 @@ def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[s
     """In every case of a new object in which no default is the gate's alone."""
     loaded = catalog.load()
     policies = load_native(exported(capsys, "policies", "--only=mutating"))
-    surroundings = MemorySurroundings((), {known.gvk: known.schema for known in loaded.kinds.values()})
+    context = MemoryContext((), {known.gvk: known.schema for known in loaded.kinds.values()})
     filled = 0
     for known, result in results(loaded, Profile.STANDARD):
         codes = {item.code for item in result.mutation.defaults} - {""}
@@ -130,7 +130,7 @@ def test_exported_defaults_are_those_of_the_gate(capsys: pytest.CaptureFixture[s
         if request.operation != "CREATE" or codes & set(left_out(known.policy)) or known.schema.validate(ours):
             continue
         request = as_decoded(request, known)
-        theirs = policies.mutate(request, surroundings).object
+        theirs = policies.mutate(request, context).object
         assert theirs is not None
         assert unstamped(theirs) == unstamped(decoded(ours, known) or {}), result.case.name
         filled += bool(codes)
@@ -141,7 +141,7 @@ def load_native(found: list[Any]) -> NativePolicies:
     return NativePolicies.load([Document("exported", 1, item) for item in found])
 
 
-def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, Result]]:
+def results(loaded: Catalog, profile: Profile) -> Iterator[tuple[KnownKind, CaseResult]]:
     for file in files():
         for document in read(file):
             known = target(document, loaded)

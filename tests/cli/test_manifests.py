@@ -43,27 +43,28 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     assert f"{file}:11: error: spec.source: Invalid value:" in out
     assert f"{file}:14: error: spec.hardware.gpu.count: Invalid value: 9:" in out
     assert f"{file}:15: error: spec.prefetch: unknown field" in out
-    assert f"{file}:17: ConfigMap other: not a kind of ours" in out
-    assert out.endswith("2 checked, 1 refused, 1 with warnings, 1 of other kinds\n")
+    assert f"{file}:17: ConfigMap other: skipped: v1 ConfigMap is not known to Modelgate" in out
+    assert out.endswith("2 checked, 1 refused, 1 with warnings, 1 skipped\n")
 
 
 @pytest.mark.parametrize(
     ("api_version", "kind", "meant"),
     [
-        ("ome.io/v1alpha1", "InferenceService", "; did you mean InferenceService of ome.io/v1beta1?"),
-        ("llmaz.io/v1alpha1", "Openmodel", "; did you mean OpenModel of llmaz.io/v1alpha1?"),
-        ("inference.llmkube.io/v1alpha1", "Model", "; did you mean Model of inference.llmkube.dev/v1alpha1?"),
+        ("ome.io/v1alpha1", "InferenceService", "; did you mean ome.io/v1beta1 InferenceService?"),
+        ("llmaz.io/v1alpha1", "Openmodel", "; did you mean llmaz.io/v1alpha1 OpenModel?"),
+        ("inference.llmkube.io/v1alpha1", "Model", "; did you mean inference.llmkube.dev/v1alpha1 Model?"),
         ("serving.kserve.io/v1beta1", "InferenceService", ""),
         ("aim.silogen.ai/v1alpha1", "AIMArtifact", ""),
     ],
 )
-def test_a_kind_of_others_that_is_much_like_one_of_ours(
+def test_an_unknown_kind_is_skipped_with_a_suggestion(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], api_version: str, kind: str, meant: str
 ) -> None:
     file = tmp_path / "other.yaml"
     file.write_text(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: other}}\n")
     assert main(["check", str(file)]) == 0
-    assert capsys.readouterr().out.startswith(f"{file}:1: {kind} other: not a kind of ours, let through{meant}\n")
+    unknown = f"{api_version} {kind} is not known to Modelgate"
+    assert capsys.readouterr().out.startswith(f"{file}:1: {kind} other: skipped: {unknown}{meant}\n")
 
 
 def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

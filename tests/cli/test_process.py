@@ -44,7 +44,7 @@ def test_without_any_output_the_exit_code_is_still_the_answer() -> None:
 
 def test_without_an_input_it_says_so() -> None:
     done = run("check", "-", stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (2, b"modelgate check: -: no object in it\n")
+    assert (done.returncode, done.stderr) == (2, b"modelgate check: -: no object found\n")
     shell = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} check - <&-"], capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (2, b"modelgate check: stdin: cannot be read: it is closed\n")
 
@@ -76,8 +76,8 @@ def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     [
         (("test", "{}/nowhere"), "No such file or directory"),
         (("test", "{}/file"), "Not a directory"),
-        (("check", "{}"), "no object in it"),
-        (("normalise", "{}/file"), "no object in it"),
+        (("check", "{}"), "no object found"),
+        (("normalise", "{}/file"), "no object found"),
     ],
 )
 def test_what_is_not_there_is_neither_yes_nor_no(

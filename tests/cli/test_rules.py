@@ -134,4 +134,17 @@ def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.Ca
     assert ignored["target"] == {"group": "inference.llmkube.dev", "kind": "Model"}
     assert main(["fields", "nothing", "-o", "flux"]) == 1
     said = capsys.readouterr()
-    assert (said.out, said.err.partition(":")[0]) == ("", "no kind 'nothing'; known")
+    assert (said.out, said.err.partition(":")[0]) == ("", "unknown kind 'nothing'; known kinds")
+
+
+def test_the_source_of_a_rule_is_printed_with_that_of_its_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "om322", "--source"]) == 0
+    out = capsys.readouterr().out
+    assert "OM322 variables.recommended: facts.behaviour == 'recommended'\n  cost at most: 5\n" in out
+    assert "\n   def run(V, n=None):\n    try:\n     t0 = V['facts']\n" in out
+    assert "# V: the bindings." in out
+
+
+def test_the_source_names_the_functions_that_are_called(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "LK205", "--source"]) == 0
+    assert "\n  k0 = webhook.golang.regexp." in capsys.readouterr().out

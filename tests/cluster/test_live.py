@@ -12,14 +12,14 @@ from webhook.cluster import informer as informers
 from webhook.cluster import reflector as sources
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
-from webhook.cluster.readthrough import Reading, Reference
-from webhook.cluster.recent import KEEP, LIMIT, Memory
-from webhook.cluster.resource import Resource
-from webhook.cluster.view import ClusterView, Kind, MemoryView, News
+from webhook.cluster.readthrough import Reference, RequestView
+from webhook.cluster.recent import KEEP, LIMIT, RecentAnswers
+from webhook.cluster.resource import APIResource
+from webhook.cluster.view import ClusterView, Freshness, Kind, MemoryView
 
-MODELS = Resource("ome.io", "v1beta1", "basemodels", "BaseModel")
-CLUSTER_MODELS = Resource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel")
-CONFIGS = Resource("", "v1", "configmaps", "ConfigMap")
+MODELS = APIResource("ome.io", "v1beta1", "basemodels", "BaseModel")
+CLUSTER_MODELS = APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel")
+CONFIGS = APIResource("", "v1", "configmaps", "ConfigMap")
 MODEL, CLUSTER_MODEL, CONFIG = Kind("ome.io", "BaseModel"), Kind("ome.io", "ClusterBaseModel"), Kind("", "ConfigMap")
 PATH = MODELS.path()
 
@@ -29,7 +29,7 @@ def impatient(monkeypatch):
     """What failed is tried again at once, and what is not installed is looked for often."""
     for module in (sources, informers):
         monkeypatch.setattr(module, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(informers, "LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(informers, "DISCOVERY_SECONDS", 0.01)
 
 
 def an_object(name, namespace="ns", resource=MODELS, **metadata):
@@ -152,7 +152,7 @@ def test_silence_makes_the_view_not_ready_and_news_ready_again(server, clock):
         clock.seconds += 179
         assert view.unready() == []
         clock.seconds += 1
-        assert view.unready() == ["nothing heard of ome.io/BaseModel for 180 s"]
+        assert view.unready() == ["no event of ome.io/BaseModel for 180 s"]
         assert view.stale(200.0) == []
         server.put("basemodels", an_object("a"))
         until(lambda: view.unready() == [])
@@ -168,7 +168,10 @@ def test_news_tell_how_long_a_kind_has_been_silent_and_what_is_held(server, cloc
     with following(server, clock, MODEL, CLUSTER_MODEL, synced=False) as view:
         until(lambda: view.listed(MODEL))
         clock.seconds += 7
-        assert list(view.news()) == [News("ome.io/BaseModel", 7.0, 2), News("ome.io/ClusterBaseModel", math.inf, 0)]
+        assert list(view.freshness()) == [
+            Freshness("ome.io/BaseModel", 7.0, 2),
+            Freshness("ome.io/ClusterBaseModel", math.inf, 0),
+        ]
 
 
 def test_an_api_that_is_not_installed_is_empty_and_no_fault_until_it_appears(server, clock):
@@ -194,7 +197,7 @@ def test_an_api_that_is_removed_takes_its_objects_along_and_may_come_back(server
 
 
 def test_a_kind_that_moves_to_another_version_is_followed_there(server, clock):
-    newer = Resource("ome.io", "v1", "basemodels", "BaseModel")
+    newer = APIResource("ome.io", "v1", "basemodels", "BaseModel")
     server.serve(MODELS)
     with following(server, clock) as view:
         with server.changed:
@@ -209,13 +212,13 @@ def test_an_object_that_memory_does_not_know_is_read_once(server, clock):
     server.put("configmaps", an_object("c", resource=CONFIGS))
     reference = Reference(CONFIG, "ns", "c")
     with following(server, clock) as view:
-        assert view.look(reference) == (False, None)
+        assert view.cached(reference) == (False, None)
         assert view.read(reference, 5.0)["metadata"]["name"] == "c"
-        assert view.look(reference)[0]
+        assert view.cached(reference)[0]
         view.read(reference, 5.0)
         assert gets(server, CONFIGS.path("ns", "c")) == 1
         clock.seconds += KEEP
-        assert view.look(reference) == (False, None)
+        assert view.cached(reference) == (False, None)
 
 
 def test_that_there_is_none_is_remembered_for_a_second_but_not_against_what_comes(server, clock):
@@ -225,9 +228,9 @@ def test_that_there_is_none_is_remembered_for_a_second_but_not_against_what_come
         assert view.read(reference, 5.0) is None
         assert view.read(reference, 5.0) is None
         assert gets(server, MODELS.path("ns", "late")) == 1
-        assert view.look(reference) == (True, None)
+        assert view.cached(reference) == (True, None)
         server.put("basemodels", an_object("late"))
-        until(lambda: view.look(reference)[1] is not None)
+        until(lambda: view.cached(reference)[1] is not None)
 
 
 @pytest.mark.parametrize("code", [500, 503, 403, 401, 0])
@@ -238,11 +241,11 @@ def test_a_server_that_does_not_say_is_never_taken_for_no(server, clock, code):
         server.fail("GET", MODELS.path("ns", "a"), code, "no")
         with pytest.raises(Unavailable, match="BaseModel ns/a cannot be read"):
             view.read(reference, 5.0)
-        assert view.look(reference) == (False, None)
+        assert view.cached(reference) == (False, None)
 
 
 def test_a_reference_into_an_api_that_was_just_installed_is_found_at_once(server, clock, monkeypatch):
-    monkeypatch.setattr(informers, "LOOK_AGAIN", 3600.0)
+    monkeypatch.setattr(informers, "DISCOVERY_SECONDS", 3600.0)
     server.serve(CONFIGS)
     reference = Reference(MODEL, "ns", "a")
     with following(server, clock) as view:
@@ -266,9 +269,9 @@ def test_stopping_ends_watches_that_hear_nothing_and_lists_that_fail(server, clo
 
 
 class Asked(MemoryView):
-    """Memory that is sure of nothing."""
+    """RecentAnswers that is sure of nothing."""
 
-    def look(self, _reference):
+    def cached(self, _reference):
         return False, None
 
     def listed(self, _kind):
@@ -277,24 +280,24 @@ class Asked(MemoryView):
 
 def test_a_reading_notes_what_memory_did_not_know_and_uses_what_was_read_since():
     reference = Reference(MODEL, "ns", "a")
-    first = Reading(Asked(), {})
+    first = RequestView(Asked(), {})
     assert first.get(MODEL, "ns", "a") is None
     assert list(first.list(MODEL)) == []
     assert (list(first.unread), list(first.unlisted)) == ([reference], [MODEL])
-    second = Reading(Asked(), {reference: an_object("a")})
+    second = RequestView(Asked(), {reference: an_object("a")})
     assert second.get(MODEL, "ns", "a") == an_object("a")
     assert not second.unread
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "x" * 254, None, 5, {}])
 def test_a_name_that_no_object_can_have_is_never_asked_for(name):
-    reading = Reading(Asked(), {})
+    reading = RequestView(Asked(), {})
     assert reading.get(MODEL, "ns", name) is None
     assert not reading.unread
 
 
 def test_memory_is_bounded(clock):
-    memory = Memory(clock)
+    memory = RecentAnswers(clock)
     for number in range(LIMIT + 5):
         memory.put(Reference(MODEL, "ns", str(number)), None)
     assert len(memory._entries) == LIMIT

@@ -7,15 +7,15 @@ import pytest
 from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
-from webhook.cluster.readthrough import Access, Reading, Reference, Selection, Served
+from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.cluster.recent import KEEP
-from webhook.cluster.resource import Resource
+from webhook.cluster.resource import APIResource
 from webhook.cluster.view import Kind
 
-LIMITS = Resource("limits.example", "v1", "limits", "Limit")
-OLD_LIMITS = Resource("limits.example", "v1alpha1", "limits", "Limit")
-CEILINGS = Resource("limits.example", "v1", "ceilings", "Ceiling", namespaced=False)
-REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
+LIMITS = APIResource("limits.example", "v1", "limits", "Limit")
+OLD_LIMITS = APIResource("limits.example", "v1alpha1", "limits", "Limit")
+CEILINGS = APIResource("limits.example", "v1", "ceilings", "Ceiling", namespaced=False)
+REVIEWS = APIResource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 LIMIT, CEILING = Kind("limits.example", "Limit"), Kind("limits.example", "Ceiling")
 
 
@@ -33,11 +33,11 @@ def put(server, name, resource=LIMITS, **labels):
 
 def asked(view, question):
     """The answer, which nobody knows before it is read, and everybody after it."""
-    before = Reading(view, {})
+    before = RequestView(view, {})
     assert before.ask(question) is None
     assert list(before.unread) == [question]
     answer = view.read(question, 5)
-    after = Reading(view, {})
+    after = RequestView(view, {})
     assert after.ask(question) == answer
     assert after.unread == {}
     return answer
@@ -51,9 +51,9 @@ def test_a_param_is_read_in_the_version_that_is_wanted(server, view):
 
 
 def test_the_scope_of_a_kind_is_that_of_its_version(view):
-    assert asked(view, Served(LIMIT, "v1")) == {"namespaced": True}
-    assert asked(view, Served(CEILING, "v1")) == {"namespaced": False}
-    assert asked(view, Served(CEILING, "v2")) is None
+    assert asked(view, ServedKind(LIMIT, "v1")) == {"namespaced": True}
+    assert asked(view, ServedKind(CEILING, "v1")) == {"namespaced": False}
+    assert asked(view, ServedKind(CEILING, "v2")) is None
 
 
 def test_params_are_selected_by_the_api_server_in_their_namespace_or_in_the_cluster(server, view):
@@ -61,18 +61,18 @@ def test_params_are_selected_by_the_api_server_in_their_namespace_or_in_the_clus
     put(server, "b", use="pods", old="yes")
     put(server, "c")
     put(server, "d", CEILINGS, use="pods")
-    selected = asked(view, Selection(LIMIT, "v1", "ns", "use in (pods),!old"))
+    selected = asked(view, LabelSelection(LIMIT, "v1", "ns", "use in (pods),!old"))
     assert [item["metadata"]["name"] for item in selected["items"]] == ["a"]
-    assert len(asked(view, Selection(LIMIT, "v1", "ns", ""))["items"]) == 3
-    assert asked(view, Selection(LIMIT, "v1", "elsewhere", ""))["items"] == []
-    assert len(asked(view, Selection(CEILING, "v1", "", "use in (pods)"))["items"]) == 1
-    assert asked(view, Selection(CEILING, "v2", "", "")) is None
+    assert len(asked(view, LabelSelection(LIMIT, "v1", "ns", ""))["items"]) == 3
+    assert asked(view, LabelSelection(LIMIT, "v1", "elsewhere", ""))["items"] == []
+    assert len(asked(view, LabelSelection(CEILING, "v1", "", "use in (pods)"))["items"]) == 1
+    assert asked(view, LabelSelection(CEILING, "v2", "", "")) is None
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "%2e", "x" * 254])
 def test_no_path_is_made_of_what_is_no_name(server, view, name):
     assert asked(view, Reference(LIMIT, "ns", name, "v1")) is None
-    assert asked(view, Selection(LIMIT, "v1", name, "")) is None
+    assert asked(view, LabelSelection(LIMIT, "v1", name, "")) is None
     assert {path for _, path in server.requests} == {"/apis/limits.example/v1"}
 
 
@@ -86,12 +86,12 @@ def test_who_may_do_what_is_the_answer_to_a_review(server, view):
     server.access = answer
     for user, allowed in (("jane", True), ("john", False)):
         spec = {"user": user, "resourceAttributes": {"verb": "get"}}
-        assert asked(view, Access(json.dumps(spec))) == {"allowed": allowed, "reason": "because"}
+        assert asked(view, AccessReview(json.dumps(spec))) == {"allowed": allowed, "reason": "because"}
         assert specs[-1] == spec
 
 
 def test_an_answer_is_remembered_for_a_moment(server, view, clock):
-    question = Served(LIMIT, "v1")
+    question = ServedKind(LIMIT, "v1")
     asked(view, question)
     clock.seconds += KEEP
     server.unserve(LIMITS)
@@ -103,9 +103,9 @@ def test_an_answer_is_remembered_for_a_moment(server, view, clock):
     [
         (Reference(LIMIT, "ns", "a", "v1"), "GET", "/limits/a"),
         (Reference(LIMIT, "ns", "a", "v1"), "GET", "/apis/limits.example/v1"),
-        (Served(LIMIT, "v1"), "GET", "/apis/limits.example/v1"),
-        (Selection(LIMIT, "v1", "ns", "a"), "GET", "/limits"),
-        (Access('{"user": "jane"}'), "POST", "/subjectaccessreviews"),
+        (ServedKind(LIMIT, "v1"), "GET", "/apis/limits.example/v1"),
+        (LabelSelection(LIMIT, "v1", "ns", "a"), "GET", "/limits"),
+        (AccessReview('{"user": "jane"}'), "POST", "/subjectaccessreviews"),
     ],
 )
 @pytest.mark.parametrize("code", [0, 403, 500])
@@ -113,9 +113,9 @@ def test_an_api_server_that_does_not_say_gives_no_answer(server, view, question,
     server.fail(method, path, code)
     with pytest.raises(Unavailable, match="cannot be read from the API server"):
         view.read(question, 5)
-    assert Reading(view, {}).ask(question) is None
+    assert RequestView(view, {}).ask(question) is None
 
 
 def test_facts_still_read_only_what_they_declare(view):
     with pytest.raises(Fault, match="does not declare it"):
-        view.look(Reference(LIMIT, "ns", "a"))
+        view.cached(Reference(LIMIT, "ns", "a"))

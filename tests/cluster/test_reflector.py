@@ -9,15 +9,15 @@ import pytest
 from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model
 from webhook.cluster import reflector as module
-from webhook.cluster.reflector import Source
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.reflector import Reflector
+from webhook.cluster.resource import APIResource, Key
 
-MODELS = Resource("inference.llmkube.dev", "v1alpha1", "models", "Model")
+MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 API = "inference.llmkube.dev/v1alpha1/models"
 
 
 class Recorder:
-    """What a source reports, in order, to be waited for."""
+    """What a reflector reports, in order, to be waited for."""
 
     def __init__(self):
         self.news = []
@@ -52,14 +52,14 @@ def impatient(monkeypatch):
 
 @contextmanager
 def following(server, recorder, namespace="", clock=time.monotonic):
-    source = Source(server.api(), MODELS, recorder.changed, recorder.deleted, namespace, clock)
-    thread = threading.Thread(target=source.run)
+    reflector = Reflector(server.api(), MODELS, recorder.changed, recorder.deleted, namespace, clock)
+    thread = threading.Thread(target=reflector.run)
     thread.start()
     try:
-        assert source.listed.wait(PATIENCE)
-        yield source
+        assert reflector.listed.wait(PATIENCE)
+        yield reflector
     finally:
-        source.stop()
+        reflector.stop()
         thread.join(PATIENCE)
         assert not thread.is_alive()
 
@@ -113,7 +113,7 @@ def test_a_bookmark_moves_the_place_to_continue_from(server, recorder):
         heard.release()
         return 0.0
 
-    with following(server, recorder, clock=clock) as source:
+    with following(server, recorder, clock=clock) as reflector:
         assert heard.acquire(timeout=PATIENCE)  # the list
         server.bookmark(API)
         assert heard.acquire(timeout=PATIENCE)  # the bookmark
@@ -122,7 +122,7 @@ def test_a_bookmark_moves_the_place_to_continue_from(server, recorder):
             server.forget_history()
             server.put("models", model("a"))
         recorder.wait_for("changed", "default/a")
-        assert source.silence() == 0.0
+        assert reflector.silence() == 0.0
     assert server.requests.count(("GET", MODELS.path())) == 3  # one list, two watches
 
 
@@ -146,22 +146,22 @@ def test_an_error_is_survived(server, recorder, caplog, code):
     server.put("models", model("a"))
     with following(server, recorder):
         recorder.wait_for("changed", "default/a")
-    assert "again in 0 s" in caplog.text
+    assert "retry in 0 s" in caplog.text
 
 
 def test_waiting_grows_to_half_a_minute(server, recorder, monkeypatch):
     monkeypatch.setattr(module, "FIRST_WAIT", 1.0)
-    source = Source(server.api(), MODELS, recorder.changed, recorder.deleted)
+    reflector = Reflector(server.api(), MODELS, recorder.changed, recorder.deleted)
     waits = []
 
     def wait(seconds):
         waits.append(seconds)
         if len(waits) == 8:
-            source._stop.set()
+            reflector._stop.set()
 
-    monkeypatch.setattr(source._stop, "wait", wait)
+    monkeypatch.setattr(reflector._stop, "wait", wait)
     server.fail("GET", "/models", 500, times=8)
-    source.run()
+    reflector.run()
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
@@ -171,8 +171,8 @@ def test_stopping_ends_a_watch_that_hears_nothing(server, recorder):
 
 
 def test_silence_is_unknown_before_the_first_list(server, recorder):
-    source = Source(server.api(), MODELS, recorder.changed, recorder.deleted)
-    assert source.silence() is None
+    reflector = Reflector(server.api(), MODELS, recorder.changed, recorder.deleted)
+    assert reflector.silence() is None
 
 
 def test_a_key_prints_as_kubectl_writes_it():

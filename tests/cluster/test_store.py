@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.cluster.resource import Resource
+from webhook.cluster.resource import APIResource
 from webhook.cluster.store import LAST_APPLIED, light
 
 OBJECT = {
@@ -21,9 +21,12 @@ METADATA = {"name": "a", "labels": {"l": "1"}, "annotations": {"b": "c"}}
 @pytest.mark.parametrize(
     ("resource", "kept"),
     [
-        (Resource("ome.io", "v1beta1", "basemodels", "BaseModel"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
-        (Resource("a.example", "v1", "nodes", "Node"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
-        (Resource("", "v1", "nodes", "Node"), {}),
+        (
+            APIResource("ome.io", "v1beta1", "basemodels", "BaseModel"),
+            {"spec": {"x": 1}, "status": {"images": ["many"]}},
+        ),
+        (APIResource("a.example", "v1", "nodes", "Node"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
+        (APIResource("", "v1", "nodes", "Node"), {}),
     ],
     ids=["an object", "a node of somebody's", "a node"],
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.conformance.compare import differs, first
-from webhook.cel.environment import Environment
+from webhook.cel import LATEST, Environment
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.overload import Overload, free
 from webhook.cel.program import Program
@@ -17,7 +17,6 @@ from webhook.cel.values.nodes import escape, unescape
 from webhook.schema.crd.rules import Costs, RuleContext
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 _ANTLR = re.compile(r"Syntax error: .*", re.DOTALL)  # the rest is ANTLR's wording, and its recovery's next errors
 
 

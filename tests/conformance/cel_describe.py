@@ -1,4 +1,4 @@
-"""CEL values as the corpora write them: ``{"type": …, "value": …}``."""
+"""CEL values as the tables write them: ``{"type": …, "value": …}``."""
 
 from __future__ import annotations
 

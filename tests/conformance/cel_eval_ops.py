@@ -9,19 +9,17 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import first
-from webhook.cel.environment import Environment
+from webhook.cel import LATEST, Environment
 from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program, build
 from webhook.cel.syntax.parser import parse
 from webhook.cel.types import BOOL, DYN
 from webhook.cel.typing.checker import check
-from webhook.cel.values import schema_aware as carriers
 from webhook.cel.values import value as values
 from webhook.cel.values.nodes import node_of
-from webhook.cel.values.schema_aware import carry
+from webhook.cel.values.schema_aware import contains, schema_aware_value
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 
 
 def _equal(what: str, wanted: Any, got: Any) -> str | None:
@@ -92,7 +90,7 @@ def cel_vars(case: Case) -> str | None:
     for name, raw in given["vars"].items():
         schema = given["schemas"].get(name)
         node = None if schema is None else node_of(schema)
-        bindings[name] = raw if node is None or raw is None else carry(node.value(raw), node)
+        bindings[name] = raw if node is None or raw is None else schema_aware_value(node.value(raw), node)
     return _evaluate(case, env, bindings, _compile_unvalidated)
 
 
@@ -167,7 +165,8 @@ def _failed(expect: dict[str, Any], failure: CelError) -> str | None:
 
 def equality(case: Case) -> str | None:
     left, right = (
-        carry(node_of(side["schema"]).value(side["value"]), node_of(side["schema"])) for side in _sides(case)
+        schema_aware_value(node_of(side["schema"]).value(side["value"]), node_of(side["schema"]))
+        for side in _sides(case)
     )
     try:
         got: Any = values.equal(left, right)
@@ -183,20 +182,20 @@ def _sides(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
 def lister(case: Case) -> str | None:
     given = case["in"]
     node = node_of(given["schema"])
-    items, addition = (carry(given[name], node) for name in ("items", "addition"))
+    items, addition = (schema_aware_value(given[name], node) for name in ("items", "addition"))
     return first(
         _equal("added", case["expect"]["added"], list(items + addition)),
-        _equal("contains", True, all(carriers.contains(items, value) for value in items)),
-        _equal("contains", False, any(carriers.contains(items, value) for value in given["notContains"])),
+        _equal("contains", True, all(contains(items, value) for value in items)),
+        _equal("contains", False, any(contains(items, value) for value in given["notContains"])),
     )
 
 
 def mapper(case: Case) -> str | None:
     given = case["in"]
-    held = carry(given["obj"], node_of(given["schema"]))
+    held = schema_aware_value(given["obj"], node_of(given["schema"]))
     return first(
-        _equal("contains", True, all(carriers.contains(held, key) for key in given["obj"])),
-        _equal("contains", False, any(carriers.contains(held, key) for key in given["notContains"])),
+        _equal("contains", True, all(contains(held, key) for key in given["obj"])),
+        _equal("contains", False, any(contains(held, key) for key in given["notContains"])),
     )
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
+from webhook.cel import LATEST, Environment
 from webhook.cel.cost.bounds import Bounds
 from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, call_cost
-from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.interpreter.compiler import Compiler
 from webhook.cel.interpreter.frame import COST, Frame, Run, Step
+from webhook.cel.interpreter.plan import FORMS, Plan
 from webhook.cel.library.authorizer import Authorizer, Decision
 from webhook.cel.library.jsonpatch import JSON_PATCH
-from webhook.cel.program import PER_CALL_LIMIT, Compiled
+from webhook.cel.program import PER_CALL_LIMIT
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr
 from webhook.cel.syntax.parser import parse
 from webhook.cel.types import Type
@@ -25,7 +26,6 @@ from webhook.cel.typing.checker import check
 from webhook.cel.typing.declarations import Function
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 AUTHORIZER = Authorizer(lambda _question: Decision(allowed=True))
 
 
@@ -55,10 +55,10 @@ def cel_eval_cost(case: Case) -> str | None:
     patch = {each.function: Function.of(each.function, (each,)) for each in JSON_PATCH}
     declarations = replace(declarations, functions={**declarations.functions, **patch})
     checked = check(parse(source), declarations, source)  # lists of mixed types allowed
-    compiler = _Unfolded(checked, declarations.functions, {})
+    compiler = _Unfolded(checked, declarations.functions, {}, FORMS)
     run = compiler.value(checked.expr)
-    compiled = Compiled(run, tuple(compiler.globals), compiler.local_slots)
-    frame = compiled.frame({"authorizer": AUTHORIZER}, PER_CALL_LIMIT, None)
+    plan = Plan(run, tuple(compiler.globals), compiler.local_slots)
+    frame = plan.frame({"authorizer": AUTHORIZER}, PER_CALL_LIMIT, None)
     value = run(frame)
     bounds = estimate(checked, _text_is_short)
     opaque = case["actual"]["value"]["type"].startswith("kubernetes.authorization.")

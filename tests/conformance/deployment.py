@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.vap.mutating.mutator import MutationError
+from webhook.vap.mutating.errors import MutationError
 
 TEXT = {"type": "string"}
 NAME = {"type": "string", "default": ""}
@@ -76,7 +76,7 @@ NEVER_OMITTED = {
 
 
 class Deployment:
-    """The schema of the kind, as a policy's surroundings give it; ``strategy`` is the default of spec.strategy.type."""
+    """The schema of the kind, as a policy's context give it; ``strategy`` is the default of spec.strategy.type."""
 
     raw = DEPLOYMENT
 

@@ -8,7 +8,7 @@ from typing import Any
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import STRING
-from webhook.vap.attributes import Attributes, Resource
+from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.expressions import Evaluation
 from webhook.vap.models import LabelSelector, MatchResources, Rule
 
@@ -19,8 +19,8 @@ def kind_of(given: Case) -> GroupVersionKind:
     return GroupVersionKind(given["group"], given["version"], given["kind"])
 
 
-def resource_of(given: Case) -> Resource:
-    return Resource(given["group"], given["version"], given["resource"])
+def resource_of(given: Case) -> GroupVersionResource:
+    return GroupVersionResource(given["group"], given["version"], given["resource"])
 
 
 def attributes_of(given: Case) -> Attributes:

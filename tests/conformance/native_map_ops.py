@@ -10,28 +10,31 @@ from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.deployment import Deployment
 from tests.conformance.native_inputs import kind_of, resource_of
+from webhook.cel import LATEST
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import object_of
 from webhook.cel.values.value import NONE, Opt
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.compiled import Compilation, Invocation
+from webhook.vap.context import Equivalent, MemoryContext
+from webhook.vap.dispatch import Binding, BoundPolicy
 from webhook.vap.environments import admission_environment
 from webhook.vap.expressions import VariableSet, compile_expression
-from webhook.vap.head import Compilation, Invocation
-from webhook.vap.hooks import Binding, Hook
 from webhook.vap.models import MutatingBinding, MutatingPolicy
 from webhook.vap.mutating.applied import native
+from webhook.vap.mutating.configuration import apply_configuration
 from webhook.vap.mutating.dispatch import mutate
-from webhook.vap.mutating.mutator import Mutate, MutationError, apply_configuration, compile_mutator, json_patch
+from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.jsonpatch import json_patch
+from webhook.vap.mutating.mutator import Mutate, compile_mutator
 from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, ObjectValue, PatchValue, make, mismatches
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 V1 = "admissionregistration.k8s.io/v1"
 
 
-class _Cluster(MemorySurroundings):
+class _Cluster(MemoryContext):
     """Everybody may do anything."""
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
@@ -50,9 +53,9 @@ def _invocation(given: Case, deployment: Deployment) -> Invocation:
     metadata = given["obj"]["metadata"]
     names = (metadata.get("name", ""), metadata.get("namespace", ""))
     attributes = Attributes(kind, resource, operation, objects[0], objects[1], *names)
-    surroundings = _Cluster(given["params"] if isinstance(given.get("params"), list) else (), {kind: deployment})
+    context = _Cluster(given["params"] if isinstance(given.get("params"), list) else (), {kind: deployment})
     params = given.get("params") if isinstance(given.get("params"), dict) else None
-    return Invocation(attributes, Equivalent(resource, kind), surroundings, params, given.get("namespaceObject"))
+    return Invocation(attributes, Equivalent(resource, kind), context, params, given.get("namespaceObject"))
 
 
 def _same(case: Case, obj: Case | None) -> str | None:
@@ -91,7 +94,7 @@ def map_policy(case: Case) -> str | None:
     invocation = _invocation(given, Deployment())
     try:
         for mutate_object, expression in mutator.mutations:
-            invocation = invocation.on(mutate_object(expression, mutator.head.variables, invocation))
+            invocation = invocation.on(mutate_object(expression, mutator.compiled.variables, invocation))
     except MutationError as error:
         return differs("error", case["actual"].get("error"), str(error))
     return _same(case, invocation.attributes.object)
@@ -110,11 +113,11 @@ def map_dispatch(case: Case) -> str | None:
             )
             for one in hook["bindings"]
         ]
-        hooks.append(Hook(compile_mutator(document, compilation), tuple(bindings)))
-    verdict = mutate(hooks, invocation.attributes, invocation.surroundings)
-    if verdict.denials:
-        return differs("error", case["actual"].get("error"), verdict.denials[0].text)
-    return _same(case, verdict.object)
+        hooks.append(BoundPolicy(compile_mutator(document, compilation), tuple(bindings)))
+    response = mutate(hooks, invocation.attributes, invocation.context)
+    if response.denials:
+        return differs("error", case["actual"].get("error"), response.denials[0].text)
+    return _same(case, response.object)
 
 
 # cel/mutation

@@ -8,8 +8,8 @@ from typing import Any
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, kind_of, match_resources, resource_of
 from webhook.admission.request import GroupVersionKind
-from webhook.vap.attributes import Resource
-from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.attributes import GroupVersionResource
+from webhook.vap.context import Equivalent, MemoryContext
 from webhook.vap.matching.matcher import Criteria, MatchError, rule_matches
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.matching.selector import Selector
@@ -21,10 +21,10 @@ NOTHING = Selector((lambda _labels: False,))
 """What Go's matcher makes of a selector that is absent where no default has been filled in."""
 
 
-class _Deployments(MemorySurroundings):
+class _Deployments(MemoryContext):
     """Knows that deployments of two groups are the same objects; ``scale`` is of another group in apps/v1."""
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         if resource.name != "deployments":
             return ()
         kind = "Scale" if subresource == "scale" else "Deployment"
@@ -32,7 +32,7 @@ class _Deployments(MemorySurroundings):
         for group, version in (("apps", "v1"), ("apps", "v1beta1"), ("apps", "v1alpha1"), ("extensions", "v1beta1")):
             of_scale = kind == "Scale" and (group, version) == ("apps", "v1")
             named = GroupVersionKind("autoscaling" if of_scale else group, version, kind)
-            found.append(Equivalent(Resource(group, version, resource.name), named))
+            found.append(Equivalent(GroupVersionResource(group, version, resource.name), named))
         return found
 
 
@@ -79,11 +79,11 @@ def rule_match(case: Case) -> str | None:
 
 def object_selector(case: Case) -> str | None:
     criteria = Criteria(Selector(), Selector.of(LabelSelector(**case["in"]["selector"])))
-    found = criteria.match(attributes_of(case["in"]["attributes"]), MemorySurroundings())
+    found = criteria.match(attributes_of(case["in"]["attributes"]), MemoryContext())
     return differs("matches", case["expect"]["matches"], found is not None)
 
 
-class _TwoKinds(MemorySurroundings):
+class _TwoKinds(MemoryContext):
     """Two kinds of params, one of them without namespaces."""
 
     def is_namespaced(self, kind: ParamKind) -> bool:
@@ -92,10 +92,10 @@ class _TwoKinds(MemorySurroundings):
 
 def param_ref(case: Case) -> str | None:
     given, expect = case["in"], case["expect"]
-    surroundings = _TwoKinds(given["params"])
+    context = _TwoKinds(given["params"])
     namespace = given["requestObject"]["metadata"].get("namespace", "")
     try:
-        found = collect(ParamKind(**given["paramKind"]), ParamRef(**given["paramRef"]), namespace, surroundings)
+        found = collect(ParamKind(**given["paramKind"]), ParamRef(**given["paramRef"]), namespace, context)
     except ParamError as error:
         got_text = f"failed to configure binding: {error}"
         contained = expect.get("errorContains", "no error")

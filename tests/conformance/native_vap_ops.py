@@ -8,24 +8,23 @@ from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, decider, evaluation_of, match_resources
 from webhook.admission.request import GroupVersionKind
-from webhook.cel.environment import Environment
+from webhook.cel import LATEST, Environment
 from webhook.cel.errors import BudgetExceeded
 from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.overload import free
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
 from webhook.cel.types import BOOL, NULL, STRING
 from webhook.vap.activation import bindings_of, namespace_value
-from webhook.vap.attributes import Resource
-from webhook.vap.context import Equivalent, MemorySurroundings
+from webhook.vap.attributes import GroupVersionResource
+from webhook.vap.context import Equivalent, MemoryContext
 from webhook.vap.environments import admission_environment, with_variables
-from webhook.vap.expressions import Scope, VariableSet, compile_expression
+from webhook.vap.expressions import EvaluationScope, VariableSet, compile_expression
 from webhook.vap.matching.conditions import ConditionError, conditions_hold
 from webhook.vap.models import ParamKind, ValidatingPolicy, ValidatingSpec, Validation, Variable
-from webhook.vap.validating.decisions import Annotation, PolicyDecision, Said, annotate, conclude, failed
+from webhook.vap.validating.decisions import Annotation, PolicyDecision, ValidationSource, annotate, conclude, failed
 from webhook.vap.validating.typecheck import kinds_to_check, type_warnings
 
 Case = dict[str, Any]
-LATEST = (1, 37)
 RESULTS = {
     "expression": (BOOL,),
     "matchCondition": (BOOL,),
@@ -44,18 +43,18 @@ def vap_compile(case: Case) -> str | None:
     return differs("error", case["actual"].get("error"), compiled.error or None)
 
 
-def _scope(case: Case, variables: VariableSet, budget: Budget) -> Scope:
+def _scope(case: Case, variables: VariableSet, budget: Budget) -> EvaluationScope:
     given = case["in"]
     attributes = attributes_of(given["attributes"])
-    surroundings = MemorySurroundings()
+    context = MemoryContext()
     matched = Equivalent(attributes.resource, attributes.kind)
     namespace = namespace_value(given.get("namespaceObject"))
-    bindings = bindings_of(attributes, matched, surroundings, given.get("params"), namespace)
+    bindings = bindings_of(attributes, matched, context, given.get("params"), namespace)
     if given.get("authorizer"):
         decide = decider(given["authorizer"])
         own = bindings["authorizer.requestResource"].question
         bindings |= {"authorizer": Authorizer(decide), "authorizer.requestResource": ResourceCheck(decide, own)}
-    return Scope(bindings, variables, budget)
+    return EvaluationScope(bindings, variables, budget)
 
 
 def _environment(given: Case) -> Environment:
@@ -133,7 +132,7 @@ def _decide(given: Case) -> tuple[list[PolicyDecision], list[Annotation]]:
     if given["throwError"] or given["costBudget"] <= 0:
         return [failed("test error" if given["throwError"] else _SPENT, ignore=ignore)], []
     accessors = [item["ExpressionAccessor"] for item in given.get("evaluations", ())]
-    said = [Said(item["Expression"], item["Message"], item["Reason"]) for item in accessors]
+    said = [ValidationSource(item["Expression"], item["Message"], item["Reason"]) for item in accessors]
     overspent = _SPENT if given["costBudget"] <= 1 else ""
     messages = [] if overspent else [evaluation_of(item) for item in given.get("messageEvaluations", ())]
     evaluations = [evaluation_of(item) for item in given.get("evaluations", ())]
@@ -162,13 +161,15 @@ def match_conditions(case: Case) -> str | None:
 
 
 _KINDS = {
-    Resource("apps", "v1", "deployments"): GroupVersionKind("apps", "v1", "Deployment"),
-    Resource("", "v1", "pods"): GroupVersionKind("", "v1", "Pod"),
-    Resource("example.com", "v1alpha1", "reproducers"): GroupVersionKind("example.com", "v1alpha1", "Reproducer"),
+    GroupVersionResource("apps", "v1", "deployments"): GroupVersionKind("apps", "v1", "Deployment"),
+    GroupVersionResource("", "v1", "pods"): GroupVersionKind("", "v1", "Pod"),
+    GroupVersionResource("example.com", "v1alpha1", "reproducers"): GroupVersionKind(
+        "example.com", "v1alpha1", "Reproducer"
+    ),
 }
 
 
-def _kinds_for(resource: Resource) -> list[GroupVersionKind]:
+def _kinds_for(resource: GroupVersionResource) -> list[GroupVersionKind]:
     return [_KINDS[resource]] if resource in _KINDS else []
 
 

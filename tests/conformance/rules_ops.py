@@ -10,7 +10,7 @@ from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
 from webhook.schema import FieldError, Structural
 from webhook.schema.correlate import Correlated
 from webhook.schema.listtype import validate_lists
-from webhook.schema.node import MISSING, Node, build
+from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import validate_embedded
 from webhook.schema.rules.compile import compile_rules
 from webhook.schema.rules.run import OldItems, RuleRun
@@ -19,7 +19,7 @@ from webhook.schema.validate import validate
 Case = dict[str, Any]
 
 
-def _run(node: Node, given: dict[str, Any], old: Any, *, ratchet: bool) -> tuple[RuleRun, int]:
+def _run(node: SchemaNode, given: dict[str, Any], old: Any, *, ratchet: bool) -> tuple[RuleRun, int]:
     """The run and its cost; a run that the budget stops counts as one more than the budget."""
     limit = given.get("costBudget", RUNTIME_BUDGET)
     run = RuleRun(Budget(limit, given.get("perCallLimit", PER_CALL_LIMIT)))

@@ -1,7 +1,7 @@
-"""Run one corpus file: each case through the function of its operation.
+"""Run one table: each case through the function of its operation.
 
 A module ``tests/conformance/<family>_ops.py`` has a table ``OPS``: operation name → function of
-the case (the JSON object of the corpus, see its README). A function returns None when our answer
+the case (a JSON object, see ``tables/README.md``). A function returns None when our answer
 is the real one, else what differs. What cannot apply is in
 ``skips.yaml``, with its reason.
 """
@@ -9,7 +9,6 @@ is the real one, else what differs. What cannot apply is in
 from __future__ import annotations
 
 import importlib
-import json
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from tests.conformance.tables import read
 from tests.conformance.upstream import upstream_cases
 
 HERE = Path(__file__).parent
@@ -48,7 +48,7 @@ def load_skips() -> Mapping[str, str]:
 
 
 def read_cases(path: Path) -> list[dict[str, Any]]:
-    document = json.loads(path.read_text(), object_hook=_special)
+    document = read(path, _special)
     return upstream_cases(document) if "groups" in document else document["cases"]
 
 

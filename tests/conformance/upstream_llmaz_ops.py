@@ -18,10 +18,10 @@ from webhook.admission import patch
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION
-from webhook.cel.values.quantity import parse_quantity
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.golang import quantity
 
 Case = dict[str, Any]
 Spec = dict[str, Any]
@@ -172,7 +172,7 @@ def moment(case: Case, text: str) -> str:
 
 def quantities(flavor: Spec) -> dict[str, str]:
     return {
-        name: f"{parse_quantity(str(value)).amount.normalize():f}"
+        name: f"{quantity.parse(str(value)).amount.normalize():f}"
         for name, value in (flavor.get("limits") or {}).items()
     }
 
@@ -196,7 +196,7 @@ def extended(flavor: Spec) -> list[Any]:
 
 
 def whole(value: Any) -> bool:
-    number = parse_quantity(str(value)).amount
+    number = quantity.parse(str(value)).amount
     return number > 0 and number == int(number)
 
 

@@ -50,7 +50,7 @@ def admission(case: Case) -> str | None:
     gvk = GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"])
     known = loaded().find(gvk)
     if known is None:
-        return None  # AcceleratorClass, Playground …: not a kind of ours
+        return None  # AcceleratorClass, Playground …: not covered
     stored, decided = _ours(case, obj, known)
     difference = difference_for(case)
     if difference is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.shared import shared
-from webhook.cli.manifests import Outcome, review
+from webhook.cli.manifests import ReviewedManifest, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
@@ -40,6 +40,6 @@ def by_name(found: Iterable[Document]) -> dict[tuple[str, str], Document]:
     return {(each.value["kind"], each.value["metadata"]["name"]): each for each in found}
 
 
-def outcomes(found: Iterable[Document], known: Catalog, view: MemoryView) -> list[Outcome]:
+def outcomes(found: Iterable[Document], known: Catalog, view: MemoryView) -> list[ReviewedManifest]:
     """What becomes of each, created beside the objects of the view."""
     return [review(each, known, view, STRICT_FIELDS) for each in found]

@@ -16,7 +16,7 @@ import yaml
 
 from certs.api import Api
 from certs.authority import Authority
-from certs.errors import ApiError, StoreError
+from certs.errors import ApiServerError, StoreError
 from certs.keeper import Keeper
 from certs.names import LOCAL
 from certs.publish import FIELD_MANAGER, Configuration, publish, read
@@ -135,7 +135,7 @@ def test_a_spoiled_secret_is_refused_and_left_as_it_is(namespace, kubectl, tmp_p
 
 
 def test_a_namespace_that_does_not_exist_is_reported_in_the_api_servers_words(namespace, tmp_path):
-    with pytest.raises(ApiError, match=r'HTTP 404: namespaces "absent-.*" not found'):
+    with pytest.raises(ApiServerError, match=r'HTTP 404: namespaces "absent-.*" not found'):
         keeper(f"absent-{namespace}", tmp_path).look()
 
 
@@ -144,7 +144,7 @@ def test_no_api_server_is_reported_in_a_sentence(tmp_path, monkeypatch, plane):
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-    with pytest.raises(ApiError, match="the API server cannot be reached"):
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         store("default").read()
 
 
@@ -243,7 +243,7 @@ def test_the_charts_rights_are_enough_for_the_command(plane, namespace, tmp_path
     assert first.stdout.count("published to ") == 2
     assert first.stdout.count("has been read back everywhere") == 1
     assert "published" not in second.stdout
-    assert f"a token of {namespace}/{VIEWER} (there was none)\n" in second.stdout
+    assert f"token for {namespace}/{VIEWER} (there was none)\n" in second.stdout
     assert (tmp_path / "a" / "ca.crt").read_bytes() == (tmp_path / "b" / "ca.crt").read_bytes()
     assert {base64.b64decode(each) for each in bundles(plane)} == {(tmp_path / "a" / "ca.crt").read_bytes()}
 

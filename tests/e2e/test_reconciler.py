@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.api import Api, ApiError
 from reconciler.apply import apply_status
 from reconciler.connect import connect
 from reconciler.resource import MODELS
+from reconciler.writer import ApiError, Writer
 from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import Process, wait_until
@@ -107,7 +107,7 @@ def test_a_status_made_of_what_is_no_longer_stored_is_refused(kubectl, plane):
     before = wait_for(kubectl, "raced", "Available", "True", "WorkloadResolved")
     kubectl.patch("model", "raced", {"metadata": {"labels": {"team": "blue"}}})
     with pytest.raises(ApiError) as refused:
-        apply_status(Api(connect(plane.kubeconfig)), MODELS, before, {"phase": "Failed"})
+        apply_status(Writer(connect(plane.kubeconfig)), MODELS, before, {"phase": "Failed"})
     assert refused.value.status == 409
 
 

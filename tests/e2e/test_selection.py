@@ -14,7 +14,7 @@ from tests.e2e.gate import modelgate
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.processes import wait_until
 from tests.e2e.samples import by_name, outcomes, samples
-from webhook.cli.manifests import Outcome
+from webhook.cli.manifests import ReviewedManifest
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
@@ -83,14 +83,14 @@ class Cluster:
 
     kubectl: Kubectl
     known: Catalog
-    judged: dict[tuple[str, str], Outcome]
+    judged: dict[tuple[str, str], ReviewedManifest]
     view: MemoryView
 
     @property
     def models(self) -> list[str]:
         return sorted(name for (kind, name), each in self.judged.items() if kind in MODELS and each.validation.allowed)
 
-    def outcome(self, service: Object) -> Outcome:
+    def outcome(self, service: Object) -> ReviewedManifest:
         """What the engine makes of a service, without the cluster."""
         (found,) = outcomes([Document("", 1, service)], self.known, self.view)
         return found

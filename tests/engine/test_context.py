@@ -10,9 +10,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
-from webhook.vap import Resource
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import LabelSelector, ParamKind
+from webhook.vap import GroupVersionResource, LabelSelector, ParamKind, Selector
 
 LOADED = catalog.load()
 ALL = Selector.of(LabelSelector())
@@ -83,13 +81,13 @@ def test_definitions_beside_the_policies_say_what_their_kinds_are_like() -> None
     ],
 )
 def test_an_object_that_names_no_namespace_is_where_kubectl_would_put_it(obj: dict[str, Any], where: str) -> None:
-    surroundings = Offline(LOADED, [obj])
+    context = Offline(LOADED, [obj])
     kind = ParamKind(apiVersion=obj["apiVersion"], kind=obj["kind"])
-    found = surroundings.param(kind, where, "a")
+    found = context.param(kind, where, "a")
     assert found is not None
     assert found["metadata"].get("namespace", "") == where
-    assert surroundings.params(kind, where, ALL) == [found]
-    assert surroundings.params(kind, "elsewhere", ALL) == []
+    assert context.params(kind, where, ALL) == [found]
+    assert context.params(kind, "elsewhere", ALL) == []
 
 
 def test_a_namespace_is_what_its_object_says_or_what_is_assumed() -> None:
@@ -125,8 +123,8 @@ def test_a_rule_of_one_version_is_about_all_unless_it_says_otherwise(match_polic
     policies = load(policy("p", validations=said, matchConstraints=constraints), binding("p"))
     kind = GroupVersionKind("inference.llmkube.dev", "v1", "Model")
     request = Request(kind, "models", "CREATE", an_object("inference.llmkube.dev/v1", "Model"), name="a")
-    surroundings = Offline(with_version("v1"))
-    assert policies.validate(request, surroundings).allowed is allowed
-    names = [each.resource for each in surroundings.equivalents(Resource(kind.group, "v1", "models"), "status")]
+    context = Offline(with_version("v1"))
+    assert policies.validate(request, context).allowed is allowed
+    names = [each.resource for each in context.equivalents(GroupVersionResource(kind.group, "v1", "models"), "status")]
     assert {each.version for each in names} == {"v1", "v1alpha1"}
-    assert surroundings.equivalents(Resource(kind.group, "v1", "models"), "scale") == ()
+    assert context.equivalents(GroupVersionResource(kind.group, "v1", "models"), "scale") == ()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from webhook import engine
 from webhook.admission import patch
 from webhook.admission.decision import Decision
@@ -21,7 +22,7 @@ MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 LOADED = catalog.load()
 VIEW = MemoryView()
 
-law = settings(max_examples=2000)
+law = settings(max_examples=examples(2000))
 
 texts = st.sampled_from(["", "a", "hf://org/repo", "/models/m.gguf", "pvc://c/m.gguf", "8Gi", "nvidia.com/gpu", "0-3"])
 json = st.recursive(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws import examples
 from tests.vap.documents import binding, load, policy
 from webhook import engine
 from webhook.admission import patch, review
@@ -319,7 +320,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     kind=st.sampled_from(
         [(GroupVersionKind("", "v1", "ConfigMap"), "configmaps"), (DEPLOYMENT, "deployments"), (MODEL, "models")]

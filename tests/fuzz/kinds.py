@@ -19,11 +19,12 @@ from tests.fuzz.oracle import Oracle, lists_for_nulls
 from tools.crds.files import BUILTIN
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.syntax.treebuilder import RESERVED
-from webhook.vap import Attributes, Equivalent, MemorySurroundings, resource_of_kind
-from webhook.vap.head import Compilation, Invocation
+from webhook.vap import Attributes, Equivalent, MemoryContext, resource_of_kind
+from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy
+from webhook.vap.mutating.errors import MutationError
 from webhook.vap.mutating.mergetypes import MergeType, builtin_type
-from webhook.vap.mutating.mutator import MutationError, compile_mutator
+from webhook.vap.mutating.mutator import compile_mutator
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RULE = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
@@ -131,10 +132,10 @@ def ours(document: dict[str, Any], obj: dict[str, Any], kind: GroupVersionKind) 
     mutator = compile_mutator(written, Compilation(written, (1, 37)))
     resource = resource_of_kind(kind)
     attributes = Attributes(kind, resource, "CREATE", obj, name="n", namespace="ns")
-    invocation = Invocation(attributes, Equivalent(resource, kind), MemorySurroundings())
+    invocation = Invocation(attributes, Equivalent(resource, kind), MemoryContext())
     ((mutate, source),) = mutator.mutations
     try:
-        return {"obj": mutate(source, mutator.head.variables, invocation)}
+        return {"obj": mutate(source, mutator.compiled.variables, invocation)}
     except MutationError as error:
         return {"error": lines(str(error))}
 

@@ -15,13 +15,14 @@ from typing import Any
 from tests.conformance.deployment import DEPLOYMENT
 from tests.fuzz.oracle import Oracle, lists_for_nulls
 from webhook.admission.request import GroupVersionKind
-from webhook.vap import Attributes, Equivalent, MemorySurroundings, Resource
-from webhook.vap.head import Compilation, Invocation
+from webhook.vap import Attributes, Equivalent, GroupVersionResource, MemoryContext
+from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy
-from webhook.vap.mutating.mutator import MutationError, compile_mutator
+from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.mutator import compile_mutator
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")
-RESOURCE = Resource("apps", "v1", "deployments")
+RESOURCE = GroupVersionResource("apps", "v1", "deployments")
 CONTAINERS = "Object.spec.template.spec.containers"
 POINTERS = (
     *("/spec/replicas", "/spec/nope", "/spec/nope/x", "/metadata/labels/a", "/metadata/labels/a~1b", "/x", "", "x"),
@@ -93,11 +94,11 @@ def ours(document: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
     written = MutatingPolicy.model_validate(document)
     mutator = compile_mutator(written, Compilation(written, (1, 37)))
     attributes = Attributes(KIND, RESOURCE, "CREATE", obj, name="n", namespace="ns")
-    surroundings = MemorySurroundings((), {KIND: _Schema()})
-    invocation = Invocation(attributes, Equivalent(RESOURCE, KIND), surroundings)
+    context = MemoryContext((), {KIND: _Schema()})
+    invocation = Invocation(attributes, Equivalent(RESOURCE, KIND), context)
     ((mutate, expression),) = mutator.mutations
     try:
-        return {"obj": mutate(expression, mutator.head.variables, invocation)}
+        return {"obj": mutate(expression, mutator.compiled.variables, invocation)}
     except MutationError as error:
         return {"error": str(error)}
 

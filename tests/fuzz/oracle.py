@@ -1,26 +1,14 @@
-"""The API server's own code behind a pipe (../shared/tools/oracle): JSON lines in, JSON lines out."""
+"""The API server's own code behind a pipe (``tests/oracle``): JSON lines in, JSON lines out."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from tests.shared import SHARED
-
-_CACHE = Path("~/.cache/modelgate").expanduser()
-
-
-def find_oracle() -> Path | None:
-    """The built program: $MODELGATE_ORACLE, or the newest that ``tools/oracle/build`` has left in its cache."""
-    named = os.environ.get("MODELGATE_ORACLE")
-    if named:
-        return Path(named)
-    built = sorted(_CACHE.glob("oracle-*/kcel-oracle"))
-    return built[-1] if built else None
+from tests.oracle.build import find_oracle
 
 
 class Oracle:
@@ -30,10 +18,10 @@ class Oracle:
         answer, = oracle.ask([{"schema": schema, "obj": obj}])
     """
 
-    def __init__(self, workers: int = 2) -> None:
-        path = find_oracle()
+    def __init__(self, workers: int = 2, program: Path | None = None) -> None:
+        path = program or find_oracle()
         if path is None:
-            raise SystemExit(f"no oracle: run {SHARED / 'tools/oracle/build'} (needs Go), or set MODELGATE_ORACLE")
+            raise SystemExit("no oracle: run `make oracle` (needs Go), or set MODELGATE_ORACLE")
         self._process = subprocess.Popen(
             [path, "-j", str(workers)],
             stdin=subprocess.PIPE,

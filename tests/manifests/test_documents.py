@@ -89,7 +89,7 @@ def test_the_field_of_an_error_has_a_line() -> None:
         ("a: !!set {b}", "f:1: could not determine a constructor for the tag"),
         ("a:\n  !!int b", "f:2: invalid literal for int() with base 10: 'b'"),
         ("a: !!float b", "f:1: could not convert string to float: 'b'"),
-        ("a: !!bool maybe", "f:1: maybe is no boolean"),
+        ("a: !!bool maybe", "f:1: maybe is not a boolean"),
         ("a: !!map [1]", "f:1: expected a mapping node, but found sequence"),
         ("{[1]: 2}", "f:1: a key must be text"),
         ("~: 2", "f:1: a key must be text"),
@@ -104,7 +104,7 @@ def test_what_is_no_manifest_is_refused_with_its_line(text: str, message: str) -
 def test_an_alias_bomb_is_refused_unexpanded() -> None:
     rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    with pytest.raises(DocumentError, match="once its aliases are expanded"):
+    with pytest.raises(DocumentError, match="after expanding its aliases"):
         documents.parse("\n".join(rows), "f")
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.oracle import Oracle, find_oracle
+from tests.fuzz.oracle import Oracle
 from tests.fuzz.schema import disagreement
+from tests.oracle.build import find_oracle
 from tests.policies.test_cases import files, read, target
 from webhook import engine
 from webhook.admission.decision import Decision
@@ -159,7 +160,7 @@ def test_whatever_is_stored_an_update_is_answered(kind: str, loaded: Catalog) ->
         assert not strange, stored.get("spec")
 
 
-@pytest.mark.skipif(find_oracle() is None, reason="needs the API server's own code: ../shared/tools/oracle/build")
+@pytest.mark.skipif(find_oracle() is None, reason="needs the API server's own code: make oracle")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_answers_are_the_api_servers(kind: str, loaded: Catalog) -> None:
     """Of a few fields of each kind; the schema with all its descriptions goes to the API server's code each time."""

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.kinds import KINDS, Row, merged
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request, group_version
-from webhook.cli.manifests import Outcome, review
+from webhook.cli.manifests import ReviewedManifest, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.manifests.documents import Document
@@ -25,7 +25,7 @@ STRICT = Options(profile=Profile.STRICT, strict_fields=True, references=False)
 kinds = pytest.mark.parametrize("row", KINDS, ids=lambda row: row.kind)
 
 
-def outcome(row: Row, change: Any = None) -> Outcome:
+def outcome(row: Row, change: Any = None) -> ReviewedManifest:
     return review(Document("", 1, row.object("of-the-row", change)), LOADED, MemoryView(), STRICT)
 
 

@@ -49,7 +49,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     assert found[2].startswith("p.yaml:9: spec.defaults[2].value: undefined field 'nope' (line 1, column 12")
     assert found[3].startswith("p.yaml:11: spec.validations[0].rule: must evaluate to bool")
     assert found[4].startswith("p.yaml:12: spec.validations[1].rule: Syntax error")
-    assert found[5] == "p.yaml:9: spec.defaults[2].code: code XX102 is given twice"
+    assert found[5] == "p.yaml:9: spec.defaults[2].code: code XX102 is used twice"
     assert len(found) == 6
 
 
@@ -59,8 +59,8 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         ("  variabels: []", "p.yaml:6: spec.variabels: unknown field"),
         ("  defaults: [{code: X1, path: a, value: '1', because: b}]", "p.yaml:6: spec.defaults[0].code: String should"),
         ("  defaults: [{code: XX101, path: 'a[*]', value: '1', because: b}]", "a default sets one leaf"),
-        ("  defaults: [{code: XX101, path: '.a', value: '1', because: b}]", "not a path at column 1"),
-        ("  validations: [{code: XX201, rule: 'true', docs: d}]", "give one of message and messageExpression"),
+        ("  defaults: [{code: XX101, path: '.a', value: '1', because: b}]", "is not a valid path at column 1"),
+        ("  validations: [{code: XX201, rule: 'true', docs: d}]", "set either message or messageExpression"),
         ("  validations: [{code: XX201, rule: 'true', message: m}]", "spec.validations[0].docs: Field required"),
         (
             "  validations: [{code: XX201, rule: 'true', message: m, docs: d, strict: Deny}]",
@@ -79,7 +79,7 @@ def test_a_document_that_does_not_fit_the_model_is_refused(body: str, problem: s
 
 def test_a_code_twice_is_refused() -> None:
     rule = '{code: XX201, rule: "true", message: m, docs: d}'
-    assert "code XX201 is given twice" in problems(f"  validations: [{rule}, {rule}]")[0]
+    assert "code XX201 is used twice" in problems(f"  validations: [{rule}, {rule}]")[0]
 
 
 def test_a_default_over_a_schema_default_needs_one() -> None:
@@ -125,7 +125,7 @@ def test_a_cycle_of_defaults_is_refused() -> None:
     first = DEFAULT.format(code="XX101", path="spec.mmproj", when="true", value="object.spec.?quantization.orValue('')")
     second = DEFAULT.format(code="XX102", path="spec.quantization", when="has(object.spec.mmproj)", value="'x'")
     (problem,) = problems("  defaults:\n" + first + second)
-    assert "defaults that depend on each other in a circle" in problem
+    assert "defaults depend on each other in a cycle" in problem
     assert "XX101" in problem
     assert "XX102" in problem
 

@@ -8,7 +8,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cel.program import Budget
 from webhook.engine import catalog
 from webhook.manifests import documents
-from webhook.policy import Policy, Scope, compile_policy, parse_policy
+from webhook.policy import Policy, PolicyScope, compile_policy, parse_policy
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 POLICY = """\
@@ -32,14 +32,14 @@ def policy() -> Policy:
     return compile_policy(parse_policy(document), document, MODEL.schema.raw, {"dear": {"type": "string"}})
 
 
-def scope(spec: dict[str, Any], budget: Budget) -> tuple[Scope, list[str]]:
+def scope(spec: dict[str, Any], budget: Budget) -> tuple[PolicyScope, list[str]]:
     asked: list[str] = []
 
     def fact(name: str) -> str:
         asked.append(name)
         return "y"
 
-    return Scope(policy(), {"object": {"spec": spec}, "oldObject": None}, fact, budget), asked
+    return PolicyScope(policy(), {"object": {"spec": spec}, "oldObject": None}, fact, budget), asked
 
 
 def test_what_is_not_reached_is_not_computed():

@@ -18,8 +18,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kubernetes.client import ApiClient, Configuration
 
-from reconciler.api import Api
-from webhook.cluster.resource import Resource
+from reconciler.writer import Writer
+from webhook.cluster.resource import APIResource
 
 Object = dict[str, Any]
 Place = tuple[str, str, str]  # group/version and plural, namespace, name
@@ -48,7 +48,7 @@ class ApiServer:
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.changed = threading.Condition()
-        self.served: list[Resource] | None = None  # None: whatever is asked for, without discovery
+        self.served: list[APIResource] | None = None  # None: whatever is asked for, without discovery
         self._objects: dict[Place, Object] = {}
         self._applied: dict[tuple[Place, str], Object] = {}
         self._events: list[tuple[int, str, Place, Object]] = []
@@ -79,8 +79,8 @@ class ApiServer:
     def client(self) -> ApiClient:
         return ApiClient(Configuration(host=self.url))
 
-    def api(self) -> Api:
-        return Api(self.client())
+    def api(self) -> Writer:
+        return Writer(self.client())
 
     # What a test does beside the reconciler.
 
@@ -110,12 +110,12 @@ class ApiServer:
         """The next requests whose path contains ``path`` are answered with an error (0: the connection is cut)."""
         self._faults += [(method, path, code, message)] * times
 
-    def serve(self, *resources: Resource) -> None:
+    def serve(self, *resources: APIResource) -> None:
         """From now on discovery knows these resources, and whatever is not among them is not there."""
         with self.changed:
             self.served = [*(self.served or ()), *resources]
 
-    def unserve(self, resource: Resource) -> None:
+    def unserve(self, resource: APIResource) -> None:
         """As when its CRD is deleted: the objects go, and the watches end."""
         with self.changed:
             self.served = [each for each in self.served or () if each != resource]
@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._replace(state, place)
 
-    def _discover(self, served: Sequence[Resource], group: str, version: str | None) -> None:
+    def _discover(self, served: Sequence[APIResource], group: str, version: str | None) -> None:
         found = [each for each in served if each.group == group and version in {None, each.version}]
         if not found:
             self._status(404, "the server could not find the requested resource")
@@ -355,7 +355,7 @@ def _is_labelled(obj: Object, requirement: str) -> bool:
     return requirement[1:] not in labels if requirement.startswith("!") else labels.get(key) == value
 
 
-def _collection(resource: Resource) -> str:
+def _collection(resource: APIResource) -> str:
     return f"{resource.api_version}/{resource.plural}"
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler import gate
+from reconciler import admission
 from reconciler.conditions import find
 from reconciler.llmkube import controller
 from reconciler.loop import Loop
 from reconciler.projection import Controller, Happening, Projection
-from reconciler.resource import MODELS, Key, Resource
+from reconciler.resource import MODELS, APIResource, Key
 from tests.reconciler.apiserver import ApiServer
 from tests.reconciler.models import NOW, Time, model, node, stamp, volume_claim
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -267,7 +267,7 @@ def test_an_error_is_tried_again_with_growing_patience(world, caplog, code, meth
         assert world.status() == {}
         assert world.wait_of(seconds) == 1
     assert world.status()["phase"] == "Ready"
-    assert "again in 4 s" in caplog.text
+    assert "retry in 4 s" in caplog.text
 
 
 def test_after_a_success_patience_begins_anew(world, caplog):
@@ -280,7 +280,7 @@ def test_after_a_success_patience_begins_anew(world, caplog):
     world.server.fail("GET", MODEL, 500)
     world.server.put("models", stamp(model(source="hf://other/repo")))
     world.reconcile()
-    assert "again in 1 s" in caplog.text
+    assert "retry in 1 s" in caplog.text
 
 
 def test_a_fault_in_a_projection_stops_nobody_else(world, caplog):
@@ -415,7 +415,7 @@ def test_an_event_that_cannot_be_written_is_a_line_in_the_log(world, caplog):
     assert world.reconcile() == 0
 
 
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+CONFIG_MAPS = APIResource("", "v1", "configmaps", "ConfigMap")
 
 
 def with_child(data):
@@ -462,4 +462,4 @@ def test_a_child_that_should_be_different_is_applied_again_and_loses_what_is_not
 def test_a_stamp_of_another_spec_does_not_help():
     obj = model(source="bad/source")
     obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(model(), "catalog", {}).encode()}
-    assert not gate.stamped(obj)
+    assert not admission.stamped(obj)

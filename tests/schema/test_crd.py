@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what loads, and what is refused as the API server refuses it."""
+"""Loading CustomResourceDefinitions: valid ones load, invalid ones are refused with the API server's errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOT_PATH = "spec.validation.openAPIV3Schema"
 
 
 def crd_with(**spec):
-    """The CRD with another schema of ``spec``."""
+    """The CRD with another schema for ``spec``."""
     document = copy.deepcopy(CRD)
     document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = spec
     return document
@@ -148,7 +148,7 @@ def test_all_errors_are_reported_at_once():
 
 
 @pytest.mark.parametrize("document", [None, [], {}, {"spec": 5}, {"spec": {"versions": [5]}}, {"spec": {"names": []}}])
-def test_what_is_no_crd_at_all_is_refused(document):
+def test_a_document_without_the_shape_of_a_crd_is_refused(document):
     assert refusal(document)
 
 
@@ -159,7 +159,7 @@ def test_a_schema_that_never_ends_is_refused():
     assert "must not be nested deeper than 100 levels" in refusal(crd_with(**schema))[0]
 
 
-def test_our_own_crds_load():
+def test_the_shipped_crds_load():
     paths = [path for path in ROOT.glob("policies/*/crds/*") if path.suffix in (".json", ".yaml")]
     for path in paths:
         load_crd(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))
@@ -183,14 +183,14 @@ def updated(old, new):
     return [*map(str, validate_crd(new, old))]
 
 
-def test_an_update_may_keep_what_an_older_api_server_let_in():
+def test_an_update_may_keep_faults_that_an_older_api_server_accepted():
     granular = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}}
     atomic = {**granular, "items": {"type": "object", "x-kubernetes-map-type": "atomic"}}
     assert updated(crd_with(**granular), crd_with(**granular)) == []
     assert len(updated(crd_with(**atomic), crd_with(**granular))) == 1
 
 
-def test_an_update_may_not_change_what_names_the_resource():
+def test_an_update_may_not_change_the_names_of_the_resource():
     renamed = crd_with(type="object")
     renamed["spec"]["group"] = "other.com"
     assert 'spec.group: Invalid value: "other.com": field is immutable' in updated(crd_with(type="object"), renamed)

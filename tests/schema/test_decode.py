@@ -1,4 +1,4 @@
-"""Decoding as the API server does it: default, prune, drop nulls, coerce metadata."""
+"""Decoding as in the API server: default, prune, drop nulls, coerce metadata."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_fresh_object_gets_its_metadata_decoded():
 EMBEDDED = {"e": ANY | {"type": "object", "x-kubernetes-embedded-resource": True}}
 
 
-def test_metadata_of_embedded_resources_keeps_what_object_meta_has():
+def test_metadata_of_embedded_resources_keeps_the_fields_of_object_meta():
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "unheardOf": 1}, "spec": {"a": 1}}
     spec, unknown = decode(schema(**EMBEDDED), {"e": pod})
     assert spec == {"e": {**pod, "metadata": {"name": "x"}}}
@@ -127,7 +127,7 @@ def test_malformed_metadata_of_a_stored_object_is_dropped():
     assert spec == {"e": {"metadata": {"name": "x"}}}
 
 
-def test_an_object_that_needs_no_change_comes_back_itself():
+def test_an_unchanged_object_is_returned_by_identity():
     structural = schema(a=WHOLE | {"default": 1})
     obj = {**META, "spec": {"a": 5}}
     assert structural.decode(obj)[0] is obj
@@ -136,7 +136,7 @@ def test_an_object_that_needs_no_change_comes_back_itself():
     assert structural.drop_nulls(obj) is obj
 
 
-def test_a_changed_object_shares_what_is_unchanged_and_the_given_one_stays_as_it_was():
+def test_a_changed_object_shares_unchanged_parts_and_the_original_does_not_change():
     structural = schema(a=WHOLE | {"default": 1}, p=ANY)
     obj = {**META, "spec": {"p": {"deep": [1]}, "unknown": 1}}
     before = copy.deepcopy(obj)
@@ -165,7 +165,7 @@ def _nested(depth):
     [(_nested(5000), "nested too deeply"), (float("nan"), "out of range"), (10**400, "out of range")],
     ids=["deep", "NaN", "huge"],
 )
-def test_what_is_no_json_to_the_api_server_is_refused(value, why):
+def test_values_that_go_cannot_decode_are_refused(value, why):
     structural = schema(a=ANY)
     with pytest.raises(DecodeError, match=why):
         structural.decode({**META, "spec": {"a": value, "unknown": 1}})

@@ -1,4 +1,4 @@
-"""Equal parts of a schema are one object, and nothing else changes."""
+"""Interning: equal parts of a schema become one object; the schema stays equal."""
 
 from datetime import date
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.definitions import definitions
-from webhook.schema.intern import share
+from webhook.schema.intern import intern_json
 from webhook.schema.load import load_crd
 from webhook.schema.node import build, distinct
 from webhook.schema.structural import Structural
@@ -16,15 +16,15 @@ TWICE = {"type": "object", "properties": {"a": PORT, "b": {"type": "array", "ite
 
 
 def test_equal_parts_become_one():
-    shared = share(TWICE)
+    shared = intern_json(TWICE)
     assert shared == TWICE
     assert shared["properties"]["a"] is shared["properties"]["b"]["items"]
     assert TWICE["properties"]["a"] is not TWICE["properties"]["b"]["items"]
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (0, False), (0.0, -0.0), ("1", 1), (None, "null")])
-def test_parts_that_only_python_takes_for_equal_stay_apart(one, other):
-    shared = share([{"default": one}, {"default": other}])
+def test_parts_that_are_equal_only_in_python_stay_distinct(one, other):
+    shared = intern_json([{"default": one}, {"default": other}])
     assert [repr(part["default"]) for part in shared] == [repr(one), repr(other)]
 
 
@@ -36,8 +36,8 @@ def _nested(depth: int) -> Any:
 
 
 @pytest.mark.parametrize("value", [{"a": date(2026, 1, 1)}, {"a": 2**70}, {1: "a"}, {"a": "\ud800"}, _nested(150)])
-def test_what_cannot_be_compared_comes_back_as_it_is(value):
-    assert share(value) is value
+def test_a_value_that_orjson_cannot_write_is_returned_unchanged(value):
+    assert intern_json(value) is value
 
 
 def test_a_schema_at_two_places_is_one_node():
@@ -46,8 +46,8 @@ def test_a_schema_at_two_places_is_one_node():
     assert len([*distinct(root)]) == 4  # the object, the list, the port, its number
 
 
-def test_a_default_is_pruned_where_it_stands():
-    """One node at two places, of which one has more room for the default than the other."""
+def test_a_shared_default_is_pruned_for_each_place():
+    """Equal schemas share a node, but a place with preserve-unknown-fields keeps more of the default."""
     leaf = {"type": "object", "default": {"known": 1, "more": 2}, "properties": {"known": {"type": "integer"}}}
     preserving = {**leaf, "x-kubernetes-preserve-unknown-fields": True}
     schema = Structural({"type": "object", "properties": {"a": leaf, "b": dict(leaf), "c": preserving}})
@@ -55,7 +55,7 @@ def test_a_default_is_pruned_where_it_stands():
 
 
 def test_the_installed_definitions_are_small_in_memory():
-    """A pod is written out at a dozen places of OME's definitions: forty thousand schemas, of which few differ."""
+    """OME's CRDs contain a dozen pods: forty thousand schemas, of which a few hundred differ."""
     for document in definitions():
         for version in load_crd(document, trusted=True).versions.values():
             assert sum(1 for _ in distinct(version.schema.root)) < 600

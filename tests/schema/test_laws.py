@@ -1,4 +1,4 @@
-"""Laws that hold for any schema and object: random ones, from the generator of the differential fuzzer."""
+"""Laws for any schema and object. The generator of the differential fuzzer makes random ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.generate import Generator
+from tests.laws import examples
 from webhook.schema import CoerceError, Structural
 from webhook.schema.listtype import validate_lists
 from webhook.schema.objectmeta.embedded import validate_embedded
@@ -18,7 +19,7 @@ seeds = st.integers(0, 2**32)
 
 
 def made(seed):
-    """A schema that makes sense, and an object for it."""
+    """A valid schema, and an object for it."""
     generator = Generator(seed)
     raw = generator.root_schema()
     return Structural(raw), generator.object(raw)
@@ -32,7 +33,7 @@ def decoded(structural, obj):
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_decoding_twice_is_decoding_once(seed):
     structural, obj = made(seed)
     once = decoded(structural, obj)
@@ -43,8 +44,8 @@ def test_decoding_twice_is_decoding_once(seed):
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
-def test_decoding_and_validating_change_nothing_they_are_given(seed):
+@settings(max_examples=examples(150), deadline=None)
+def test_decoding_and_validating_do_not_change_their_arguments(seed):
     structural, obj = made(seed)
     before = copy.deepcopy(obj)
     once = decoded(structural, obj)
@@ -54,8 +55,8 @@ def test_decoding_and_validating_change_nothing_they_are_given(seed):
 
 
 @given(seeds)
-@settings(max_examples=300, deadline=None)
-def test_a_clean_object_is_one_the_walkers_find_nothing_in(seed):
+@settings(max_examples=examples(300), deadline=None)
+def test_the_walkers_find_no_error_in_a_clean_object(seed):
     structural, obj = made(seed)
     candidates = [obj, decoded(structural, obj) or obj]
     for candidate in candidates:
@@ -68,7 +69,7 @@ def test_a_clean_object_is_one_the_walkers_find_nothing_in(seed):
             assert validate_embedded(structural.root, candidate) == []
 
 
-def test_the_generator_makes_clean_objects_too():
+def test_the_generator_also_makes_clean_objects():
     made_clean = 0
     for seed in range(200):
         structural, obj = made(seed)

@@ -1,4 +1,4 @@
-"""Updates: what did not change is not refused for being wrong already."""
+"""Ratcheting: an update may keep unchanged parts that are invalid."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize(("node", "wanted"), MESSAGES.values(), ids=MESSAGES)
-def test_what_a_failed_rule_says(node, wanted):
+def test_the_error_of_a_failed_rule_has_its_message_and_reason(node, wanted):
     errors, _ = check(node, {"a": {"x": 1}}, None)
     assert [*map(str, errors)] == [wanted]
 

@@ -15,12 +15,12 @@ from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.vap.documents import binding, policy
 from webhook.admission.errors import CatalogError, Unavailable
 from webhook.cluster import Kind, MemoryView
-from webhook.cluster.readthrough import Access, Answer, Question, Reference, Selection
-from webhook.cluster.readthrough import Served as Scope
+from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
+from webhook.cluster.readthrough import ServedKind as Scope
 from webhook.engine import catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
-from webhook.serve.liveview import Follower
+from webhook.serve.liveview import ViewRunner
 from webhook.serve.reload import Reloader, admission_policies
 
 LOADED = catalog.load()
@@ -74,16 +74,16 @@ def review(**metadata: Any) -> dict[str, Any]:
 class Cluster(MemoryView):
     """A cluster in which memory holds nothing; ``answers`` is what the API server says, ``asked`` what it was asked."""
 
-    def __init__(self, answers: dict[Question, Answer]) -> None:
+    def __init__(self, answers: dict[ClusterQuestion, ClusterAnswer]) -> None:
         super().__init__()
         self.answers = answers
-        self.asked: list[Question] = []
+        self.asked: list[ClusterQuestion] = []
 
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
 
-    def news(self) -> list[Any]:
+    def freshness(self) -> list[Any]:
         return []
 
     def unready(self) -> list[str]:
@@ -92,10 +92,10 @@ class Cluster(MemoryView):
     def listed(self, _kind: Kind) -> bool:
         return True
 
-    def look(self, _question: Question) -> tuple[bool, Answer]:
+    def cached(self, _question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         return False, None
 
-    def read(self, question: Question, timeout: float) -> Answer:
+    def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
         assert timeout > 0
         self.asked.append(question)
         if question not in self.answers:
@@ -104,12 +104,12 @@ class Cluster(MemoryView):
 
 
 @contextmanager
-def live(folder: Path, answers: dict[Question, Answer]) -> Iterator[tuple[TestClient, Cluster]]:
+def live(folder: Path, answers: dict[ClusterQuestion, ClusterAnswer]) -> Iterator[tuple[TestClient, Cluster]]:
     cluster = Cluster(answers)
-    follower = Follower(lambda: cluster)
-    gate, _ = loaded(folder, follower=follower)
-    with TestClient(application(gate, [follower.running]), raise_server_exceptions=False) as client:
-        follower._thread.join()
+    live_view = ViewRunner(lambda: cluster)
+    gate, _ = loaded(folder, live_view=live_view)
+    with TestClient(application(gate, [live_view.running]), raise_server_exceptions=False) as client:
+        live_view._thread.join()
         yield client, cluster
 
 
@@ -196,16 +196,16 @@ def test_selected_params_are_those_of_the_cluster_and_of_the_folder_which_come_f
     beside = limit("b", 1)
     beside["metadata"]["labels"] = {"for": "pods"}
     write(tmp_path, *validating("p", "params.most < 5", ref, paramKind=LIMIT), beside)
-    selection = Selection(KIND, "v1", "team", "for in (pods),!old")
+    selection = LabelSelection(KIND, "v1", "team", "for in (pods),!old")
     for others, verdict in (([limit("a", 2)], True), ([limit("a", 9)], False), ([limit("b", 9)], True)):
         with live(tmp_path, {selection: {"items": others}}) as (client, _):
             assert allowed(client) is verdict
 
 
-def access(verb: str, **more: Any) -> Access:
+def access(verb: str, **more: Any) -> AccessReview:
     attributes = {"resource": "pods", "namespace": "team", "version": "*", "name": "p", "verb": verb, **more}
     spec = {"user": "jane", "groups": ["system:authenticated"], "resourceAttributes": attributes}
-    return Access(json.dumps(spec, sort_keys=True, separators=(",", ":")))
+    return AccessReview(json.dumps(spec, sort_keys=True, separators=(",", ":")))
 
 
 def test_who_may_do_what_is_asked_of_the_api_server(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_who_may_do_what_is_asked_of_service_accounts_and_of_paths(tmp_path: Pat
         "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
         "user": "system:serviceaccount:ns:sa",
     }
-    asked = Access(json.dumps(spec, separators=(",", ":")))
+    asked = AccessReview(json.dumps(spec, separators=(",", ":")))
     with live(tmp_path, {asked: {"allowed": True}}) as (client, _):
         assert allowed(client)
 
@@ -342,7 +342,7 @@ def test_a_set_that_changes_while_it_is_read_is_not_used(tmp_path: Path, monkeyp
     reloader.refresh()
     reloader.refresh()
     assert gate.policies is not None
-    assert [hook.policy.head.name for hook in gate.policies.policies.validators] == ["c"]
+    assert [hook.policy.compiled.name for hook in gate.policies.policies.validators] == ["c"]
 
 
 def test_a_folder_that_vanishes_leaves_the_policies_in_use(tmp_path: Path) -> None:

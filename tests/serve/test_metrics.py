@@ -10,7 +10,7 @@ from certs.issue import issue
 from certs.names import LOCAL
 from tests.certs.material import NOW, ca
 from tests.shared import ROOT
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
 
@@ -18,7 +18,7 @@ from webhook.serve.trust import Trust
 def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
     metrics = Metrics()
     metrics.registry.register(certificate_in(tmp_path))
-    metrics.watch(lambda: [News("ome.io/BaseModel", 1.0, 1)])
+    metrics.watch(lambda: [Freshness("ome.io/BaseModel", 1.0, 1)])
     shown = {
         (metric.name + ("_total" if metric.type == "counter" else ""), labels_of(metrics, metric.name, metric.samples))
         for metric in metrics.registry.collect()

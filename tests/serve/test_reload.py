@@ -69,7 +69,7 @@ def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:
     for _ in range(3):
         reloader.refresh()
     assert gate.catalog is first
-    assert "code LK901 is given twice" in gate.refused
+    assert "code LK901 is used twice" in gate.refused
     assert gate.unready() == []
     assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
     with_rule(folder, "LK902")
@@ -118,7 +118,7 @@ def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Pat
 
 def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CatalogError, match="empty: no API in it"):
+    with pytest.raises(CatalogError, match="empty: no API found"):
         loaded(tmp_path / "empty")
     gate, reloader = loaded(folder)
     first = gate.catalog
@@ -126,7 +126,7 @@ def test_an_empty_folder_is_no_set_of_rules(tmp_path: Path, folder: Path) -> Non
     reloader.refresh()
     reloader.refresh()
     assert gate.catalog is first
-    assert "no API in it" in gate.refused
+    assert "no API found" in gate.refused
 
 
 def test_a_gate_does_not_start_without_its_folder(tmp_path: Path) -> None:

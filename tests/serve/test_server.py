@@ -95,7 +95,15 @@ def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: S
     assert "Traceback" not in served.log()
 
 
-def test_what_nobody_foresaw_does_not_end_the_looking(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_below_the_log_level_is_logged(serve: Serve) -> None:
+    served = serve("--log-level", "error", MODELGATE_LOG_LEVEL="debug")
+    assert served.get("/healthz")[0] == 200
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(timeout=20) in {0, -signal.SIGTERM}
+    assert served.log() == ""
+
+
+def test_an_unforeseen_error_does_not_end_the_repetition(caplog: pytest.LogCaptureFixture) -> None:
     looks: list[None] = []
     again = threading.Event()
 
@@ -144,10 +152,17 @@ def test_the_server_never_imports_a_kubernetes_client() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def test_a_server_starts_without_importing_cel_python(serve: Callable[..., Served]) -> None:
+    lines = serve(PYTHONPROFILEIMPORTTIME="1").log().splitlines()
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    assert {"webhook", "lark", "uvicorn"} <= imported
+    assert imported & {"celpy", "pendulum", "jmespath"} == set()
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--tls-dir (MODELGATE_TLS_DIR): is needed"),
+        ([], "--tls-dir (MODELGATE_TLS_DIR): is required"),
         (["--tls-dir", "/nowhere"], "/nowhere"),
         (["--tls-dir", "/tmp", "--port", "70000"], "less than or equal to 65535"),
     ],

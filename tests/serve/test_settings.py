@@ -23,7 +23,7 @@ def test_every_mistake_is_named_at_once() -> None:
         Settings.of({}, {"MODELGATE_LISTEN_PORT": "x", "MODELGATE_COLOUR": "red"})
     assert str(caught.value).splitlines() == [
         "--listen-port (MODELGATE_LISTEN_PORT): Input should be a valid integer, unable to parse string as an integer",
-        "--tls-dir (MODELGATE_TLS_DIR): is needed",
+        "--tls-dir (MODELGATE_TLS_DIR): is required",
         "--colour (MODELGATE_COLOUR): unknown setting",
     ]
 
@@ -46,6 +46,16 @@ def test_a_choice_that_there_is_not_is_refused_with_those_there_are() -> None:
         "--ome-migration (MODELGATE_OME_MIGRATION): Input should be a valid boolean, unable to interpret input",
         "--aim-namespace (MODELGATE_AIM_NAMESPACE): String should match pattern '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'",
     ]
+
+
+def test_the_log_level_is_a_setting_with_four_values() -> None:
+    assert Settings.of({}, {"MODELGATE_TLS_DIR": "/t"}).log_level == "info"
+    assert (
+        Settings.of({"log_level": None}, {"MODELGATE_TLS_DIR": "/t", "MODELGATE_LOG_LEVEL": "error"}).log_level
+        == "error"
+    )
+    with pytest.raises(SettingsError, match="--log-level"):
+        Settings.of({}, {"MODELGATE_TLS_DIR": "/t", "MODELGATE_LOG_LEVEL": "loud"})
 
 
 def test_variables_that_kubernetes_makes_for_our_service_are_not_settings() -> None:

@@ -35,7 +35,7 @@ class Served:
         self.gate = Gate()
         self.trust = self.gate.trust = Trust(folder, self.clock)
         self.gate.metrics.registry.register(self.trust)
-        self.look = _Files(self.gate, self.trust, Certificate(folder, self.trust.serve))
+        self.look = _Files(self.gate, self.trust, Certificate(folder, self.trust.serve)).check
         self.look()
 
     def status(self, **content: object) -> None:

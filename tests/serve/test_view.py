@@ -11,12 +11,12 @@ from starlette.testclient import TestClient
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster import Kind, MemoryView
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 from webhook.engine.catalog import Catalog
 from webhook.serve import gate as gates
 from webhook.serve.app import application
 from webhook.serve.gate import ROUNDS, Gate
-from webhook.serve.liveview import Follower
+from webhook.serve.liveview import ViewRunner
 
 KIND = Kind("ome.io", "BaseModel")
 REVIEW = {
@@ -50,7 +50,7 @@ class Cluster(MemoryView):
         self.reads: list[str] = []
         self.reasons: list[str] = []
         self.all_listed = True
-        self.heard = News("ome.io/BaseModel", float("inf"), 0)
+        self.heard = Freshness("ome.io/BaseModel", float("inf"), 0)
         self.release = threading.Event()
         self.release.set()
 
@@ -59,7 +59,7 @@ class Cluster(MemoryView):
     def stop(self) -> None:
         self.reasons.append("stopped")
 
-    def look(self, _reference: Any) -> tuple[bool, None]:
+    def cached(self, _reference: Any) -> tuple[bool, None]:
         return False, None
 
     def listed(self, _kind: Kind) -> bool:
@@ -68,7 +68,7 @@ class Cluster(MemoryView):
     def unready(self) -> list[str]:
         return self.reasons
 
-    def news(self) -> list[News]:
+    def freshness(self) -> list[Freshness]:
         return [self.heard]
 
     def read(self, reference: Any, timeout: float) -> dict[str, Any] | None:
@@ -83,10 +83,10 @@ class Cluster(MemoryView):
 @contextmanager
 def served(cluster: Cluster) -> Iterator[TestClient]:
     """A gate that has found its cluster."""
-    follower = Follower(lambda: cluster)
-    gate = Gate(catalog=Everything({}, "digest"), follower=follower)
-    with TestClient(application(gate, [follower.running]), raise_server_exceptions=False) as client:
-        follower._thread.join()
+    live_view = ViewRunner(lambda: cluster)
+    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
+    with TestClient(application(gate, [live_view.running]), raise_server_exceptions=False) as client:
+        live_view._thread.join()
         yield client
 
 
@@ -153,32 +153,32 @@ def test_a_list_that_is_not_known_yet_is_a_503(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(gates.engine, "validate", lambda _r, _c, view, _o: Decision({"n": len(view.list(KIND))}))
     with served(cluster) as client:
         answer = client.post("/validate", json=REVIEW)
-    assert (answer.status_code, answer.text) == (503, "what there is of ome.io/BaseModel is not known yet\n")
+    assert (answer.status_code, answer.text) == (503, "ome.io/BaseModel is not listed yet\n")
 
 
 def test_what_is_wrong_with_the_view_is_why_the_gate_is_not_ready() -> None:
     cluster = Cluster()
     with served(cluster) as client:
         assert client.get("/readyz").status_code == 200
-        cluster.reasons = ["nothing heard of ome.io/BaseModel for 200 s"]
+        cluster.reasons = ["no event of ome.io/BaseModel for 200 s"]
         answer = client.get("/readyz")
-        assert (answer.status_code, answer.text) == (503, "nothing heard of ome.io/BaseModel for 200 s\n")
+        assert (answer.status_code, answer.text) == (503, "no event of ome.io/BaseModel for 200 s\n")
     assert cluster.reasons[-1] == "stopped"
 
 
 def test_the_metrics_show_how_current_the_view_is_when_they_are_read() -> None:
     cluster = Cluster()
-    follower = Follower(lambda: cluster)
-    gate = Gate(catalog=Everything({}, "digest"), follower=follower)
-    gate.metrics.watch(follower.news)
+    live_view = ViewRunner(lambda: cluster)
+    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
+    gate.metrics.watch(live_view.freshness)
     assert b"modelgate_view_objects{" not in gate.metrics.text()  # there is no view yet
-    with TestClient(application(gate, [follower.running])) as client:
-        follower._thread.join()
-        cluster.heard = News("ome.io/BaseModel", 12.5, 3)
+    with TestClient(application(gate, [live_view.running])) as client:
+        live_view._thread.join()
+        cluster.heard = Freshness("ome.io/BaseModel", 12.5, 3)
         shown = client.get("/metrics").text
         assert 'modelgate_view_silence_seconds{kind="ome.io/BaseModel"} 12.5\n' in shown
         assert 'modelgate_view_objects{kind="ome.io/BaseModel"} 3.0\n' in shown
-        cluster.heard = News("ome.io/BaseModel", float("inf"), 0)
+        cluster.heard = Freshness("ome.io/BaseModel", float("inf"), 0)
         assert 'modelgate_view_silence_seconds{kind="ome.io/BaseModel"} +Inf\n' in client.get("/metrics").text
 
 
@@ -186,9 +186,9 @@ def test_without_a_way_to_the_api_server_the_gate_says_so_and_decides_nothing() 
     def make() -> Cluster:
         raise NotReady("there is no way to the API server: no token")
 
-    follower = Follower(make)
-    gate = Gate(catalog=Everything({}, "digest"), follower=follower)
+    live_view = ViewRunner(make)
+    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
     assert gate.unready() == ["not connected to the API server yet"]
-    with TestClient(application(gate, [follower.running])) as client:
+    with TestClient(application(gate, [live_view.running])) as client:
         assert client.post("/validate", json=REVIEW).status_code == 503
         assert client.get("/readyz").status_code == 503

@@ -1,4 +1,4 @@
-"""Native documents for tests: short to write, whole when loaded."""
+"""Short constructors for complete native documents."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import yaml
 
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.manifests.documents import Document, parse
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict
+from webhook.vap import MemoryContext, NativePolicies, PolicyResponse
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 RULES = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
@@ -55,5 +55,7 @@ def request(obj: dict[str, Any] | None, old: dict[str, Any] | None = None, **mor
     return Request(kind=WIDGET, object=obj, old_object=old, **more)
 
 
-def validate(policies: NativePolicies, obj: dict[str, Any] | None, *objects: dict[str, Any], **more: Any) -> Verdict:
-    return policies.validate(request(obj, **more), MemorySurroundings(objects))
+def validate(
+    policies: NativePolicies, obj: dict[str, Any] | None, *objects: dict[str, Any], **more: Any
+) -> PolicyResponse:
+    return policies.validate(request(obj, **more), MemoryContext(objects))

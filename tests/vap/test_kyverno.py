@@ -12,7 +12,7 @@ FILES = sorted(SHARED.glob(f"fixtures/kyverno-cli/**/{KYVERNO_TEST}"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
-def test_a_test_of_kyverno_gives_the_expected_results(file) -> None:
+def test_every_kyverno_test_gives_the_expected_results(file) -> None:
     outcomes = kyverno.run(file)
     assert outcomes
     assert [outcome for outcome in outcomes if not outcome.passed] == []
@@ -23,7 +23,7 @@ def test_the_fixtures_are_all_found() -> None:
     assert len(FILES) == 17
 
 
-def test_the_command_runs_every_one_of_them(capsys) -> None:
+def test_the_command_runs_all_fixtures(capsys) -> None:
     folder = shared("fixtures") / "kyverno-cli"
     expected = sum(len(kyverno.run(file)) for file in FILES)
     assert main(["test", str(folder)]) == 0
@@ -67,7 +67,7 @@ def write_test(folder: Path, **texts: str) -> None:
         (folder / f"{name}.yaml").write_text(text)
 
 
-def test_what_is_not_as_expected_fails_by_name(tmp_path, capsys) -> None:
+def test_an_unexpected_result_fails_with_its_name(tmp_path, capsys) -> None:
     write_test(tmp_path / "a" / "b", **{"kyverno-test": TEST.replace("[four], result: fail", "[four], result: pass")})
     assert main(["test", str(tmp_path)]) == 1
     failed, reason, total = capsys.readouterr().out.splitlines()
@@ -83,12 +83,12 @@ def test_what_is_not_as_expected_fails_by_name(tmp_path, capsys) -> None:
         ("kyverno-test", "", "kyverno-test.yaml:1: apiVersion: Field required"),
         ("kyverno-test", TEST.replace("resources.yaml", "none.yaml"), "none.yaml: cannot be read"),
         ("resources", "spec: {}\n", "resources.yaml:1: metadata.name: expected text"),
-        ("policy", "kind: ClusterPolicy\napiVersion: kyverno.io/v1\nmetadata: {name: p}\n", "is no native policy"),
+        ("policy", "kind: ClusterPolicy\napiVersion: kyverno.io/v1\nmetadata: {name: p}\n", "is not a native policy"),
         ("policy", POLICY.replace("spec:", "spec: 1\nx:"), "policy.yaml:4: spec: "),
         ("policy", POLICY.replace("< 3", "<"), "policy.yaml:7: spec.validations[0].expression: "),
     ],
 )
-def test_what_cannot_be_read_is_named_and_stops_no_other_test(tmp_path, capsys, name, text, problem) -> None:
+def test_an_unreadable_test_is_reported_and_the_others_run(tmp_path, capsys, name, text, problem) -> None:
     write_test(tmp_path / "broken", **{name: text})
     write_test(tmp_path / "sound")
     assert main(["test", str(tmp_path)]) == 2

@@ -1,4 +1,4 @@
-"""Documents that cannot be used are refused when they are loaded: all problems at once, each with its line."""
+"""Loading native policies: invalid documents are refused with all problems at once, each with its line."""
 
 import json
 from typing import Any
@@ -56,8 +56,8 @@ def rule(**changes: Any) -> dict[str, Any]:
             [policy("p", validations=GOOD), policy("p", validations=GOOD)],
             "metadata.name: ValidatingAdmissionPolicy p is",
         ),
-        ([binding("p")], "spec.policyName: there is no ValidatingAdmissionPolicy p"),
-        ([policy("p", validations=GOOD), binding("p", mutating=True)], "there is no MutatingAdmissionPolicy p"),
+        ([binding("p")], 'spec.policyName: ValidatingAdmissionPolicy "p" does not exist'),
+        ([policy("p", validations=GOOD), binding("p", mutating=True)], 'MutatingAdmissionPolicy "p" does not exist'),
         (
             [policy("p", validations=GOOD), binding("p", validationActions=["Deny", "Warn"])],
             "spec: validationActions: Deny and Warn together",
@@ -81,19 +81,19 @@ def rule(**changes: Any) -> dict[str, Any]:
             [{**policy("p", validations=GOOD), "metadata": {"name": "p", "labels": {"a": 1}}}],
             "metadata: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
         ),
-        ([rule(apiGroups=["*", "apps"])], "resourceRules[0].apiGroups: where '*' is given, nothing else may be"),
-        ([rule(apiVersions=["v1", "*"])], "resourceRules[0].apiVersions: where '*' is given, nothing else may be"),
-        ([rule(apiVersions=[""])], "resourceRules[0].apiVersions: a version must not be empty"),
-        ([rule(operations=["*", "CREATE"])], "resourceRules[0].operations: where '*' is given, nothing else may be"),
-        ([rule(resources=["pods", "*/*"])], "resourceRules[0].resources: where '*/*' is given, nothing else may be"),
-        ([rule(resources=["*", "pods"])], "where '*' is given, no other resource without a subresource may be"),
-        ([rule(resources=["pods/*", "pods/scale"])], "where 'pods/*' is given, 'pods/scale' may not be"),
-        ([rule(resources=["*/scale", "pods/scale"])], "where '*/scale' is given, 'pods/scale' may not be"),
-        ([rule(resourceNames=["a", "a"])], "resourceRules[0].resourceNames[1]: given twice: a"),
+        ([rule(apiGroups=["*", "apps"])], "resourceRules[0].apiGroups: '*' must be the only item"),
+        ([rule(apiVersions=["v1", "*"])], "resourceRules[0].apiVersions: '*' must be the only item"),
+        ([rule(apiVersions=[""])], "resourceRules[0].apiVersions: versions must not be empty"),
+        ([rule(operations=["*", "CREATE"])], "resourceRules[0].operations: '*' must be the only item"),
+        ([rule(resources=["pods", "*/*"])], "resourceRules[0].resources: '*/*' must be the only item"),
+        ([rule(resources=["*", "pods"])], "'*' must be the only item without a subresource"),
+        ([rule(resources=["pods/*", "pods/scale"])], "'pods/scale' is redundant: 'pods/*' covers it"),
+        ([rule(resources=["*/scale", "pods/scale"])], "'pods/scale' is redundant: '*/scale' covers it"),
+        ([rule(resourceNames=["a", "a"])], "resourceRules[0].resourceNames[1]: duplicate name: a"),
         ([rule(resourceNames=["a/b"])], "resourceRules[0].resourceNames[0]: may not contain '/'"),
         (
             [policy("p", mutating=True, mutations=NOTHING, matchConstraints={"resourceRules": [DELETIONS]})],
-            "resourceRules[0].operations: what is deleted cannot be mutated",
+            "resourceRules[0].operations: DELETE is not allowed: a deleted object cannot be mutated",
         ),
         ([policy("p", mutating=True, mutations=NOTHING, reinvocationPolicy=None)], "reinvocationPolicy is required"),
         (
@@ -125,14 +125,14 @@ def rule(**changes: Any) -> dict[str, Any]:
         ),
         (
             [policy("p", validations=GOOD, variables=[{"name": "if", "expression": "1"}])],
-            "spec.variables[0]: name must not be a word of the language: if",
+            "spec.variables[0]: name must not be a reserved word of CEL: if",
         ),
         ([policy("p", validations=[{"expression": "true", "message": " "}])], "message must not be blank"),
         (
             [policy("p", auditAnnotations=[{"key": "a/b", "valueExpression": "'x'"}])],
             "spec.auditAnnotations[0].key: a valid label key must consist of",
         ),
-        ([policy("p", auditAnnotations=[{"key": "k", "valueExpression": "'x'"}] * 2)], "[1].key: given twice: k"),
+        ([policy("p", auditAnnotations=[{"key": "k", "valueExpression": "'x'"}] * 2)], "[1].key: duplicate key: k"),
         (
             [policy("p", auditAnnotations=[{"key": "k", "valueExpression": f"'{'x' * 5120}'"}])],
             "spec.auditAnnotations[0].valueExpression: must not exceed 5120 bytes",
@@ -148,13 +148,13 @@ def rule(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_wrong_with_a_document_is_said(values: list[dict[str, Any]], problem: str) -> None:
+def test_the_errors_of_a_document_are_reported(values: list[dict[str, Any]], problem: str) -> None:
     with pytest.raises(CatalogError) as caught:
         load(*values)
     assert problem in str(caught.value)
 
 
-def test_all_problems_come_at_once_each_with_its_line() -> None:
+def test_all_problems_are_reported_at_once_with_their_lines() -> None:
     broken = policy("p", validations=[{"expression": "1"}, {"expression": "true", "msg": "x"}])
     wrong = policy(
         "q", validations=[{"expression": "'a' < 1"}], auditAnnotations=[{"key": "k", "valueExpression": "2"}]
@@ -172,7 +172,7 @@ def test_all_problems_come_at_once_each_with_its_line() -> None:
     assert len({line.split(":")[1] for line in lines}) == 4
 
 
-def test_what_is_bound_to_a_broken_policy_is_not_to_blame() -> None:
+def test_the_binding_of_a_broken_policy_is_not_reported() -> None:
     with pytest.raises(CatalogError) as caught:
         load(policy("p", validations=[{}]), binding("p"))
     (found,) = caught.value.problems
@@ -190,7 +190,7 @@ def test_a_problem_of_a_document_in_json_names_the_document() -> None:
     ]
 
 
-def test_what_is_exported_from_a_cluster_is_read() -> None:
+def test_documents_exported_from_a_cluster_load() -> None:
     metadata = {
         "name": "p",
         "uid": "1",
@@ -203,22 +203,22 @@ def test_what_is_exported_from_a_cluster_is_read() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
-def test_every_version_of_the_api_is_read(version: str) -> None:
+def test_every_version_of_the_api_loads(version: str) -> None:
     value = policy("p", validations=GOOD) | {"apiVersion": f"admissionregistration.k8s.io/{version}"}
     assert len(load(value).validators) == 1
 
 
-def test_a_policy_without_a_binding_is_named() -> None:
+def test_policies_without_a_binding_are_listed() -> None:
     loaded = load(policy("p", validations=GOOD), policy("q", validations=GOOD), binding("q"))
     assert loaded.unbound == (("ValidatingAdmissionPolicy", "p"),)
 
 
-def test_expressions_are_those_of_the_version_at_least() -> None:
+def test_expressions_can_use_the_libraries_of_the_version() -> None:
     newer = documents(policy("p", validations=[{"expression": "isSemver('1.0.0')"}]))
     assert NativePolicies.load(newer, (1, 30)).validators
 
 
-def test_what_a_policy_gets_wrong_about_a_kind_is_a_warning() -> None:
+def test_a_type_error_of_a_policy_is_a_warning() -> None:
     rule = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["widgets"]}
     constraints = {"resourceRules": [rule]}
     loaded = load(policy("p", validations=[{"expression": "object.spec.sise == 1"}], matchConstraints=constraints))

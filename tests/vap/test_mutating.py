@@ -1,4 +1,4 @@
-"""What mutating policies make of objects."""
+"""Mutating policies: the objects that they return."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.vap.documents import WIDGET, binding, load, policy, request, widget
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict
+from webhook.vap import MemoryContext, NativePolicies, PolicyResponse
 
 SCHEMA = {
     "type": "object",
@@ -41,7 +41,7 @@ SCHEMA = {
 
 
 class _Widgets:
-    """The schema, with a default that follows every mutation."""
+    """A schema with one default."""
 
     raw = SCHEMA
 
@@ -59,15 +59,15 @@ def patch(name: str, expression: str, **spec: Any) -> list[dict[str, Any]]:
     return [policy(name, mutating=True, mutations=[mutation], **spec), binding(name, mutating=True)]
 
 
-def mutate(policies: NativePolicies, obj: dict[str, Any]) -> Verdict:
-    return policies.mutate(request(obj), MemorySurroundings((), {WIDGET: _Widgets()}))
+def mutate(policies: NativePolicies, obj: dict[str, Any]) -> PolicyResponse:
+    return policies.mutate(request(obj), MemoryContext((), {WIDGET: _Widgets()}))
 
 
 def spec_after(documents: list[dict[str, Any]], **spec: Any) -> Any:
-    verdict = mutate(load(*documents), widget(**spec))
-    assert verdict.denials == ()
-    assert verdict.object is not None
-    return {key: value for key, value in verdict.object["spec"].items() if key != "level"}
+    response = mutate(load(*documents), widget(**spec))
+    assert response.denials == ()
+    assert response.object is not None
+    return {key: value for key, value in response.object["spec"].items() if key != "level"}
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_apply_configurations_merge_by_schema(fields: str, before: Any, after: A
     ],
 )
 def test_apply_configurations_that_do_not_fit_are_refused(fields: str, error: str) -> None:
-    verdict = mutate(load(*apply("p", f"Object{{spec: Object.spec{{{fields}}}}}")), widget(size=1))
-    assert error in verdict.denials[0].text
-    assert verdict.denials[0].text.startswith("policy 'p' with binding 'p' denied request: ")
+    response = mutate(load(*apply("p", f"Object{{spec: Object.spec{{{fields}}}}}")), widget(size=1))
+    assert error in response.denials[0].text
+    assert response.denials[0].text.startswith("policy 'p' with binding 'p' denied request: ")
 
 
 @pytest.mark.parametrize(
@@ -154,27 +154,27 @@ def test_json_patches_are_applied(operations: str, after: Any) -> None:
 
 
 def test_a_json_patch_that_does_not_fit_is_refused() -> None:
-    verdict = mutate(load(*patch("p", "[JSONPatch{op: 'remove', path: '/spec/nope'}]")), widget(size=1))
+    response = mutate(load(*patch("p", "[JSONPatch{op: 'remove', path: '/spec/nope'}]")), widget(size=1))
     assert "JSON Patch: error in remove for path: '/spec/nope': Unable to remove nonexistent key: nope" in (
-        verdict.denials[0].text
+        response.denials[0].text
     )
 
 
-def test_an_object_that_nothing_changes_is_the_requests_own() -> None:
+def test_an_unchanged_object_is_the_object_of_the_request() -> None:
     obj = widget(size=1, level=1)
-    verdict = mutate(load(*apply("p", "Object{}")), obj)
-    assert verdict.object is obj
-    assert verdict.evaluated == ("p",)
+    response = mutate(load(*apply("p", "Object{}")), obj)
+    assert response.object is obj
+    assert response.evaluated == ("p",)
 
 
-def test_defaults_follow_a_mutation_and_the_request_stays_as_it_was() -> None:
+def test_defaults_follow_a_mutation_and_the_request_does_not_change() -> None:
     obj = widget(size=1)
-    verdict = mutate(load(*apply("p", "Object{spec: Object.spec{size: 2}}")), obj)
-    assert verdict.object == widget(size=2, level=1)
+    response = mutate(load(*apply("p", "Object{spec: Object.spec{size: 2}}")), obj)
+    assert response.object == widget(size=2, level=1)
     assert obj == widget(size=1)
 
 
-def test_policies_see_what_those_before_them_have_made() -> None:
+def test_policies_see_the_mutations_of_earlier_policies() -> None:
     documents = apply("a", "Object{spec: Object.spec{size: 10}}") + patch(
         "b", "[JSONPatch{op: 'replace', path: '/spec/size', value: object.spec.size + 1}]"
     )
@@ -188,7 +188,7 @@ COUNT = "Object{spec: Object.spec{size: object.spec.size + 1}}"
     ("first", "second", "size"),
     [("Never", "Never", 2), ("IfNeeded", "Never", 3), ("Never", "IfNeeded", 3), ("IfNeeded", "IfNeeded", 4)],
 )
-def test_policies_are_invoked_again_if_they_ask_for_it_and_once_only(first: str, second: str, size: int) -> None:
+def test_policies_with_reinvocation_run_at_most_twice(first: str, second: str, size: int) -> None:
     documents = apply("a", COUNT, reinvocationPolicy=first) + apply("b", COUNT, reinvocationPolicy=second)
     assert spec_after(documents, size=0) == {"size": size}
 
@@ -198,7 +198,7 @@ def test_a_policy_is_not_invoked_again_when_nothing_was_mutated() -> None:
     assert spec_after(documents, size=0) == {"size": 0}
 
 
-def test_a_failing_policy_is_passed_over_if_its_failures_are_to_be_ignored() -> None:
+def test_failure_policy_ignore_skips_a_failing_policy() -> None:
     broken = "Object{spec: Object.spec{size: object.spec.nope}}"
     documents = apply("a", broken, failurePolicy="Ignore") + apply("b", COUNT)
     assert spec_after(documents, size=0) == {"size": 1}
@@ -207,21 +207,21 @@ def test_a_failing_policy_is_passed_over_if_its_failures_are_to_be_ignored() -> 
     assert len(refused.denials) == 1
 
 
-def test_a_kind_without_a_schema_is_merged_by_what_it_looks_like() -> None:
+def test_an_object_without_a_schema_is_merged_by_the_types_of_its_values() -> None:
     loaded = load(*apply("p", "Object{metadata: Object.metadata{labels: {'a': 'b'}}, spec: Object.spec{x: 1}}"))
-    merged = loaded.mutate(request(widget(y=2)), MemorySurroundings()).object
+    merged = loaded.mutate(request(widget(y=2)), MemoryContext()).object
     assert merged is not None
     assert (merged["metadata"]["labels"], merged["spec"]) == ({"tier": "gold", "a": "b"}, {"y": 2, "x": 1})
 
 
-def test_lists_of_a_kind_without_a_schema_are_not_guessed_at() -> None:
+def test_lists_of_a_kind_without_a_schema_are_not_merged() -> None:
     obj = widget(ports=[{"name": "a"}])
-    verdict = load(*apply("p", "Object{spec: Object.spec{ports: [Object.spec.ports{name: 'b'}]}}")).mutate(
-        request(obj), MemorySurroundings()
+    response = load(*apply("p", "Object{spec: Object.spec{ports: [Object.spec.ports{name: 'b'}]}}")).mutate(
+        request(obj), MemoryContext()
     )
-    (denial,) = verdict.denials
-    assert denial.message.startswith("error applying patch: .spec.ports: it is not known how the lists of Widget")
-    assert verdict.object is obj
+    (denial,) = response.denials
+    assert denial.message.startswith("error applying patch: .spec.ports: the schema of Widget")
+    assert response.object is obj
 
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
@@ -256,16 +256,16 @@ VARIABLE = "Object.spec.containers.env{name: 'X', value: '2'}"
         ("hostNetwork: 'yes'", {}, ".spec.hostNetwork: expected boolean"),
     ],
 )
-def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, Any], outcome: Any) -> None:
+def test_built_in_kinds_merge_as_in_the_api_server(made: str, live: dict[str, Any], outcome: Any) -> None:
     obj = {**POD, "spec": live}
     asked = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", obj, name="p", namespace="team")
-    verdict = load(*apply("p", SPEC % made)).mutate(asked, MemorySurroundings())
+    response = load(*apply("p", SPEC % made)).mutate(asked, MemoryContext())
     if isinstance(outcome, str):
-        (denial,) = verdict.denials
+        (denial,) = response.denials
         assert outcome in denial.message
     else:
-        assert verdict.denials == ()
-        assert verdict.object == {**POD, "spec": outcome}
+        assert response.denials == ()
+        assert response.object == {**POD, "spec": outcome}
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_kinds_of_kubernetes_merge_as_they_do_there(made: str, live: dict[str, A
         (GroupVersionKind("batch", "v1", "Job"), "status: Object.status{startTime: 1}", {"status": {"startTime": 1}}),
     ],
 )
-def test_formats_and_raw_objects_are_what_go_makes_of_them(kind: GroupVersionKind, made: str, outcome: Any) -> None:
+def test_formats_and_raw_objects_merge_by_their_go_types(kind: GroupVersionKind, made: str, outcome: Any) -> None:
     obj = {"apiVersion": f"{kind.group}/v1".lstrip("/"), "kind": kind.kind, "metadata": {"name": "a"}}
-    found = load(*apply("p", f"Object{{{made}}}")).mutate(Request(kind, "", "CREATE", obj), MemorySurroundings())
+    found = load(*apply("p", f"Object{{{made}}}")).mutate(Request(kind, "", "CREATE", obj), MemoryContext())
     if isinstance(outcome, str):
         (denial,) = found.denials
         assert outcome in denial.message
@@ -286,10 +286,10 @@ def test_formats_and_raw_objects_are_what_go_makes_of_them(kind: GroupVersionKin
         assert (found.denials, found.object) == ((), {**obj, **outcome})
 
 
-def test_params_reach_a_mutation() -> None:
+def test_mutations_can_read_params() -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     documents = apply("p", "Object{spec: Object.spec{size: int(params.data.size)}}", paramKind=kind)
     documents[1] = binding("p", mutating=True, paramRef={"name": "c", "namespace": "ns"})
     config = kind | {"metadata": {"name": "c", "namespace": "ns"}, "data": {"size": "7"}}
-    merged = load(*documents).mutate(request(widget(size=1)), MemorySurroundings([config])).object
+    merged = load(*documents).mutate(request(widget(size=1)), MemoryContext([config])).object
     assert merged == widget(size=7)

@@ -1,50 +1,50 @@
-"""What validating policies say about requests."""
+"""Validating policies: denials, warnings and audit annotations."""
 
 from typing import Any
 
 import pytest
 
 from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
-from webhook.vap import MemorySurroundings
-from webhook.vap.models import ParamKind
-from webhook.vap.verdict import FAILURE_KEY
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.vap import MemoryContext, ParamKind
+from webhook.vap.response import FAILURE_KEY
 
 BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
 RULE = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["widgets"]}
 
 
-def texts(verdict: Any) -> list[str]:
-    return [denial.text for denial in verdict.denials]
+def texts(response: Any) -> list[str]:
+    return [denial.text for denial in response.denials]
 
 
 def test_a_denial_names_policy_binding_and_message() -> None:
-    verdict = validate(load(policy("p", validations=[BIG | {"reason": "Forbidden"}]), binding("p")), widget(size=4))
-    assert texts(verdict) == ["ValidatingAdmissionPolicy 'p' with binding 'p' denied request: size 4"]
-    assert (verdict.denials[0].reason, verdict.denials[0].code) == ("Forbidden", 403)
-    assert [str(cause) for cause in verdict.causes] == texts(verdict)
-    assert not verdict.allowed
+    response = validate(load(policy("p", validations=[BIG | {"reason": "Forbidden"}]), binding("p")), widget(size=4))
+    assert texts(response) == ["ValidatingAdmissionPolicy 'p' with binding 'p' denied request: size 4"]
+    assert (response.denials[0].reason, response.denials[0].code) == ("Forbidden", 403)
+    assert [str(cause) for cause in response.causes] == texts(response)
+    assert not response.allowed
 
 
-def test_what_is_fine_is_allowed_and_the_policy_named_as_evaluated() -> None:
-    verdict = validate(load(policy("p", validations=[BIG]), binding("p")), widget(size=3))
-    assert verdict.allowed
-    assert verdict.evaluated == ("p",)
+def test_a_valid_object_is_allowed_and_its_policy_is_listed_as_evaluated() -> None:
+    response = validate(load(policy("p", validations=[BIG]), binding("p")), widget(size=3))
+    assert response.allowed
+    assert response.evaluated == ("p",)
 
 
 @pytest.mark.parametrize(
     ("actions", "denied", "warned", "audited"),
     [(["Deny"], 1, 0, False), (["Warn"], 0, 1, False), (["Audit", "Warn"], 0, 1, True), (["Audit"], 0, 0, True)],
 )
-def test_the_binding_decides_what_becomes_of_a_failure(
+def test_the_binding_decides_the_effect_of_a_failure(
     actions: list[str], denied: int, warned: int, audited: bool
 ) -> None:
-    verdict = validate(load(policy("p", validations=[BIG]), binding("p", validationActions=actions)), widget(size=4))
-    assert (len(verdict.denials), len(verdict.warnings), FAILURE_KEY in verdict.audit) == (denied, warned, audited)
-    for warning in verdict.warnings:
+    response = validate(load(policy("p", validations=[BIG]), binding("p", validationActions=actions)), widget(size=4))
+    assert (len(response.denials), len(response.warnings), FAILURE_KEY in response.audit) == (denied, warned, audited)
+    for warning in response.warnings:
         assert str(warning) == "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': size 4"
 
 
-def test_an_audited_failure_is_written_as_the_api_server_writes_it() -> None:
+def test_an_audited_failure_has_the_format_of_the_api_server() -> None:
     loaded = load(policy("p", validations=[{"expression": "true"}, BIG]), binding("p", validationActions=["Audit"]))
     assert validate(loaded, widget(size=4)).audit[FAILURE_KEY] == (
         '[{"message":"size 4","policy":"p","binding":"p","expressionIndex":1,"validationActions":["Audit"]}]'
@@ -52,12 +52,12 @@ def test_an_audited_failure_is_written_as_the_api_server_writes_it() -> None:
 
 
 @pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
-def test_an_evaluation_that_fails_is_for_the_failure_policy(failure_policy: str, allowed: bool) -> None:
+def test_failure_policy_decides_a_failed_evaluation(failure_policy: str, allowed: bool) -> None:
     broken = policy("p", validations=[{"expression": "object.spec.nope == 1"}], failurePolicy=failure_policy)
     assert validate(load(broken, binding("p")), widget()).allowed is allowed
 
 
-def test_variables_are_lazy_and_see_those_before_them() -> None:
+def test_variables_are_lazy_and_can_read_earlier_ones() -> None:
     variables = [
         {"name": "never", "expression": "object.spec.nope"},
         {"name": "size", "expression": "object.spec.size"},
@@ -80,8 +80,8 @@ def test_the_object_is_null_when_it_is_deleted() -> None:
 def test_match_conditions_select_requests(condition: str, evaluated: bool) -> None:
     conditions = [{"name": "c", "expression": condition}]
     loaded = load(policy("p", matchConditions=conditions, validations=[{"expression": "false"}]), binding("p"))
-    verdict = validate(loaded, widget(), user={"username": "a"})
-    assert (not verdict.allowed, bool(verdict.evaluated)) == (evaluated, evaluated)
+    response = validate(loaded, widget(), user={"username": "a"})
+    assert (not response.allowed, bool(response.evaluated)) == (evaluated, evaluated)
 
 
 def test_a_condition_that_is_false_wins_over_one_that_fails() -> None:
@@ -93,7 +93,7 @@ def test_a_condition_that_is_false_wins_over_one_that_fails() -> None:
     assert "no such key: nope" in texts(validate(alone, widget()))[0]
 
 
-def test_audit_annotations_are_published_once_each_and_blank_ones_not() -> None:
+def test_each_audit_annotation_is_published_once_and_blank_ones_are_omitted() -> None:
     annotations = [
         {"key": "size", "valueExpression": "string(object.spec.size) + params.data.suffix"},
         {"key": "none", "valueExpression": "' '"},
@@ -138,16 +138,17 @@ LIMITED = policy(
     ],
 )
 def test_each_param_of_a_binding_is_evaluated(ref: dict[str, Any], denied: list[str]) -> None:
-    verdict = validate(
+    response = validate(
         load(LIMITED, binding("p", paramRef=ref)), widget(size=3), _limits("a", max="1"), _limits("b", max="2")
     )
-    assert [denial.message for denial in verdict.denials] == denied
+    assert [denial.message for denial in response.denials] == denied
 
 
-def test_namespaced_params_do_not_fit_a_request_without_a_namespace() -> None:
+def test_namespaced_params_fail_a_request_without_a_namespace() -> None:
     loaded = load(LIMITED, binding("p", paramRef={"name": "a"}))
-    verdict = validate(loaded, widget(size=3), _limits("a", max="1"), namespace="")
-    assert "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources" in texts(verdict)[0]
+    response = validate(loaded, widget(size=3), _limits("a", max="1"), namespace="")
+    (denial,) = texts(response)
+    assert "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources" in denial
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_policies_and_bindings_match_by_rules_and_selectors(
     assert validate(loaded, widget(), namespace).allowed is not matches
 
 
-def test_namespace_object_shows_what_policies_may_know() -> None:
+def test_namespace_object_has_only_the_readable_fields() -> None:
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -198,39 +199,37 @@ def test_namespace_object_shows_what_policies_may_know() -> None:
     assert texts(validate(loaded, widget(), namespace)) == []
 
 
-def test_policies_cannot_be_locked_in() -> None:
-    from webhook.admission.request import GroupVersionKind, Request  # noqa: PLC0415 - needed by this test only
-
+def test_no_policy_applies_to_requests_for_policies() -> None:
     kind = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")
     loaded = load(policy("p", validations=[{"expression": "false"}]), binding("p"))
     deleted = Request(kind, "validatingadmissionpolicies", "DELETE", None, {"metadata": {"name": "p"}}, name="p")
-    assert loaded.validate(deleted, MemorySurroundings()).allowed
+    assert loaded.validate(deleted, MemoryContext()).allowed
 
 
 CHECK = "!authorizer.path('/x').check('get').allowed()"
 TWO_CHECKS = {"expression": f"{CHECK} && {CHECK}"}
-"""A little over 700,000 of the 10,000,000 that the validations of a binding may cost."""
+"""Costs a little over 700,000; the budget of all validations of a binding is 10,000,000."""
 SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 @pytest.mark.parametrize(("validations", "denied"), [(14, []), (15, [SPENT])])
 def test_validations_share_a_budget(validations: int, denied: list[str]) -> None:
-    verdict = validate(load(policy("p", validations=[TWO_CHECKS] * validations), binding("p")), widget())
-    assert [denial.message for denial in verdict.denials] == denied
+    response = validate(load(policy("p", validations=[TWO_CHECKS] * validations), binding("p")), widget())
+    assert [denial.message for denial in response.denials] == denied
 
 
 def test_messages_share_the_budget_of_the_validations() -> None:
     loop = "variables.ten.all(a, variables.ten.all(b, variables.ten.all(c, variables.ten.all(d, d < 0 || d >= 0))))"
     variables = [{"name": "ten", "expression": "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"}]
     validations = [TWO_CHECKS | {"messageExpression": f"{loop} ? 'a' : 'b'"}] * 14
-    verdict = validate(load(policy("p", variables=variables, validations=validations), binding("p")), widget())
-    assert [denial.message for denial in verdict.denials] == [f"failed messageExpression: {SPENT}"] * 14
+    response = validate(load(policy("p", variables=variables, validations=validations), binding("p")), widget())
+    assert [denial.message for denial in response.denials] == [f"failed messageExpression: {SPENT}"] * 14
 
 
-def test_the_request_is_as_the_api_server_shows_it() -> None:
+def test_the_request_variable_has_the_fields_of_the_api_server() -> None:
     seen = "request.kind.kind == 'Widget' && request.resource.resource == 'widgets' && request.dryRun"
     loaded = load(policy("p", validations=[{"expression": f"{seen} && !has(request.subResource)"}]), binding("p"))
-    assert loaded.validate(request(widget(), dry_run=True), MemorySurroundings()).allowed
+    assert loaded.validate(request(widget(), dry_run=True), MemoryContext()).allowed
 
 
 class _TimeIsUp(Exception):
@@ -243,7 +242,7 @@ def test_a_deadline_ends_an_evaluation() -> None:
     variables = [{"name": "ten", "expression": f"[{numbers}]"}]
     loaded = load(policy("p", variables=variables, validations=[{"expression": loop}]), binding("p"))
 
-    asked = iter([False])  # before the policy begins
+    asked = iter([False])  # before the policy starts
 
     def interrupt() -> bool:
         if next(asked, True):
@@ -251,20 +250,20 @@ def test_a_deadline_ends_an_evaluation() -> None:
         return False
 
     with pytest.raises(_TimeIsUp):
-        loaded.validate(request(widget()), MemorySurroundings(), interrupt)
+        loaded.validate(request(widget()), MemoryContext(), interrupt)
 
 
 @pytest.mark.parametrize(
     "metadata", [None, [], {"labels": [1]}, {"labels": {"tier": ["gold"]}}, {"labels": {"tier": 1}}]
 )
-def test_metadata_that_is_none_matches_no_selector(metadata: Any) -> None:
+def test_malformed_metadata_matches_no_selector(metadata: Any) -> None:
     constraints = {"resourceRules": [RULE], "objectSelector": {"matchLabels": {"tier": "gold"}}}
     loaded = load(policy("p", matchConstraints=constraints, validations=[{"expression": "false"}]), binding("p"))
     assert validate(loaded, widget() | {"metadata": metadata}).allowed
 
 
-class _Nothing(MemorySurroundings):
-    """No kind is served, no namespace is there."""
+class _Nothing(MemoryContext):
+    """An API server without any kind or namespace."""
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
         del kind
@@ -275,17 +274,17 @@ class _Nothing(MemorySurroundings):
         return None
 
 
-def test_a_kind_of_params_that_is_not_served_fails_its_policy_for_every_request_it_is_about() -> None:
+def test_an_unknown_kind_of_params_fails_every_request_that_the_policy_matches() -> None:
     elsewhere = {"objectSelector": {"matchLabels": {"tier": "none"}}}
     loaded = load(LIMITED, binding("p", matchResources=elsewhere))
-    verdict = loaded.validate(request(widget(size=3)), _Nothing())
+    response = loaded.validate(request(widget(size=3)), _Nothing())
     unknown = "failed to find resource referenced by paramKind: 'v1, Kind=ConfigMap'"
-    assert texts(verdict) == [
+    assert texts(response) == [
         f"ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: {unknown}",
     ]
 
 
-def test_a_policy_that_nothing_binds_is_never_asked() -> None:
+def test_a_policy_without_a_binding_is_never_evaluated() -> None:
     selector = {"matchExpressions": [{"key": "tier", "operator": "Exists"}]}
     constraints = {"resourceRules": RULES, "namespaceSelector": selector}
     loaded = load(policy("p", validations=[{"expression": "false"}], matchConstraints=constraints))

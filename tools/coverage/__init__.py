@@ -1,1 +1,1 @@
-"""What is covered: fields of the API documents, rules of the specifications, samples, upstream's definitions."""
+"""Coverage: fields of the API documents, rules of the specifications, samples, upstream's CRDs."""

@@ -1,7 +1,7 @@
-"""``python -m tools.coverage``: bring docs/coverage.md, docs/samples.md and docs/crds.md up to date.
+"""``python -m tools.coverage``: generate docs/coverage.md, docs/samples.md and docs/crds.md.
 
-The latter two and the counts of the API documents need the material beside the checkout (``../shared``, or where
-MODELGATE_SHARED says); without it they stay as they are.
+The latter two and the counts of the API documents need the material in ``../shared`` (or ``MODELGATE_SHARED``); without
+it they are not changed.
 """
 
 from __future__ import annotations

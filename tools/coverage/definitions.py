@@ -1,4 +1,4 @@
-"""docs/crds.md: how our definitions differ from upstream's, statement by statement and by their verdicts on samples."""
+"""docs/crds.md: differences between these CRDs and upstream's, by statement and by their verdicts on samples."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any, Final
 import yaml
 
 from webhook.manifests import documents
-from webhook.schema import CRD, load_crd
-from webhook.schema.errors import CoerceError
+from webhook.schema import CRD, CoerceError, load_crd
 
 __all__ = ["made_page"]
 
@@ -38,14 +37,14 @@ Why they differ:
   is not published by the API server and not stated here. Upstream deletes every `required` at a certain depth of
   InferenceService, to relax that of a runner's name; here the others stay. It also deletes `ephemeralContainers` of its
   components, to save space; the API document has them.
-- **llm-d.** The document's shape is between two of upstream's; of it there is no definition to compare with.
+- **llm-d.** The document's shape is between two of upstream's, and upstream has no CRD of this shape to compare with.
 
 Of a long path only the end is shown, with the number of places: types of Kubernetes are embedded again and again.
 """
 
 _NO_STATEMENT: Final = ("properties", "items", "additionalProperties", "description")
 _SHOWN: Final = 100
-"""Characters of a value that are shown."""
+"""Characters to show of a value."""
 
 Statements = dict[str, dict[str, Any]]
 """Path → keyword → value."""
@@ -84,7 +83,7 @@ def _definitions(folder: Path, pattern: str) -> Iterator[tuple[str, str, dict[st
 
 
 def _lines(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
-    """What differs, each difference once with the number of places it is found at."""
+    """The differences, each once with its number of places."""
     for key in ("scope", "names"):
         if ours["spec"][key] != theirs["spec"][key]:
             yield f"`{key}`: {_shown(ours['spec'][key])}; upstream {_shown(theirs['spec'][key])}"
@@ -109,7 +108,7 @@ def _schema(crd: dict[str, Any]) -> dict[str, Any]:
 
 
 def _statements(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a schema says of each path; lists whose order has no meaning are sorted."""
+    """The statements of a schema by path; lists whose order has no meaning are sorted."""
     own = {key: _plain(key, value) for key, value in schema.items() if key not in _NO_STATEMENT}
     yield path, own
     for name, child in (schema.get("properties") or {}).items():
@@ -131,7 +130,7 @@ def _plain(keyword: str, value: Any) -> Any:
 
 
 def _tops(a: Statements, b: Statements) -> list[str]:
-    """Paths of one that the other has not, without what is below them."""
+    """Paths of one schema that the other lacks, without those below them."""
     missing = a.keys() - b.keys()
     return [path for path in missing if re.sub(r"(\.[^.\[{]+|\[\*\]|\{\*\})$", "", path) not in missing]
 
@@ -154,19 +153,19 @@ def _shown(value: Any) -> str:
 
 
 def _verdicts(folder: Path, ours: CRD, theirs: CRD) -> Iterator[str]:
-    """The samples of the kind on which the definitions do not agree."""
+    """The samples of the kind on which the definitions disagree."""
     for path in sorted(folder.glob(f"*/{ours.kind}.yaml")):
         for document in documents.read(path):
-            here, there = _verdict(ours, document.value), _verdict(theirs, document.value)
-            if here != there:
+            own, upstream = _verdict(ours, document.value), _verdict(theirs, document.value)
+            if own != upstream:
                 yield (
-                    f"`{path.relative_to(folder)}`, line {document.line}: {_said(here - there) or 'accepted'}; "
-                    f"upstream: {_said(there - here) or ('accepted' if not there else 'not that')}"
+                    f"`{path.relative_to(folder)}`, line {document.line}: {_said(own - upstream) or 'accepted'}; "
+                    f"upstream: {_said(upstream - own) or ('accepted' if not upstream else 'not that')}"
                 )
 
 
 def _verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
-    """What the API server would say to a new object, with strict validation of fields."""
+    """The API server's errors for a new object, with strict validation of fields."""
     version = crd.versions.get(value["apiVersion"].partition("/")[2])
     if version is None:
         return frozenset({"no such version"})

@@ -1,4 +1,4 @@
-"""docs/coverage.md: how much of each API document and specification is answered, counted from the data."""
+"""docs/coverage.md: how much of each API document and specification is covered, counted from the data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COLUMNS: Final = (
     "fields in the definition",
     "its defaults",
     "its rules",
-    "defaults of ours",
+    "policy defaults",
     "denials",
     "warnings",
     "facts",
@@ -67,7 +67,7 @@ def made_page(catalog: Catalog) -> str:
 
 
 def counted_seeds(folder: Path, catalog: Catalog) -> dict[str, dict[str, int]]:
-    """Kind → how many fields its document has, and how many of them its definition does not have."""
+    """Kind → the number of fields in its document, and how many of them its CRD lacks."""
     found = {}
     for known in catalog.kinds.values():
         ours = set(_paths(known.schema.raw))

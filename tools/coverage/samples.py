@@ -1,4 +1,4 @@
-"""Real manifests before the gate: each folder is one cluster, and each of its documents a new object in it."""
+"""Review real manifests: each folder is one cluster, and each of its documents a new object in it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ upstream manifests is not there, and what others refer to in them is missed.
 
 _OPTIONS: Final = Options(strict_fields=True)
 _SHOWN: Final = 150
-"""Characters of a reason that are shown: some list every runtime there is."""
+"""Characters to show of a reason: some list every runtime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one document: its line, the object, what was filled in, and what was said."""
+    """The review of one document: its line, the object, and both decisions."""
 
     line: int
     value: dict[str, Any]
@@ -45,7 +45,7 @@ class Verdict:
 
 
 def verdicts(file: Path, catalog: Catalog) -> Iterator[Verdict]:
-    """What the gate says of each document of a file, as ``kubectl apply`` would hear it."""
+    """Review each document of a file, as for ``kubectl apply``."""
     others = [_placed(each.value, catalog)[1] for path in sorted(file.parent.glob("*.yaml")) for each in _read(path)]
     view = MemoryView(value for value in others if "name" in value["metadata"])
     for document in _read(file):
@@ -54,12 +54,12 @@ def verdicts(file: Path, catalog: Catalog) -> Iterator[Verdict]:
 
 @cache
 def _read(file: Path) -> list[Document]:
-    """Each file is read for every one beside it."""
+    """Cached: each file is read for every other file of its folder."""
     return documents.read(file)
 
 
 def _placed(value: dict[str, Any], catalog: Catalog) -> tuple[KnownKind, dict[str, Any]]:
-    """The kind, and the object in the namespace ``default`` where it names none."""
+    """The kind, and the object, in the namespace ``default`` if it names none."""
     known = catalog.find(GroupVersionKind(*group_version(value["apiVersion"]), value["kind"]))
     assert known is not None, f"samples of {value['kind']}, which is not in the catalog"
     if known.namespaced:

@@ -1,4 +1,4 @@
-"""The fields that the five API documents have: each is in another form, all of them are tables of types and fields."""
+"""The fields of the five API documents: tables of types and fields, each in another format."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Field", "seed_fields"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """``type`` as the document names it, of each item where there are ``many`` ("list" or "map").
+    """``type`` as the document names it: the item's type if ``many`` is "list" or "map".
 
-    ``beside`` is what stands in the further columns: default and markers.
+    ``beside`` is the text of the other columns: default and markers.
     """
 
     type: str
@@ -26,7 +26,7 @@ class Field:
 
 
 Types = Mapping[str, Mapping[str, Field]]
-"""Type → field → what is said of it. Types of others, such as Kubernetes', are only named."""
+"""Type → name → field. External types, such as Kubernetes', have no fields here."""
 
 _PASTED_TABLE: Final = re.compile(
     r"^(\w+)\n(?:(?!^Field|^\| Field).*\n){0,12}?\| Field \| Description \| Default \| Validation \|\n\|---.*\n",
@@ -35,14 +35,14 @@ _PASTED_TABLE: Final = re.compile(
 
 
 def seed_fields(folder: Path, api: str, kind: str) -> dict[str, Field]:
-    """Path → field of everything that an API's document says of a kind; items and values of maps are ``[*]``."""
+    """Path → field, for all fields of a kind in an API's document; items and values of maps are ``[*]``."""
     number, read = _DOCUMENTS[api]
     (path,) = folder.glob(f"{number}_*.txt")
     return dict(_fields(read(path.read_text()), kind))
 
 
 def _fields(types: Types, name: str, path: str = "") -> Iterator[tuple[str, Field]]:
-    """Of what has its type's name (``PodSpec``) the fields stand in its place: that is how Go embeds a structure."""
+    """A field with its type's name (``PodSpec``) is an embedded Go structure: its fields replace it."""
     for key, field in types[name].items():
         here = f"{path}.{key}"
         below = types.get(field.type)
@@ -99,7 +99,7 @@ def _pasted_rows(body: str) -> Iterator[tuple[str, Field]]:
 
 
 def _json(text: str) -> Types:
-    """A JSON schema, in which every object is a type of its own: LLMKube."""
+    """A JSON schema, in which every object is a separate type: LLMKube."""
     types: dict[str, dict[str, Field]] = {}
     _objects(types, "Model", json.loads(text))
     return types

@@ -1,4 +1,4 @@
-"""The ids of the rules in a specification, and the file that says what answers each of them."""
+"""The ids of the rules in a specification, and the file with the answer to each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RANGE = re.compile(r"(.*?)(\d+)\.\.(\d+)")
 
 
 class Answer(BaseModel):
-    """What answers a rule: any of codes, fields of a definition, facts and tests, or the reason why nothing does."""
+    """The answer to a rule: codes, fields of a CRD, facts and tests, or the reason for having none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,17 +39,17 @@ class Answer(BaseModel):
 
 @dataclass(slots=True)
 class Specification:
-    """``sections`` are all headings; ``rules`` maps each id to the headings that it stands under, its own included."""
+    """``sections`` are all headings; ``rules`` maps each id to the headings above it, its own included."""
 
     sections: set[str] = field(default_factory=set)
     rules: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def answers(path: Path) -> dict[str, Answer]:
-    """Id → answer, ranges such as ``OM-V1..9`` taken apart.
+    """Id → answer; ranges such as ``OM-V1..9`` are expanded.
 
     Raises:
-        ValueError: an id is answered twice, or an answer is none.
+        ValueError: an id is answered twice, or an answer is empty.
     """
     found: dict[str, Answer] = {}
     for key, value in (yaml.safe_load(path.read_text()) or {}).items():
@@ -77,7 +77,7 @@ def _expanded(key: str) -> Iterator[str]:
 
 
 def unanswered(specification: Specification, found: dict[str, Answer]) -> set[str]:
-    """The rules without an answer; a section that says why not speaks for all that stands under it."""
+    """The rules without an answer; the reason of a section covers all rules below it."""
     silent = {key for key, answer in found.items() if answer.why_not and not answer.codes}
     return {rule for rule, above in specification.rules.items() if rule not in found and not silent & {*above}}
 
@@ -85,11 +85,11 @@ def unanswered(specification: Specification, found: dict[str, Answer]) -> set[st
 def read_specification(text: str) -> Specification:
     """Find the ids of rules.
 
-    - ``§2.3`` or, without a number, ``§Corrections``: a section that has sentences of its own,
+    - ``§2.3`` or, without a number, ``§Corrections``: a section with its own sentences,
     - ``§2.3#4``: its list item or table row with the number 4, or a fact with this id; ``§2.3#4a`` below it,
-    - ``§2.3 row 4``: the fourth row of its tables, where that has no number of its own,
+    - ``§2.3 row 4``: the fourth row of its tables, if the row has no number,
     - ``§2.3 point 4``: its fourth list item without a number,
-    - ``OM-V1``, ``E07``: what has an id with letters.
+    - ``OM-V1``, ``E07``: an item with an id of letters and digits.
     """
     return _Reader().read(text)
 
@@ -167,7 +167,7 @@ class _Reader:
             self._add(self._section)
 
     def _rest_of_the_line(self, line: str) -> None:
-        """Further items of a list that is written in one line."""
+        """Further items of a list on one line."""
         while (at := line.find(f" {int(self.number) + 1}. ")) >= 0:
             line, self.number = line[at + 1 :], str(int(self.number) + 1)
             self._add(f"{self._section}#{self.number}")

@@ -1,8 +1,7 @@
-"""``python -m tools.crds``: read the types of a real API server, then write every definition that embeds some.
+"""``python -m tools.crds``: read the types of a real API server, then write every CRD that embeds some.
 
-What apply configurations need to know of the API server's own kinds is written besides.
-``--offline`` leaves that and ``kubernetes.json`` as they are and starts no API server: enough where no source names a
-type of Kubernetes that was not named before.
+It also writes how apply configurations of the API server's built-in kinds merge. ``--offline`` starts no API server and
+keeps these files: enough if no source names a new type of Kubernetes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def write(path: Path, text: str) -> None:
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--offline", action="store_true", help="use the types that were read before")
+    parser.add_argument("--offline", action="store_true", help="use the types of the last run")
     if not parser.parse_args().offline:
         with Plane(assets("plane")) as plane:
             schemas = published(plane.kubectl)

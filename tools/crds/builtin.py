@@ -1,4 +1,4 @@
-"""The kinds that an API server has by itself, and what of them decides how an apply configuration merges."""
+"""The API server's built-in kinds, reduced to what decides how an apply configuration merges."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PREFIX: Final = "io.k8s."
 _MAP_TYPE: Final = "x-kubernetes-map-type"
 _KEPT: Final = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", _MAP_TYPE)
 _POLICIES: Final = "admissionregistration.k8s.io"
-"""The group that no policy is ever asked about."""
+"""The group to which policies never apply."""
 _SPECIAL: Final[Mapping[str, Schema]] = {
     "apimachinery.pkg.api.resource.Quantity": {"type": "string", "format": "quantity"},
     "apimachinery.pkg.runtime.RawExtension": {_MAP_TYPE: "atomic"},
 }
-"""Types that merge as the API server says and not as their schema does (``schemaconv.ToSchemaFromOpenAPI``)."""
+"""Types that do not merge as their schema states (``schemaconv.ToSchemaFromOpenAPI``)."""
 
 
 def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Of ``components.schemas``: the ``kinds`` (``apps/v1/Deployment`` → type), and all ``types`` that they need."""
+    """From ``components.schemas``: the ``kinds`` (``apps/v1/Deployment`` → type), and all ``types`` that they need."""
     kinds = {kind: name.removeprefix(_PREFIX) for name, schema in document.items() for kind in _kinds(name, schema)}
     types: dict[str, Schema] = {}
     waiting = list(kinds.values())
@@ -35,7 +35,7 @@ def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def _kinds(name: str, schema: Schema) -> Iterator[str]:
-    """What a type is the kind of; only what is stored or sent as an object of its own, so no lists and options."""
+    """The kinds that a type defines; only objects that are stored or sent alone, so no lists and options."""
     found = schema.get("x-kubernetes-group-version-kind", ())
     if name.startswith(_PREFIX) and "metadata" in schema.get("properties", {}) and len(found) == 1:
         group, version, kind = (found[0][key] for key in ("group", "version", "kind"))
@@ -47,7 +47,7 @@ def _reduced(node: Schema) -> Schema:
     if name := reference(node):
         return {"$ref": name.removeprefix(_PREFIX), **{key: node[key] for key in (_MAP_TYPE,) if key in node}}
     schema: Schema = {key: node[key] for key in _KEPT if key in node}
-    if isinstance(node.get("default"), str | int):  # which an element's key may be left out for
+    if isinstance(node.get("default"), str | int):  # the key of a list element may be omitted if it has a default
         schema["default"] = node["default"]
     if "properties" in node:
         schema["properties"] = {name: _reduced(child) for name, child in node["properties"].items()}

@@ -1,4 +1,4 @@
-"""Put embedded types in the place of their names."""
+"""Replace the names of embedded types by the types."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class UnknownType(Exception):
 
 
 def expand(node: Any, types: Mapping[str, Schema]) -> Any:
-    """A copy of a source, or of a part of it, with every type that it names.
+    """A copy of a source, or of a part of it, with every type that it names expanded.
 
     Raises:
-        UnknownType: a name that ``types`` does not have.
+        UnknownType: a name is not in ``types``.
     """
     if isinstance(node, list):
         return [expand(item, types) for item in node]
@@ -40,7 +40,7 @@ def expand(node: Any, types: Mapping[str, Schema]) -> Any:
 
 
 def embedded_names(node: Any) -> Iterator[str]:
-    """Every type that a source names, not those that its types name in turn."""
+    """Every type that a source names directly."""
     if isinstance(node, list):
         for item in node:
             yield from embedded_names(item)
@@ -57,7 +57,9 @@ def _names(node: Schema) -> list[str]:
 
 
 def _joined(under: Schema, over: Schema) -> Schema:
-    """``over`` laid on ``under``: its keywords win, properties and required fields are joined; an empty list clears."""
+    """``under`` with ``over`` merged: keywords of ``over`` win, properties and required fields are joined, and an empty
+    ``required`` clears it.
+    """
     joined = {**under, **over}
     if "properties" in under or "properties" in over:
         joined["properties"] = dict(sorted({**under.get("properties", {}), **over.get("properties", {})}.items()))

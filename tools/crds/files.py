@@ -1,4 +1,4 @@
-"""Which files there are: sources, the types they name, and the definitions made of them."""
+"""The files: sources, the types that they name, and the CRDs generated from them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["BUILTIN", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
 
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 TYPES: Final = Path(__file__).with_name("kubernetes.json")
-"""The types of Kubernetes that some source names, as ``types_of`` gives them."""
+"""The types of Kubernetes that the sources name, from ``types_of``."""
 BUILTIN: Final = POLICIES.parent / "webhook" / "vap" / "mutating" / "builtin.json"
-"""The API server's own kinds, as ``builtin`` gives them."""
+"""The API server's built-in kinds, from ``builtin``."""
 
 
 def kubernetes_names() -> list[str]:
@@ -29,10 +29,10 @@ def kubernetes_names() -> list[str]:
 
 
 def made_files() -> Iterator[tuple[Path, str]]:
-    """Each definition that has a source, with the text it should have.
+    """Each CRD that has a source, with its expected text.
 
     Raises:
-        UnknownType: a source names a type that there is not.
+        UnknownType: a source names an unknown type.
     """
     kubernetes: dict[str, Schema] = json.loads(TYPES.read_text())
     for folder in sorted(POLICIES.glob("*/crds/src")):

@@ -1,7 +1,7 @@
-"""Types of the API server's OpenAPI v3 document as structural schemas, in the form that controller-gen gives them.
+"""Types of the API server's OpenAPI v3 document as structural schemas, as controller-gen writes them.
 
-Left out are descriptions, enums (a newer Kubernetes may know more values than the one we read), and the defaults that
-only state a Go zero value: a required field with such a default would not be required any more.
+Descriptions are omitted, enums (a newer Kubernetes may have more values), and defaults that only state a Go zero value:
+a required field with such a default would no longer be required.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPECIAL: Final[Mapping[str, Schema]] = {
     },
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _INT_OR_STRING,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    # What an author writes; the rest of ObjectMeta is the API server's.
+    # The fields that an author writes; the API server sets the rest of ObjectMeta.
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {
         "type": "object",
         "properties": {
@@ -40,11 +40,11 @@ _SPECIAL: Final[Mapping[str, Schema]] = {
         },
     },
 }
-"""Types whose published schema is not the one that a definition needs."""
+"""Types whose published schema is not suitable for a CRD."""
 
 
 def types_of(document: Mapping[str, Schema], names: Iterable[str]) -> dict[str, Schema]:
-    """The named types of ``components.schemas`` and all that they embed, each with references left as they are.
+    """The named types of ``components.schemas`` and all that they embed; references are not expanded.
 
     Raises:
         KeyError: the API server has no such type.
@@ -87,7 +87,7 @@ def _map_type(node: Schema) -> Schema:
 
 
 def reference(node: Schema) -> str:
-    """The type a node refers to; where it says something besides, the document wraps the reference in ``allOf``."""
+    """The type that a node refers to; a reference with siblings is wrapped in ``allOf``."""
     (only,) = node.get("allOf") or [node]
     return str(only.get("$ref", "")).removeprefix(_REF)
 

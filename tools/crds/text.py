@@ -1,4 +1,4 @@
-"""JSON that is short and can be compared line by line: what fits into a line is one."""
+"""Compact JSON that can be compared line by line: a value that fits is on one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH: Final = 120
 
 
 def text_of(document: dict[str, Any]) -> str:
-    """The document, each of its own members on a line of its own: the chart puts an annotation below ``metadata``."""
+    """The document, each member on its own line: the chart inserts an annotation below ``metadata``."""
     members = ",\n".join(f'"{key}": {_text(value, 0)}' for key, value in document.items())
     return f"{{\n{members}\n}}\n"
 

@@ -1,1 +1,1 @@
-"""Pages about rules: the tables of ``docs/rules/<api>.md``, made of the policies."""
+"""Pages about rules: the tables of ``docs/rules/<api>.md``, generated from the policies."""

@@ -1,4 +1,4 @@
-"""``python -m tools.rules``: bring the tables of all pages up to date."""
+"""``python -m tools.rules``: generate the tables of all pages."""
 
 from tools.rules.pages import made_pages
 from webhook.engine import catalog

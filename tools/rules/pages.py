@@ -1,4 +1,4 @@
-"""Write the tables of a page between its two marks; the rest of the page is written by hand."""
+"""Write the tables of a page between two marks; the rest of the page is written by hand."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BEGIN: Final = "<!-- made by `make docs` from the policies and their cases: chan
 END: Final = "<!-- end of what is made -->\n"
 
 _SHOWN: Final = 200
-"""Characters of a message: OM405 says of every runtime why it was not chosen."""
+"""Characters to show of a message: OM405 lists every runtime."""
 
 
 def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:
-    """Each page of an API, with the text it should have."""
+    """The page of each API, with its expected text."""
     for page in sorted(ROOT.glob("docs/rules/*.md")):
         head, _, rest = page.read_text().partition(BEGIN)
         _, _, tail = rest.partition(END)
@@ -38,7 +38,7 @@ def _tables(api: str, catalog: Catalog) -> str:
 
 
 def _heard(api: str, catalog: Catalog) -> dict[str, str]:
-    """Code → the shortest of what its rule says in the cases; under the audit profile, where all rules are warnings."""
+    """Code → the shortest message of its rule in the cases, under the audit profile, where all rules warn."""
     said: dict[str, set[str]] = {}
     for document in (each for file in ROOT.glob(f"policies/{api}/cases/*.yaml") for each in documents.read(file)):
         table = parse_cases(document)

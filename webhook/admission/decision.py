@@ -1,4 +1,4 @@
-"""What the engine decides about one object: values, with the reasons attached."""
+"""The engine's decision about one object, with its reasons: values only."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Cause", "Decision", "Default", "Refusal", "Warn"]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """How the API server answers where a policy of Kubernetes' own refuses: the reason and HTTP status of the Status.
+    """The API server's Status for a refusal by a native policy: its reason and HTTP code.
 
-    ``prefix`` is what its message begins with (``pods "p" is forbidden: ``).
+    ``prefix`` starts its message (``pods "p" is forbidden: ``).
     """
 
     policy: str
@@ -27,8 +27,8 @@ class Cause:
 
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
-    (``Invalid value: "x": …``). ``code`` is ours (``LK201``); "" for the API server's own
-    schema errors. ``refusal`` is there where a policy of Kubernetes' own refuses.
+    (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
+    ``refusal`` is set for a refusal by a native policy.
     """
 
     field: str
@@ -39,12 +39,12 @@ class Cause:
 
     @property
     def label(self) -> str:
-        """Which rule it was, as metrics and audit annotations count: few values, whatever users write."""
+        """The rule as metrics and audit annotations name it: the number of values does not depend on users."""
         return self.code or ("schema" if self.refusal is None else "policy")
 
     @property
     def text(self) -> str:
-        """The message with the code behind it: what a reader may look up."""
+        """The message, followed by the code for `modelgate rule`."""
         return f"{self.message} ({self.code})" if self.code else self.message
 
     def __str__(self) -> str:
@@ -53,10 +53,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Something the user should know that does not stop the object.
-
-    ``policy`` names the policy of Kubernetes' own that says so, if it is one.
-    """
+    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any."""
 
     field: str
     message: str
@@ -74,11 +71,10 @@ class Warn:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """One leaf that was filled in, changed to follow its inputs, or taken back.
+    """One leaf that was filled in, changed to follow its inputs, or removed.
 
-    ``path`` is dotted (``spec.hardware.gpu.resourceName``); ``value`` is what stands there
-    now, None where a value of ours was taken back; ``because`` is the policy's reason, ``code``
-    is "" for a default of the CRD's schema.
+    ``path`` is dotted (``spec.hardware.gpu.resourceName``); ``value`` is the current value, None if it was removed;
+    ``because`` is the policy's reason; ``code`` is "" for a default of the CRD's schema.
     """
 
     path: str
@@ -90,10 +86,10 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome for one request.
+    """The decision about one request.
 
-    ``object`` is the normalised object of a mutation (the request's own object, by identity,
-    when nothing changed). ``allowed`` is False exactly when ``causes`` is not empty.
+    ``object`` is the normalised object of a mutation (the request's own object, by identity, if nothing changed).
+    ``allowed`` is False exactly if ``causes`` is not empty.
     """
 
     object: dict[str, Any] | None

@@ -1,19 +1,19 @@
 """Every exception that modelgate raises on purpose.
 
     ModelgateError
-    ├── RequestError            what was sent cannot be reviewed (HTTP 4xx)
+    ├── RequestError            the request cannot be reviewed (HTTP 4xx)
     │   ├── Malformed             not an AdmissionReview, or one that contradicts itself (400)
     │   ├── UnsupportedMedia      not application/json (415)
     │   ├── TooLarge              over the body limit (413)
-    │   └── TooSlow               not there in time (408)
-    ├── Unavailable             cannot answer now; the caller may retry (503)
-    │   ├── NotReady              no catalog loaded yet
-    │   └── DeadlineExceeded      the caller's time would be over before we finish; names what was slow
-    ├── Fault                   something of ours is broken (500)
-    └── LoadError               data that cannot be used: every problem at once
+    │   └── TooSlow               not received in time (408)
+    ├── Unavailable             no answer now; the caller may retry (503)
+    │   ├── NotReady              catalog or view not loaded yet
+    │   └── DeadlineExceeded      the caller's timeout is over; names the slow step
+    ├── Fault                   an internal error (500)
+    └── LoadError               unusable data: every problem at once
         ├── CatalogError          a CRD or Policy that does not load
         ├── DocumentError         a manifest that is not YAML or JSON, with file and line
-        └── SettingsError         a setting that does not parse
+        └── SettingsError         an unknown or invalid setting
 
 A refusal is not an exception: it is a :class:`webhook.admission.decision.Decision`.
 """
@@ -47,7 +47,7 @@ class ModelgateError(Exception):
 
 
 class RequestError(ModelgateError):
-    """What was sent cannot be reviewed; the text is one sentence for the sender."""
+    """The request cannot be reviewed; the text is one sentence for the sender."""
 
     status = 400
 
@@ -69,7 +69,7 @@ class TooLarge(RequestError):
 
 
 class TooSlow(RequestError):
-    """The body did not come in time."""
+    """The body was not received in time."""
 
     status = 408
 
@@ -81,7 +81,7 @@ class Unavailable(ModelgateError):
 
 
 class NotReady(Unavailable):
-    """The catalog is not loaded yet: letting anything through would be ignorance."""
+    """The catalog or the view is not loaded yet, so nothing can be decided."""
 
 
 class DeadlineExceeded(Unavailable):
@@ -89,17 +89,17 @@ class DeadlineExceeded(Unavailable):
 
 
 class Fault(ModelgateError):
-    """Something of ours is broken (HTTP 500): the caller's failurePolicy decides, never a denial."""
+    """An internal error (HTTP 500): the caller's failurePolicy decides; it is never a denial."""
 
     status = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a file that was to be loaded.
+    """One fault of a file.
 
-    ``source`` is a file name (with line where known), ``path`` the place inside the
-    document, ``message`` what was found and what was expected.
+    ``source`` is the file name, with the line if known; ``path`` the location inside the document; ``message`` what was
+    found and what is expected.
     """
 
     source: str
@@ -111,7 +111,7 @@ class Problem:
 
 
 class LoadError(ModelgateError):
-    """Data that cannot be used; ``problems`` lists everything found, not the first only."""
+    """Unusable data; ``problems`` lists all faults, not only the first."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -130,4 +130,4 @@ class DocumentError(LoadError):
 
 
 class SettingsError(LoadError):
-    """A setting that is unknown or does not parse."""
+    """An unknown or invalid setting."""

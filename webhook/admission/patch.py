@@ -1,15 +1,15 @@
-"""JSON Patch (RFC 6902): the difference of two JSON values, and patches applied.
+"""JSON Patch (RFC 6902): compute the difference of two JSON values, and apply patches.
 
-The patch is minimal for what admission does (a few leaves set, changed or removed in a large
-tree): subtrees shared by identity are skipped without being read, so copying only what is
-changed makes the difference cheap. Values compare strictly: ``1``, ``1.0`` and ``true`` are
-three different JSON texts.
+The patch is minimal for what admission does: set, change or remove a few leaves of a large tree. Subtrees shared by
+identity are skipped without being read, so the difference is cheap if only the changed parts were copied. Values
+compare strictly: ``1``, ``1.0`` and ``true`` are three different JSON texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NotRequired, TypedDict
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 __all__ = ["Operation", "PatchError", "TestFailed", "apply", "diff", "keys", "pointer"]
 
@@ -23,13 +23,13 @@ class Operation(TypedDict):
 
 
 class PatchError(ValueError):
-    """An operation that does not fit the document; the text is that of the API server's library."""
+    """An operation does not fit the document; the text is that of the API server's library."""
 
 
 class TestFailed(PatchError):
-    """A ``test`` operation found another value than it wanted."""
+    """A ``test`` operation found another value than expected."""
 
-    __test__ = False  # no test class, whatever its name says to pytest
+    __test__ = False  # pytest would take it for a test class
 
 
 def pointer(*keys: str | int) -> str:
@@ -38,7 +38,7 @@ def pointer(*keys: str | int) -> str:
 
 
 def diff(before: Any, after: Any) -> list[Operation]:
-    """The operations that turn ``before`` into ``after``, in an order in which they can be applied."""
+    """The operations that turn ``before`` into ``after``, in the order to apply them."""
     operations: list[Operation] = []
     _diff(before, after, "", operations)
     return operations
@@ -69,7 +69,7 @@ def _diff_objects(before: dict[str, Any], after: dict[str, Any], path: str, out:
 def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Operation]) -> None:
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
         _diff(old, new, f"{path}/{index}", out)
-    # From the end, so that no index moves under an operation still to come.
+    # From the end, so that removing an item does not shift the index of a later operation.
     out.extend({"op": "remove", "path": f"{path}/{index}"} for index in range(len(before) - 1, len(after) - 1, -1))
     out.extend({"op": "add", "path": f"{path}/-", "value": value} for value in after[len(before) :])
 
@@ -80,14 +80,14 @@ def keys(path: str) -> tuple[str, ...]:
 
 
 def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
-    """The document with the operations applied; the parents on the way are copied.
+    """The document with the operations applied; changed containers are copied.
 
-    All of RFC 6902 with the latitude and the words of the API server's library (evanphx/json-patch):
-    ``replace`` may set a key that an object does not have, an index may count from the end.
+    All of RFC 6902, as lenient as the API server's library (evanphx/json-patch) and with its texts: ``replace`` may set
+    a missing key, and a negative index counts from the end.
 
     Raises:
         TestFailed: a ``test`` found another value.
-        PatchError: an operation that does not fit the document.
+        PatchError: an operation does not fit the document.
     """
     for operation in operations:
         kind = operation.get("op", "")
@@ -99,94 +99,118 @@ def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
 
 
 _NOTHING: Final = object()
-_MISSING: Final = "missing value"
+
+
+class _NoContainerError(Exception):
+    """A path leads through a value that is missing or has no members."""
+
+
+class _NoMemberError(Exception):
+    """The last key of a path names no member of its container; the text says why."""
+
+
+class _Texts(NamedTuple):
+    """The library's texts for the two ways in which a path does not fit."""
+
+    no_container: str
+    no_member: str
+
+
+_TEXTS: Final[Mapping[str, _Texts]] = {
+    "add": _Texts(
+        'add operation does not apply: doc is missing path: "{path}": missing value',
+        "error in add for path: '{path}': {why}",
+    ),
+    "remove": _Texts(
+        'remove operation does not apply: doc is missing path: "{path}": missing value',
+        "error in remove for path: '{path}': {why}",
+    ),
+    "replace": _Texts(
+        "replace operation does not apply: doc is missing path: {path}: missing value",
+        "replace operation does not apply: doc is missing key: {path}: missing value",
+    ),
+    "move from": _Texts(
+        "move operation does not apply: doc is missing from path: {path}: missing value",
+        "error in move for path: '{key}': {why}",
+    ),
+    "move to": _Texts(
+        "move operation does not apply: doc is missing destination path: {path}: missing value",
+        "error in move for path: '{path}': {why}",
+    ),
+    "copy from": _Texts(
+        "copy operation does not apply: doc is missing from path: {path}: missing value",
+        "error in copy for from: '{path}': {why}",
+    ),
+    "copy to": _Texts(
+        "copy operation does not apply: doc is missing destination path: {path}: missing value",
+        "error while adding value during copy: {why}",
+    ),
+    "test": _Texts(
+        "test operation does not apply: is missing path: {path}: missing value",
+        "error in test for path: '{path}': {why}",
+    ),
+}
+
+
+@contextlib.contextmanager
+def _reported(step: str, path: str) -> Iterator[None]:
+    """Turn a path that does not fit into the library's error for the step."""
+    try:
+        yield
+    except _NoContainerError:
+        raise PatchError(_TEXTS[step].no_container.format(path=path)) from None
+    except _NoMemberError as error:
+        raise PatchError(_TEXTS[step].no_member.format(path=path, key=keys(path)[-1], why=error)) from None
 
 
 def _add(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
-    try:
+    with _reported("add", path):
         return _put(document, path, operation.get("value"))
-    except _NoParentError:
-        raise PatchError(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}') from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in add for path: '{path}': {error}") from None
 
 
 def _remove(document: Any, path: str, _operation: Mapping[str, Any]) -> Any:
-    try:
+    with _reported("remove", path):
         return _cut(document, path)
-    except _NoParentError:
-        raise PatchError(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}') from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in remove for path: '{path}': {error}") from None
 
 
 def _replace(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
     value = operation.get("value")
     if not path:
         return value
-    try:
+    with _reported("replace", path):
         _find(document, path)
         return _change(document, keys(path), lambda container, key: _with(container, key, value))
-    except _NoParentError:
-        raise PatchError(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}") from None
-    except _NoPlaceError:
-        raise PatchError(f"replace operation does not apply: doc is missing key: {path}: {_MISSING}") from None
-
-
-def _source(kind: str, operation: Mapping[str, Any]) -> str:
-    if "from" not in operation:
-        raise PatchError(f"{kind} operation failed to decode from: operation, missing from field: {_MISSING}")
-    return str(operation["from"])
 
 
 def _move(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
     source = _source("move", operation)
-    try:
+    with _reported("move from", source):
         value = _find(document, source)
         rest = _cut(document, source)
-    except _NoParentError:
-        raise PatchError(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}") from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in move for path: '{keys(source)[-1]}': {error}") from None
-    try:
+    with _reported("move to", path):
         return _put(rest, path, value)
-    except _NoParentError:
-        raise PatchError(
-            f"move operation does not apply: doc is missing destination path: {path}: {_MISSING}"
-        ) from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in move for path: '{path}': {error}") from None
 
 
 def _copy(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
     source = _source("copy", operation)
-    try:
+    with _reported("copy from", source):
         value = _find(document, source)
-    except _NoParentError:
-        raise PatchError(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}") from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in copy for from: '{source}': {error}") from None
-    try:
+    with _reported("copy to", path):
         return _put(document, path, None if value is _NOTHING else value)
-    except _NoParentError:
-        raise PatchError(
-            f"copy operation does not apply: doc is missing destination path: {path}: {_MISSING}"
-        ) from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error while adding value during copy: {error}") from None
 
 
 def _test(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
-    try:
+    with _reported("test", path):
         found = _find(document, path) if path else document
-    except _NoParentError:
-        raise PatchError(f"test operation does not apply: is missing path: {path}: {_MISSING}") from None
-    except _NoPlaceError as error:
-        raise PatchError(f"error in test for path: '{path}': {error}") from None
-    wanted = operation.get("value")
-    if diff(None if found is _NOTHING else found, wanted):
+    if diff(None if found is _NOTHING else found, operation.get("value")):
         raise TestFailed(f"testing value {path} failed: test failed")
     return document
+
+
+def _source(kind: str, operation: Mapping[str, Any]) -> str:
+    if "from" not in operation:
+        raise PatchError(f"{kind} operation failed to decode from: operation, missing from field: missing value")
+    return str(operation["from"])
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[Any, str, Mapping[str, Any]], Any]]] = {
@@ -199,42 +223,34 @@ _OPERATIONS: Final[Mapping[str, Callable[[Any, str, Mapping[str, Any]], Any]]] =
 }
 
 
-class _NoParentError(Exception):
-    """The value that a path leads through is not there, or has no members."""
-
-
-class _NoPlaceError(Exception):
-    """The last key of a path leads nowhere; the text says why."""
-
-
 def _find(document: Any, path: str) -> Any:
-    """The value at a path; _NOTHING for a key that an object does not have."""
+    """The value at a path; _NOTHING for a missing key of an object."""
     parents = keys(path)
     if not parents:
-        raise _NoParentError
+        raise _NoContainerError
     for key in parents[:-1]:
         document = _inner(document, key)
     if isinstance(document, dict):
         return document.get(parents[-1], _NOTHING)
     if isinstance(document, list):
         return document[_index(parents[-1], len(document))]
-    raise _NoParentError
+    raise _NoContainerError
 
 
 def _inner(node: Any, key: str) -> Any:
     try:
         found = node.get(key) if isinstance(node, dict) else node[_index(key, len(node))]
-    except (_NoPlaceError, TypeError):
-        raise _NoParentError from None
+    except (_NoMemberError, TypeError):
+        raise _NoContainerError from None
     if not isinstance(found, (dict, list)):
-        raise _NoParentError
+        raise _NoContainerError
     return found
 
 
 def _change(node: Any, path: tuple[str, ...], change: Callable[[Any, str], Any]) -> Any:
-    """The value with the container at the end of a path changed, the containers on the way copied."""
+    """The value with the container at the end of a path changed; the containers on the path are copied."""
     if not path or not isinstance(node, (dict, list)):
-        raise _NoParentError
+        raise _NoContainerError
     key, rest = path[0], path[1:]
     return change(node, key) if not rest else _with(node, key, _change(_inner(node, key), rest, change))
 
@@ -263,18 +279,18 @@ def _cut(document: Any, path: str) -> Any:
             index = _index(key, len(container))
             return [*container[:index], *container[index + 1 :]]
         if key not in container:
-            raise _NoPlaceError(f"Unable to remove nonexistent key: {key}: {_MISSING}")
+            raise _NoMemberError(f"Unable to remove nonexistent key: {key}: missing value")
         return {name: item for name, item in container.items() if name != key}
 
     return _change(document, keys(path), cut)
 
 
-def _index(key: str, size: int, complaint: str = "") -> int:
+def _index(key: str, size: int, prefix: str = "") -> int:
     """An index below ``size``; a negative one counts from the end."""
     if not key.removeprefix("-").isascii() or not key.removeprefix("-").isdigit():
-        no_number = f'strconv.Atoi: parsing "{key}": invalid syntax'
-        raise _NoPlaceError(f"{complaint}: '{key}': {no_number}" if complaint else no_number)
+        syntax = f'strconv.Atoi: parsing "{key}": invalid syntax'
+        raise _NoMemberError(f"{prefix}: '{key}': {syntax}" if prefix else syntax)
     index = int(key)
     if not -size <= index < size:
-        raise _NoPlaceError(f"Unable to access invalid index: {index}: invalid index referenced")
+        raise _NoMemberError(f"Unable to access invalid index: {index}: invalid index referenced")
     return index % size

@@ -1,4 +1,4 @@
-"""The admission request, as the engine sees it: no wire format, no HTTP."""
+"""The admission request as the engine reads it, independent of wire format and HTTP."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class Request:
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT. ``resource`` is the plural name in the
     URL, ``subresource`` "" for the object itself. ``object`` is None on DELETE, ``old_object``
-    None on CREATE. ``name`` may be "" on CREATE with generateName. ``resource_api`` is group and
-    version of the resource, None where they are the kind's: a Scale of ``autoscaling/v1`` is a
-    subresource of ``apps/v1``.
+    None on CREATE. ``name`` may be "" on CREATE with generateName. ``resource_api`` is group and version of the
+    resource, None if they are the kind's: a Scale of ``autoscaling/v1`` is a subresource of ``apps/v1``.
     """
 
     kind: GroupVersionKind
@@ -51,9 +50,9 @@ class Request:
 
     @property
     def deleting(self) -> bool:
-        """Whether the stored object is on its way out: nothing may then keep it from losing its finalizers.
+        """Whether the stored object is being deleted: its finalizers must stay removable.
 
-        Only the stored object is believed: a client may write a deletionTimestamp, the API server ignores it.
+        Only the stored object counts: a client may write a deletionTimestamp, which the API server ignores.
         """
         metadata = (self.old_object or {}).get("metadata")
         return isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))

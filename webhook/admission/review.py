@@ -1,8 +1,8 @@
 """AdmissionReview on the wire: decode and cross-check a request, encode a decision.
 
-``admission.k8s.io/v1`` is spoken, ``v1beta1`` understood and answered in kind. The reply is
-what ``k8s.io/apiserver``'s ``VerifyAdmissionResponse`` accepts: same uid and version, patch
-and patchType together or not at all, and never on a validating call.
+``admission.k8s.io/v1`` and ``v1beta1`` are supported; the reply has the version of the request. It is what
+``k8s.io/apiserver``'s ``VerifyAdmissionResponse`` accepts: same uid and version, patch and patchType together or not at
+all, and never on a validating call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 WARNING_LENGTH: Final = 256
 """Runes that the API server keeps of a warning once all are over the limit (``endpoints/filters/warning.go``)."""
 WARNINGS_LENGTH: Final = 4096
-"""Bytes of all warnings together, after which the API server drops the rest."""
+"""Bytes of all warnings together; the API server drops the rest."""
 
 
 def decode(body: bytes) -> tuple[str, Request]:
@@ -75,20 +75,20 @@ def _request(raw: dict[str, Any]) -> Request:
         resource_api=api,
     )
     if not request.uid:
-        raise Malformed("request.uid is missing: an answer could not name its question")
+        raise Malformed("request.uid is missing; the response must repeat it")
     if request.operation not in _OPERATIONS:
         raise Malformed(f"request.operation must be one of {', '.join(_OPERATIONS)}, not {_shown(request.operation)}")
     if not request.subresource and api != (request.kind.group, request.kind.version):
         raise Malformed(
             f"request.kind ({request.kind}) and request.resource "
-            f"({request.resource}.{api[1]}.{api[0]}) are of different APIs"
+            f"({request.resource}.{api[1]}.{api[0]}) belong to different APIs"
         )
     _cross_check(request)
     return request
 
 
 def _cross_check(request: Request) -> None:
-    """Refuse a review whose request and object disagree: whoever dispatches on one would be fooled by the other."""
+    """Refuse a review whose request and object disagree: a rule for one kind could be bypassed with the other."""
     needed = {"CREATE": ("object",), "UPDATE": ("object", "oldObject"), "DELETE": (), "CONNECT": ()}
     objects = {"object": request.object, "oldObject": request.old_object}
     for name in needed[request.operation]:
@@ -145,7 +145,7 @@ def _json_type(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value of the sender's in a message of ours: quoted, and short whatever it is."""
+    """A value from the request for a message: quoted and shortened."""
     if value is None:
         return "none"
     text = orjson.dumps(value).decode()
@@ -172,8 +172,8 @@ def encode(call: Literal["mutate", "validate"], version: str, request: Request, 
 def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
     """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field.
 
-    Where only policies of Kubernetes' own refuse, it is the API server's for the first of them,
-    with the texts and causes of all.
+    If only native policies refuse, it is the API server's Status for the first of them, with the texts and causes of
+    all.
     """
     kind, name = request.kind, request.name
     details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
@@ -196,9 +196,9 @@ def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
 
 
 def warnings(found: tuple[Warn, ...]) -> list[str]:
-    """The warnings as they reach the user: each within the API server's limit, the last one counting those left out."""
+    """The warnings within the API server's limits; a last one counts those that are omitted."""
     lines: list[str] = []
-    room = WARNINGS_LENGTH - WARNING_LENGTH  # what the line that counts the rest may need
+    room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(found):
         line = _shortened(str(warning))
         room -= len(line.encode())

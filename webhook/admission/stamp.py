@@ -1,9 +1,9 @@
-"""The ``modelgate.dev/normalised`` annotation: what the gate let through, written so that it can be verified.
+"""The ``modelgate.dev/normalised`` annotation: a verifiable record of what was admitted.
 
     modelgate.dev/normalised: {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"spec":"<sha256, hex>"}
 
-The hash covers what a user specifies: ``spec``, or, for a kind that has top-level fields
-beside or instead of it, everything but apiVersion, kind, metadata and status.
+The hash covers what a user specifies: ``spec``, or, for a kind with other top-level fields, everything except
+apiVersion, kind, metadata and status.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["ANNOTATION", "UNSTAMPED", "Stamp", "canonical"]
 
 ANNOTATION = "modelgate.dev/normalised"
 
-# Begins each warning about an object that the gate only tolerates.
+# The prefix of each warning about an object that only ratcheting admits.
 UNSTAMPED = "not normalised: "
 
-# The API server keeps these for itself: the stamp lies in one of them, and status is written after admission.
+# Not part of the specification: the stamp is in metadata, and status is written after admission.
 ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 _HEX = re.compile(r"([0-9a-f]{64})?\Z")
@@ -34,11 +34,11 @@ _HEX = re.compile(r"([0-9a-f]{64})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """One reading of the annotation.
+    """The content of the annotation.
 
-    ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification, "" where
-    the gate has only tolerated it; ``catalog`` the digest of the rules that made it,
-    ``defaulted`` what they filled in: dotted path to value.
+    ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification, "" for an object that only
+    ratcheting admits; ``catalog`` is the digest of the rules; ``defaulted`` maps dotted paths to the values that the
+    rules filled in.
     """
 
     spec: str
@@ -47,17 +47,17 @@ class Stamp:
 
     @classmethod
     def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
-        """The stamp of an object as it stands."""
+        """The stamp of an object."""
         return cls(_digest(obj), catalog_digest, dict(defaulted))
 
     @classmethod
     def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
-        """The stamp of an object that is wrong, and may stay so because it was: a record that matches nothing."""
+        """The stamp of an invalid object that only ratcheting admits: it matches no specification."""
         return cls("", catalog_digest, dict(defaulted))
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> Stamp | None:
-        """The stamp an object carries, None where there is none. Never raises: users can write annotations."""
+        """The stamp of an object, or None. It never raises, because users can write annotations."""
         try:
             content = orjson.loads(obj["metadata"]["annotations"][ANNOTATION])
             stamp = cls(content["spec"], content["catalog"], content["defaulted"])
@@ -71,10 +71,10 @@ class Stamp:
         return canonical(content).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
-        """Whether the object's specification is exactly the one that was stamped."""
+        """Whether the object's specification is the stamped one."""
         try:
             return _digest(obj) == self.spec
-        except (RecursionError, TypeError, ValueError):  # nested too deep, or no JSON: nothing the gate has stamped
+        except (RecursionError, TypeError, ValueError):  # nested too deep or not JSON: never stamped
             return False
 
     def _well_formed(self) -> bool:
@@ -88,7 +88,7 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """JSON with sorted keys, compact, UTF-8: the same bytes before and after a way through the API server."""
+    """JSON with sorted keys, compact, UTF-8: the same bytes before and after storage by the API server."""
     text = _compact(value)
     return text if text is not None and not has_unsettled(text) else _written(settle(value))
 
@@ -97,12 +97,12 @@ def _written(settled: Any) -> bytes:
     text = _compact(settled)
     if text is not None:
         return text
-    # orjson writes no more than 254 levels; the API server takes 10,000
+    # orjson writes at most 254 levels; the API server accepts 10,000
     return json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _compact(value: Any) -> bytes | None:
-    """None where orjson cannot write it: too deep, or text that is no Unicode."""
+    """None if orjson cannot write it: nested too deep, or not valid Unicode."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:

@@ -1,7 +1,6 @@
-"""Where expressions are compiled: a version of Kubernetes with the variables of one use.
+"""Where expressions are compiled: a Kubernetes version, and the variables of one use.
 
-An environment is immutable and cheap to extend; functions are shared by all environments
-of a version.
+An environment is immutable and cheap to extend. All environments of a version share its functions.
 """
 
 from __future__ import annotations
@@ -12,32 +11,29 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.cost.bounds import Bounds
-from webhook.cel.cost.estimate import estimate
-from webhook.cel.cost.sizes import SizeHint, schema_hint
 from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, ResultFailure
 from webhook.cel.library import registry as library
+from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax import macros
 from webhook.cel.syntax.parser import Dialect, parse
 from webhook.cel.types import DYN, Type, optional_of
-from webhook.cel.typing import formats as formatcheck
-from webhook.cel.typing import literals as validators
-from webhook.cel.typing import schematypes
+from webhook.cel.typing import formats, literals, schematypes
 from webhook.cel.typing.checker import Checked, check
 from webhook.cel.typing.declarations import Declarations, Function, ObjectMaker, TypeResolver
 from webhook.cel.values.nodes import Node, node_of
+from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
 if TYPE_CHECKING:
+    from webhook.cel.cost.bounds import Bounds
+    from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.overload import Overload
     from webhook.cel.program import Program
 
 __all__ = ["Environment"]
 
-Version = tuple[int, int]
-
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
-# what the language itself gained with Kubernetes' minor versions (apiserver/pkg/cel/environment/base.go)
+# the minor versions that extended the language itself (apiserver/pkg/cel/environment/base.go)
 _OPTIONALS: Final = (1, 28)
 _MIXED_NUMBERS: Final = (1, 28)
 _LITERAL_CHECKS: Final = (1, 29)
@@ -48,19 +44,19 @@ _SORT_BY: Final = (1, 34)
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What an expression may say.
+    """What an expression may use.
 
     ``version`` is the Kubernetes minor that expressions must be compatible with; a ``stored``
-    expression may use whatever any version has. ``variables`` are the declared names with
-    their types; ``nodes`` has the schema of each variable whose value is raw JSON under a
-    schema. ``types`` finds the object types that may be named or made (``Object.spec{…}``),
-    and ``make`` makes them. ``functions`` are those that this use has beside its version's.
+    expression may use what any version has. ``variables`` are the declared names with their
+    types; ``nodes`` has the schema of each variable that holds raw JSON. ``types`` finds the
+    object types that may be named or made (``Object.spec{…}``), and ``make`` makes them.
+    ``functions`` are added to those of the version.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
     """
 
-    version: Version = (1, 36)
+    version: Version = COMPATIBLE
     stored: bool = True
     variables: Mapping[str, Type] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -80,7 +76,7 @@ class Environment:
         make: ObjectMaker | None = None,
         functions: Iterable[Overload] = (),
     ) -> Environment:
-        """The environment with more variables (or other types of the same), and more functions."""
+        """The environment with more functions and variables; a variable may replace one of the same name."""
         merged = MappingProxyType({**self.variables, **variables})
         merged_nodes = MappingProxyType({**self.nodes, **nodes})
         return replace(
@@ -103,8 +99,8 @@ class Environment:
     ) -> Environment:
         """The environment with a variable that holds raw JSON under an OpenAPI schema.
 
-        With ``optional`` its value is an optional of that. ``type_name`` names its type in
-        messages; ``selfType#`` for ``self`` otherwise, which no expression can write.
+        With ``optional`` its value is an optional. ``type_name`` names its type in messages. The
+        default, ``selfType#`` for ``self``, cannot be written in an expression.
         """
         declared = schematypes.declare(schema, is_root=is_root, name=type_name or f"{name}Type#")
         of = DYN if declared is None else declared.type
@@ -116,25 +112,27 @@ class Environment:
         return replace(extended, _declared=MappingProxyType({**self._declared, name: declared}))
 
     def at_least(self, version: Version) -> bool:
-        """Whether expressions may use what came with a version."""
+        """Whether expressions may use what a version introduced."""
         return self.stored or self.version >= version
 
     def sizes(self, variable: str) -> schematypes.Declared | None:
-        """What is known about the size of a variable's values."""
+        """The type and size bounds of a variable that has a schema."""
         return self._declared.get(variable)
 
-    def compile(self, source: str, expect: Type | tuple[Type, ...] | None = None) -> Program:
-        """The program of an expression, which evaluates to ``expect`` (or one of them) if given.
+    def compile(self, source: str, expect: Type | tuple[Type, ...] | None = None, *, name: str = "") -> Program:
+        """Compile an expression, which must evaluate to ``expect`` (or one of them) if given.
 
-        Raises :class:`CompileFailure`: :class:`~webhook.cel.errors.ParseFailure` for what is
-        not CEL, itself for wrong types, :class:`~webhook.cel.errors.ResultFailure` for another
-        result type, :class:`~webhook.cel.errors.FoldingFailure` for constants that cannot be.
+        ``name`` is what tracebacks and profilers call its generated function; the expression by default.
+
+        Raises :class:`CompileFailure`: :class:`~webhook.cel.errors.ParseFailure` for invalid
+        syntax, itself for wrong types, :class:`~webhook.cel.errors.ResultFailure` for another
+        result type, :class:`~webhook.cel.errors.FoldingFailure` for a constant part that fails.
         """
-        return self.program(self.check(source), expect)
+        return self.program(self.check(source), expect, name=name)
 
-    def program(self, checked: Checked, expect: Type | tuple[Type, ...] | None = None) -> Program:
-        """The program of what :meth:`check` let through; raises as :meth:`compile`."""
-        from webhook.cel.program import build  # noqa: PLC0415 (the backends; checking needs none of them)
+    def program(self, checked: Checked, expect: Type | tuple[Type, ...] | None = None, *, name: str = "") -> Program:
+        """Compile what :meth:`check` accepted; raises as :meth:`compile`."""
+        from webhook.cel.program import build  # noqa: PLC0415 - loads the backends, which checking does not need
 
         source = checked.source
         expected = () if expect is None else expect if isinstance(expect, tuple) else (expect,)
@@ -142,31 +140,37 @@ class Environment:
             raise ResultFailure(source, expected)
         self._refuse_unknown_types(checked)
         try:
-            return build(checked, self._functions(), self.nodes, self.make, lambda: self.check(source))
+            return build(checked, self._functions(), self.nodes, self.make, lambda: self.check(source), name)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
     def check(self, source: str) -> Checked:
         """The expression with the type of each part; raises as :meth:`compile`."""
         try:
-            checked = check(parse(source, self._dialect()), self.declarations(), source)
+            with DEEP_RECURSION:
+                checked = check(parse(source, self._dialect()), self.declarations(), source)
         except RecursionError:
-            # 250 levels as cel-go counts them fit; macros within macros grow deeper trees than that
+            # 250 levels as cel-go counts them fit; macros within macros may expand to deeper trees
             raise CompileFailure(source, [Issue("expression is nested too deeply")]) from None
-        issues = list(validators.mixed_literals(checked))
+        issues = list(literals.mixed_literals(checked))
         if self.at_least(_LITERAL_CHECKS):
-            issues += validators.refused_literals(checked)
-            issues += formatcheck.refused_formats(checked)
+            issues += literals.refused_literals(checked)
+            issues += formats.refused_formats(checked)
         if issues:
             raise CompileFailure(source, issues)
         return checked
 
     def estimate(self, source: str, hint: SizeHint | None = None) -> Bounds:
-        """The least and the greatest cost of an expression, its sizes bounded by the variables' schemas or a hint.
+        """The minimal and maximal cost of an expression; the variables' schemas, or a hint, bound the sizes.
 
         Raises as :meth:`check`.
         """
-        return estimate(self.check(source), hint or schema_hint(self._declared, self.variables))
+        from webhook.cel.cost.estimate import estimate  # noqa: PLC0415 - only checks of CRD documents need it
+        from webhook.cel.cost.sizes import schema_hint  # noqa: PLC0415
+
+        checked = self.check(source)
+        with DEEP_RECURSION:
+            return estimate(checked, hint or schema_hint(self._declared, self.variables))
 
     def declarations(self) -> Declarations:
         """The names of the environment, as the checker looks them up."""
@@ -182,7 +186,7 @@ class Environment:
         )
 
     def _refuse_unknown_types(self, checked: Checked) -> None:
-        """The names of schema types mean something to the API server's checker and nothing to its interpreter."""
+        """Refuse names of schema types: the API server's checker accepts them, but its interpreter has no value."""
         for reference in checked.references.values():
             if reference.value is not None and reference.name in schematypes.SCALARS:
                 message = f"reference to undefined type: {reference.name}"
@@ -194,8 +198,8 @@ class Environment:
             return shared
         own: dict[str, tuple[Overload, ...]] = {}
         for overload in self.functions:
-            known = library.overloads(self.version, stored=self.stored).get(overload.function, ())
-            own[overload.function] = (*own.get(overload.function, known), overload)
+            shipped = library.overloads(self.version, stored=self.stored).get(overload.function, ())
+            own[overload.function] = (*own.get(overload.function, shipped), overload)
         return {**shared, **{name: Function.of(name, group) for name, group in own.items()}}
 
     def _has_objects(self) -> bool:
@@ -217,11 +221,11 @@ def _functions(version: Version, *, stored: bool) -> Mapping[str, Function]:
 
 @cache
 def _mixed_number_overloads() -> frozenset[str]:
-    """The comparisons of numbers of different types, which expressions may not rely on before 1.28."""
+    """The comparisons of numbers of different types, which expressions may use since 1.28."""
     numbers = ("int", "uint", "double")
     found = []
     for operator in ("_<_", "_<=_", "_>_", "_>=_"):
-        for overload in library.overloads(library.LATEST).get(operator, ()):
+        for overload in library.overloads(LATEST).get(operator, ()):
             first, second = (of.kind for of in overload.args)
             if first != second and first in numbers and second in numbers:
                 found.append(overload.id)

@@ -1,11 +1,12 @@
 """Every error of the CEL engine.
 
-    CelError              an evaluation that failed: cel-go's message
-    └── BudgetExceeded      … because it would have cost too much
-    CompileFailure        an expression that cannot become a program; every issue found
-    ├── ParseFailure        … because it is not CEL
-    ├── ResultFailure       … because its result would not have the type that is needed
-    └── FoldingFailure      … because a constant part of it cannot be evaluated
+    CelError              an evaluation failed: cel-go's message
+    └── BudgetExceeded      … because it cost too much
+    CompileFailure        an expression cannot be compiled: all issues
+    ├── ParseFailure        … because its syntax is invalid
+    ├── ResultFailure       … because its result has the wrong type
+    └── FoldingFailure      … because a constant part of it fails
+    GrammarUnavailable    no expression can be parsed: cel-python is missing, or has another grammar
 
 ``str`` of a failure is what the API server prints: one ``ERROR: <input>:line:column: message``
 per issue with the source line and a caret below it.
@@ -16,9 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["BudgetExceeded", "CelError", "CompileFailure", "FoldingFailure", "Issue", "ParseFailure", "ResultFailure"]
+__all__ = [
+    "BudgetExceeded",
+    "CelError",
+    "CompileFailure",
+    "FoldingFailure",
+    "GrammarUnavailable",
+    "Issue",
+    "ParseFailure",
+    "ResultFailure",
+]
 
-_SNIPPET_LIMIT = 16_384  # cel-go prints no longer source line than this
+_SNIPPET_LIMIT = 16_384  # bytes; cel-go does not print longer source lines
 
 
 class CelError(Exception):
@@ -30,15 +40,15 @@ class CelError(Exception):
 
 
 class BudgetExceeded(CelError):
-    """An evaluation was stopped because the cost budget of the call or of the object is spent."""
+    """An evaluation was stopped: the cost budget of the call or of the object is spent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing wrong with an expression; ``line`` counts from 1 and ``column`` from 0.
+    """One fault of an expression; ``line`` counts from 1 and ``column`` from 0.
 
-    An issue with no place in the source (a limit on the whole expression) has line and
-    column -1, as cel-go's ``NoLocation``.
+    An issue without a location (a limit on the whole expression) has line and column -1, as
+    cel-go's ``NoLocation``.
     """
 
     message: str
@@ -68,7 +78,7 @@ class Issue:
 
 
 class CompileFailure(Exception):
-    """An expression that cannot become a program; ``issues`` lists everything found.
+    """An expression cannot be compiled; ``issues`` lists all that was found.
 
     ``stage`` is what the API server writes before the text.
     """
@@ -85,7 +95,7 @@ class CompileFailure(Exception):
 
 
 class ParseFailure(CompileFailure):
-    """The source text is not a CEL expression, or is larger or deeper than one may be."""
+    """The syntax is invalid, or the expression is too large or nested too deeply."""
 
 
 class ResultFailure(CompileFailure):
@@ -102,9 +112,13 @@ class ResultFailure(CompileFailure):
 
 
 class FoldingFailure(CompileFailure):
-    """A constant part of the expression fails whenever it is evaluated, so it is not kept for evaluation."""
+    """A constant part of the expression fails, so every evaluation would fail."""
 
     stage = "program instantiation failed"
 
     def __str__(self) -> str:
         return self.issues[0].message
+
+
+class GrammarUnavailable(Exception):
+    """No expression can be read: cel-python is not installed, or its grammar is not the one that ours extends."""

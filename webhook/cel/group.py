@@ -1,4 +1,4 @@
-"""Programs that are evaluated on the same bindings, and charged at once."""
+"""Programs that are evaluated on the same bindings and charged together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Group"]
 
 
 class Group:
-    """The first of some programs, as far as what they cost at most is known before they run.
+    """The leading programs of a sequence whose cost has a bound that is known before they run.
 
-    Whether all fit into a budget is asked once. That saves a third of the time of short rules,
-    most of which hold: what does not is evaluated by itself, with its own costs.
+    The budget is checked once for all of them, which saves a third of the time of short rules
+    if all hold. A rule that does not hold is evaluated again by itself, with its own cost.
     """
 
     __slots__ = ("_attempts", "_programs", "bound")
@@ -26,9 +26,9 @@ class Group:
         self.bound = sum(program.bound or 0 for program in self._programs)
 
     def holding(self, bindings: Mapping[str, Any], budget: Budget) -> int:
-        """How many, from the first on, are true for sure; their costs are spent, and no others.
+        """The number of leading programs that are true; only their costs are spent.
 
-        What is in ``bindings`` must not change while the budget is in use.
+        The values in ``bindings`` must not change while the budget is in use.
         """
         left = budget.left - self.bound
         if left < 0:
@@ -43,7 +43,7 @@ class Group:
         return count
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
-        """What evaluating all of them costs."""
+        """The exact cost of evaluating all of them."""
         return sum(program.evaluate_exactly.cost(bindings) for program in self._programs)
 
     def _only(self, count: int, bindings: Mapping[str, Any], budget: Budget) -> int:

@@ -1,32 +1,67 @@
-"""How much one call may make or compare.
+"""Limits on the size of values, on the work of one call, and on Python's recursion.
 
-The cost of a call is counted when it is done. What would cost more than any expression may is
-therefore stopped before it is begun, with the error that would follow.
+The API server counts the cost of a call after the call. A call that would exceed the cost limit
+of an expression is therefore stopped before it begins, with the error that would follow.
 """
 
 from __future__ import annotations
 
+import sys
+from threading import Lock
 from typing import Final
 
 from webhook.cel.errors import BudgetExceeded
 
-__all__ = ["LIST_LIMIT", "STRING_LIMIT", "WORK_LIMIT", "within"]
+__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "RECURSION", "STRING_LIMIT", "WORK_LIMIT", "within"]
 
 LIST_LIMIT: Final = 1_000_000
-"""No list is longer: looking at each element once would spend the cost limit of an expression."""
+"""Elements of a list: visiting each once spends the cost limit of an expression."""
 
 STRING_LIMIT: Final = 10_000_000
-"""No string is longer: reading it once, at a tenth a character, would spend the limit."""
+"""Characters of a string: reading it once, at 0.1 per character, spends the cost limit of an expression."""
 
 WORK_LIMIT: Final = 1_000_000
-"""No function compares more pairs of elements: each costs 1."""
+"""Pairs of elements that one function compares: each costs 1."""
+
+RECURSION: Final = 3_000
+"""Python frames: compiling the 250 levels that cel-go allows takes up to a dozen frames each."""
 
 
 def within(amount: int, limit: int) -> None:
-    """Stop before doing what would cost more than any expression may.
+    """Check the amount before doing the work.
 
     Raises:
-        BudgetExceeded: as the API server says it afterwards.
+        BudgetExceeded: with the API server's message.
     """
     if amount > limit:
         raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+
+
+class _DeepRecursion:
+    """A context in which Python's recursion limit fits any expression.
+
+    The limit belongs to the process: it is raised when the first thread enters, and restored
+    when the last one leaves.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._entered = 0
+        self._usual = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._entered == 0:
+                self._usual = sys.getrecursionlimit()
+                if self._usual < RECURSION:
+                    sys.setrecursionlimit(RECURSION)
+            self._entered += 1
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._entered -= 1
+            if self._entered == 0 and self._usual < RECURSION == sys.getrecursionlimit():
+                sys.setrecursionlimit(self._usual)
+
+
+DEEP_RECURSION: Final = _DeepRecursion()

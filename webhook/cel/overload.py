@@ -1,4 +1,4 @@
-"""One signature of one function: what the checker resolves a call to and the backends run."""
+"""One signature of a function: the checker resolves calls to it, and the backends run it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ class Overload:
     ``function`` is an operator (``_+_``), a name (``size``) or a dotted name (``sets.contains``,
     which has no receiver). ``id`` is cel-go's or Kubernetes' overload id. ``args`` holds the
     receiver first when ``member``. ``impl`` takes native values and returns one, or raises
-    ``CelError``; it checks its arguments, because a ``dyn`` argument may hold anything.
-    ``raw`` is the same without those checks, where it needs none: cel-go checks each call at run
-    time, too, since what the checker infers of a ``dyn`` need not be true.
-    ``cost`` None means 1. A non-``strict`` overload is also called with errors as arguments.
+    ``CelError``. It checks its arguments, as cel-go does: a ``dyn`` argument may hold any value.
+    ``raw`` is the same function without these checks, for arguments of known types.
+    ``cost`` None means 1. An overload that is not ``strict`` is also called with errors as arguments.
     """
 
     function: str
@@ -40,7 +39,7 @@ class Overload:
     raw: Callable[..., Any] | None = None
 
     def accepts(self, values: Sequence[Any]) -> bool:
-        """Whether values may be its arguments at run time, where type arguments are known of first elements only."""
+        """Whether it takes these values; of a list or a map, only the first element is examined."""
         return len(values) == len(self.args) and all(map(_assignable, self.args, values))
 
 
@@ -73,7 +72,7 @@ _CLASSES: Final[dict[str, type]] = {
     "duration": Duration,
     "optional": Opt,
 }
-"""The kinds of types whose values are of one class; the others take a longer look."""
+"""The kinds of types whose values have one class; other kinds need :func:`_assignable`."""
 
 
 def _guarded(function: str, args: tuple[Type, ...], raw: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,15 +130,15 @@ def _assignable(of: Type, value: Any) -> bool:
 
 
 def no_overload(function: str, values: Sequence[Any]) -> CelError:
-    """The error of a call that no signature of its function allows."""
+    """The error of a call whose arguments fit no signature."""
     signature = ", ".join(type_name(type_of_value(value)) for value in values)
     return CelError(f"no such overload: {function}({signature})")
 
 
 def dispatcher(overloads: Sequence[Overload]) -> Callable[..., Any]:
-    """What a call runs whose overload the checker could not decide: the first that accepts the values.
+    """The implementation of a call whose overload is unknown until run time: the first that accepts the values.
 
-    ``overloads`` are all those of the function, in the order of their declaration.
+    ``overloads`` are all overloads of the function, in the order of their declaration.
     """
     first = overloads[0]
     if all(overload.impl is first.impl for overload in overloads):

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from webhook.cel.codegen.generate import generate
+from webhook.cel.codegen.generate import generate, write
+from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.interpreter.compiler import Compiler
-from webhook.cel.interpreter.frame import COST, LIMIT, UNSET, Frame, Run, over_limit
+from webhook.cel.interpreter.frame import COST, LIMIT, Frame, over_limit
+from webhook.cel.interpreter.plan import Plan, plan
+from webhook.cel.limits import DEEP_RECURSION
 
 if TYPE_CHECKING:
-    from webhook.cel.codegen.generate import Generated
-    from webhook.cel.interpreter.compiler import Build
+    from webhook.cel.codegen.generate import Generated, Source
+    from webhook.cel.interpreter.compiler import MakeObject
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Compiled", "Program", "build"]
+__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program", "build"]
 
 Evaluate = Callable[..., Any]
 
@@ -31,31 +32,27 @@ PER_CALL_LIMIT: Final = 1_000_000  # of one evaluation: about a tenth of a secon
 RUNTIME_BUDGET: Final = 10_000_000  # of all rules of one object, or all validations of one policy binding
 MATCH_CONDITIONS_BUDGET: Final = 2_500_000  # of all match conditions for one object
 
-
-# The 250 levels that cel-go allows take a dozen Python frames each to compile. Only ever raised.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 3_000))
-
 _NEVER_LEFT: Final = 2**63
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 class Costed(Protocol):
-    """What can tell afterwards what an evaluation has cost."""
+    """Computes the exact cost of an evaluation afterwards."""
 
     def cost(self, bindings: Mapping[str, Any], /) -> int: ...
 
 
 class Budget:
-    """What evaluations may still cost together; one for each object under review, never shared by threads.
+    """What evaluations may still cost together. Use one for each object under review, in one thread.
 
-    ``per_call`` limits each evaluation by itself. ``interrupt`` is asked now and then inside
-    loops whether to give up (a deadline). An evaluation spends its cost whether it succeeds
-    or not.
+    ``per_call`` limits each evaluation. Loops call ``interrupt`` to learn whether to give up
+    (at a deadline). An evaluation spends its cost whether it succeeds or not.
 
-    The generated functions do not count: such an evaluation is noted here with the most it
-    can have cost. Only when the sum of those bounds might not fit are the noted evaluations
-    repeated with the closures, to know exactly. What fits they note themselves, which is a
-    third of the time of a short rule: they take the bound from ``left`` and append to ``noted``.
+    Generated functions do not count costs. They note each evaluation here with an upper bound
+    of its cost. If the sum of the bounds might not fit, the interpreter repeats the noted
+    evaluations to count exactly. If it fits, a generated function subtracts its bound from
+    ``left`` and appends to ``noted`` itself: a method call would add half to the time of a
+    short rule.
     """
 
     __slots__ = ("_allowed", "_reserve", "_spent", "interrupt", "left", "noted", "per_call")
@@ -71,13 +68,13 @@ class Budget:
         self.noted: list[tuple[Costed, Mapping[str, Any]]] = []
         self._allowed = remaining
         self._spent = 0
-        # No bound is above the usual limit; where it is lower every evaluation has to ask.
+        # No bound exceeds the usual limit. If this limit is lower, every evaluation must call note().
         self._reserve = 0 if per_call >= PER_CALL_LIMIT else _NEVER_LEFT
         self.left = remaining - self._reserve
 
     @property
     def remaining(self) -> int:
-        """At least this remains; exact where it is not positive."""
+        """A lower bound of what remains; exact if it is not positive."""
         if self.left + self._reserve <= 0:
             self.settle()
         return self.left + self._reserve
@@ -92,7 +89,7 @@ class Budget:
         """Count a cost.
 
         Raises:
-            BudgetExceeded: if it was more than remained.
+            BudgetExceeded: it is more than what remained.
         """
         if cost > self.left + self._reserve:
             self.settle()
@@ -102,7 +99,7 @@ class Budget:
             raise BudgetExceeded(_SPENT)
 
     def note(self, exact: Exact, bindings: Mapping[str, Any], bound: int) -> bool:
-        """Remember an evaluation that cost ``bound`` at most; False if that might be too much."""
+        """Note an evaluation that costs at most ``bound``; False if it might not fit."""
         if bound > self.left + self._reserve:
             self.settle()
         if bound > self.left + self._reserve or bound > self.per_call:
@@ -112,35 +109,62 @@ class Budget:
         return True
 
     def settle(self) -> None:
-        """Count what was noted; it fits."""
+        """Replace the bounds of the noted evaluations, which fit, by their exact costs."""
         noted, self.noted = self.noted, []
         for exact, bindings in noted:
             self._spent += exact.cost(bindings)
         self.left = self._allowed - self._spent - self._reserve
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a program is compiled from, to compile it again: ``check`` gives the checked expression.
+
+    A program keeps this instead of the syntax tree, which takes many times the memory.
+    """
+
+    check: Callable[[], Checked]
+    functions: Mapping[str, Function]
+    nodes: Mapping[str, Node]
+    make: MakeObject | None
+
+    def plan(self) -> Plan:
+        with DEEP_RECURSION:
+            return plan(self.check(), self.functions, self.nodes, self.make)
+
+    def source(self) -> Source | None:
+        """The generated function as text, None if there is none."""
+        with DEEP_RECURSION:
+            return write(self.check(), self.functions, self.nodes)
+
+
 class Exact:
-    """The closures of an expression, made when they are first needed: most rules never are wrong."""
+    """The interpreter of an expression. It is compiled when it is first needed: most rules never need it."""
 
-    __slots__ = ("_compile", "_compiled")
+    __slots__ = ("__weakref__", "_plan", "origin")
 
-    def __init__(self, compile_: Callable[[], Compiled]) -> None:
-        self._compile = compile_
-        self._compiled: Compiled | None = None
+    def __init__(self, origin: Origin, plan: Plan | None = None) -> None:
+        self.origin = origin
+        self._plan = plan
 
     @property
-    def compiled(self) -> Compiled:
-        if self._compiled is None:
-            self._compiled = self._compile()  # twice at the same time does no harm
-        return self._compiled
+    def plan(self) -> Plan:
+        if self._plan is None:
+            self._plan = self.origin.plan()  # two threads may both do this; the results are equal
+        return self._plan
+
+    def text(self) -> str | None:
+        """The source of the generated function, for :mod:`webhook.cel.codegen.listing`."""
+        source = self.origin.source()
+        return None if source is None else source.text
 
     def __call__(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """The value, every cost counted; as :meth:`Program.evaluate`."""
         limit, interrupt = (PER_CALL_LIMIT, None) if budget is None else (budget.per_call, budget.interrupt)
-        compiled = self.compiled
-        frame = compiled.frame(bindings, limit, interrupt)
+        plan = self.plan
+        frame = plan.frame(bindings, limit, interrupt)
         try:
-            value = compiled.run(frame)
+            value = plan.run(frame)
         except CelError as error:
             _settle(frame, budget)
             raise error from None
@@ -149,24 +173,12 @@ class Exact:
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
         """What an evaluation costs."""
-        compiled = self.compiled
-        frame = compiled.frame(bindings, PER_CALL_LIMIT, None)
+        plan = self.plan
+        frame = plan.frame(bindings, PER_CALL_LIMIT, None)
         with suppress(CelError):
-            compiled.run(frame)
+            plan.run(frame)
         cost: int = frame[COST]
         return cost
-
-
-class Compiled(NamedTuple):
-    """Closures, and the frame they run on."""
-
-    run: Run
-    slots: tuple[str, ...]
-    local_slots: int
-
-    def frame(self, bindings: Mapping[str, Any], limit: int, interrupt: Callable[[], bool] | None) -> Frame:
-        values = [bindings.get(name, UNSET) for name in self.slots]
-        return [0, limit, interrupt, 0, *values, *[UNSET] * self.local_slots]
 
 
 class Program:
@@ -178,11 +190,12 @@ class Program:
     >>> program.evaluate({"x": 2})
     3
 
-    ``evaluate(bindings, budget=None)`` gives the value of the expression. ``bindings`` has a
-    CEL value for each variable, or raw JSON where the environment has a schema for it; what is
-    in them must not change while the budget is in use. It raises ``CelError`` if the evaluation
+    ``evaluate(bindings, budget=None)`` returns the value of the expression. ``bindings`` has a
+    CEL value for each variable, or raw JSON if the environment has a schema for it; they must
+    not change while the budget is in use. It raises ``CelError`` if the evaluation
     fails, and ``BudgetExceeded`` if it costs more than the limit of a call or the budget allow.
-    ``attempt`` and ``bound`` are for :mod:`webhook.cel.group`.
+    ``attempt`` and ``bound`` are for :mod:`webhook.cel.group`; :meth:`generated` shows the
+    generated function.
     """
 
     __slots__ = ("attempt", "bound", "evaluate", "evaluate_exactly", "result", "source", "variables")
@@ -201,6 +214,10 @@ class Program:
         self.bound = None if fast is None else fast.bound
         self.evaluate_exactly = exact
 
+    def generated(self) -> Source | None:
+        """The generated function as text, written again; None if only the interpreter runs this program."""
+        return None if self.attempt is None else self.evaluate_exactly.origin.source()
+
 
 def _settle(frame: Frame, budget: Budget | None) -> None:
     if budget is not None:
@@ -213,39 +230,31 @@ def build(
     checked: Checked,
     functions: Mapping[str, Function],
     nodes: Mapping[str, Node] = MappingProxyType({}),
-    make: Build | None = None,
+    make: MakeObject | None = None,
     again: Callable[[], Checked] | None = None,
+    name: str = "",
 ) -> Program:
-    """Compile what the checker let through.
+    """Compile what the checker accepted.
 
-    ``functions`` are all functions of the environment; ``nodes`` the schemas of variables that
-    hold raw JSON; ``make`` makes objects of its types. ``again`` checks the expression anew:
-    with it, the program of an expression that has a generated function keeps nothing else.
+    Args:
+        checked: the expression with its types.
+        functions: all functions of the environment, by name.
+        nodes: the schema of each variable that holds raw JSON.
+        make: makes objects of the environment's types.
+        again: checks the expression anew. A program with a generated function then keeps no syntax tree.
+        name: what tracebacks and profilers call the generated function; the expression itself by default.
 
     Raises:
-        CelError: a constant part of the expression fails, so no evaluation could succeed.
+        CelError: a constant part of the expression fails, so no evaluation can succeed.
     """
-    compiled = _compile(checked, functions, nodes, make)
-    exact = Exact(_always(compiled) if again is None else partial(_compile_again, again, functions, nodes, make))
-    fast = generate(checked, functions, nodes, exact)
+    with DEEP_RECURSION:
+        planned = plan(checked, functions, nodes, make)
+        origin = Origin(again or (lambda: checked), functions, nodes, make)
+        exact = Exact(origin, planned if again is None else None)
+        file = file_name(name or checked.source)
+        fast = generate(checked, functions, nodes, exact, file)
     if fast is None:
-        exact = Exact(_always(compiled))
-    return Program(checked.source, checked.result, frozenset(compiled.slots), fast, exact)
-
-
-def _always(compiled: Compiled) -> Callable[[], Compiled]:
-    return lambda: compiled
-
-
-def _compile_again(
-    again: Callable[[], Checked], functions: Mapping[str, Function], nodes: Mapping[str, Node], make: Build | None
-) -> Compiled:
-    return _compile(again(), functions, nodes, make)
-
-
-def _compile(
-    checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], make: Build | None
-) -> Compiled:
-    compiler = Compiler(checked, functions, nodes, make)
-    run = compiler.value(checked.expr)
-    return Compiled(run, tuple(compiler.globals), compiler.local_slots)
+        exact = Exact(origin, planned)
+    else:
+        register(file, exact)
+    return Program(checked.source, checked.result, frozenset(planned.slots), fast, exact)

@@ -1,8 +1,8 @@
-"""The types of the Common Expression Language, as the checker sees them.
+"""The types of the Common Expression Language.
 
 A :class:`Type` is an immutable tree: ``list(map(string, int))`` is
-``list_of(map_of(STRING, INT))``. Object types carry their declared fields, because in
-Kubernetes an object is what its schema declares and nothing else.
+``list_of(map_of(STRING, INT))``. Object types carry their fields: in Kubernetes, an object has
+the fields that its schema declares.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Type:
     duration, list, map, object, optional, type, opaque, param (a type parameter of an
     overload), error. ``params`` are the type arguments (list: element; map: key, value;
     optional and type: the inner type). ``name`` is the name of an object, opaque type or
-    type parameter. ``fields`` gives the field types of an object; it takes no part in
-    equality (two objects are the same type when their names are), and may be a function
-    so that a schema may be declared lazily.
+    type parameter. ``fields`` are the field types of an object, or a function that returns
+    them, for lazily declared schemas; equality ignores them: object types with equal names are
+    equal.
     """
 
     kind: str
@@ -99,7 +99,7 @@ def type_of(inner: Type) -> Type:
 
 
 def opaque(name: str) -> Type:
-    """A library type with no structure of its own: ``kubernetes.Quantity``, ``net.IP``."""
+    """A library type without fields: ``kubernetes.Quantity``, ``net.IP``."""
     return Type("opaque", name=name)
 
 

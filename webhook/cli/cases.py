@@ -1,19 +1,17 @@
-"""Cases: tables of objects with what must become of them. The unit tests of the rules, and their examples.
+"""Cases: tables of objects with the expected result. They are the unit tests of the rules, and their examples.
 
-A case gives ``object`` (or only its ``spec``), for an update also ``oldObject`` (or
-``oldSpec``), further objects under ``others``, a ``profile``, ``settings``; and under ``expect`` what must
-come out:
+A case gives ``object`` (or only its ``spec``), for an update also ``oldObject`` (or ``oldSpec``), further objects under
+``others``, a ``profile`` and ``settings``. ``expect`` holds the expected result:
 
     spec      the whole specification after defaulting
     set       leaves of the normalised object: dotted path → value, null for absent
-    defaults  the codes of the policy's defaults that filled something
+    defaults  the codes of the policy's defaults that set a value
     deny      codes of the causes, or the field of a cause of the schema
-    warn      codes of the warnings, or the field of one without a code
-    causes    texts that printed causes must contain, one cause each
+    warn      codes of the warnings, or the field of a warning without a code
+    causes    texts that the printed causes must contain, one cause each
 
-``deny`` and ``warn`` are exact: what is not listed must not be found. The old object of an
-update has been through the gate itself, unless ``oldObject`` is written out or ``unstamped``
-is true.
+``deny`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised first, unless
+``oldObject`` is given or ``unstamped`` is true.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "Result", "parse_cases", "run"]
+__all__ = ["Case", "CaseResult", "parse_cases", "run"]
 
 
 class _Model(BaseModel):
@@ -74,7 +72,7 @@ class Target(_Model):
 
 
 class CasesDocument(_Model):
-    """``cases/<kind>.yaml``: the kind, and its cases."""
+    """``cases/<kind>.yaml``: a kind and its cases."""
 
     apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815
     kind: Literal["Cases"]
@@ -83,8 +81,8 @@ class CasesDocument(_Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What became of one case; ``request`` is what came in, ``failures`` is empty when it is as expected."""
+class CaseResult:
+    """The result of one case; ``failures`` is empty if it passes."""
 
     case: Case
     request: Request
@@ -105,8 +103,8 @@ def parse_cases(document: Document) -> CasesDocument:
         raise DocumentError(problems(document, error)) from None
 
 
-def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
-    """Put one case through the engine, as the API server would: mutate, then validate what came out."""
+def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
+    """Run one case as the API server would: mutate, then validate the mutated object."""
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     obj = _object(case.object, case.spec, known)
@@ -120,7 +118,7 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> Result:
         request = replace(request, object=obj, old_object=stored)
     mutation = engine.mutate(request, catalog, view, options)
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
-    return Result(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
+    return CaseResult(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
 
 
 def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[str, Any] | None:
@@ -136,7 +134,7 @@ def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[s
 
 
 def _with_annotations_of(stored: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """As kubectl leaves it: annotations that the user did not write stay, among them the stamp."""
+    """The object as kubectl sends it: annotations that the user did not write stay, such as the stamp."""
     annotations = {**stored["metadata"].get("annotations", {}), **obj["metadata"].get("annotations", {})}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import select
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -24,8 +24,11 @@ from certs.publish import Configuration
 from certs.report import Events, Reporter
 from certs.store import DirectoryStore, SecretStore, Store
 from certs.token import Account, provide
+from webhook.cli import logs
 
 __all__ = ["add_parser", "run"]
+
+log = logging.getLogger("modelgate")
 
 _ISSUE = """\
 Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, and the
@@ -71,6 +74,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         add("--account", required=needed, metavar="NAMESPACE/NAME", help="a ServiceAccount; the server gets its token")
         add("--account-dir", required=needed, type=Path, metavar="DIR", help="where the server reads that token")
         add("--watch", action="store_true", help="keep running: renew in time, and repair what others overwrite")
+        logs.add_argument(parser)
         add("--look-seconds", type=float, default=_LOOK_SECONDS, help=argparse.SUPPRESS)
         parser.set_defaults(usage_error=parser.error)
 
@@ -96,10 +100,12 @@ def _add_issue(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
+    if args.watch:
+        logs.configure(args.log_level)
     try:
         task = _Task(args)
     except CertsError as error:
-        _complain(str(error))
+        _complain("%s", error)
         return 2
     except ValueError as error:
         args.usage_error(str(error))
@@ -126,9 +132,10 @@ def _told_to_stop(seconds: float) -> Callable[[], bool]:
 
 
 class _Task:
-    """What the flags ask for; done until it is complete, or again and again."""
+    """What the flags ask for, until it is complete or repeatedly. It prints what it does; with ``--watch`` it logs."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        self._say = log.info if args.watch else _print
         self._events: Events | None = None
         if (args.account is None) != (args.account_dir is None):
             raise ValueError("--account and --account-dir go together")
@@ -136,7 +143,7 @@ class _Task:
         self._account_directory: Path = args.account_dir
         self._in_cluster = self._account is not None
         self._keeper = self._make_keeper(args) if args.certs_command == "issue" else None
-        self._reporter = Reporter(_complain, self._events)
+        self._reporter = Reporter(log.error if args.watch else _complain, self._say, self._events)
 
     def _make_keeper(self, args: argparse.Namespace) -> Keeper:
         names = _names(args.service, args.dns)
@@ -184,11 +191,11 @@ class _Task:
             look = self._keeper.look() if self._keeper else None
         except CertsError as error:
             faults.append(error)
-        except Exception as error:  # noqa: BLE001 - unforeseen; without the next look, a leaf would expire
-            traceback.print_exc()
+        except Exception as error:
+            log.exception("internal fault")
             faults.append(CertsError(f"internal fault: {type(error).__name__}: {error}"))
         for text in look.news if look else ():
-            print(text, flush=True)
+            self._say("%s", text)
         faults += [*(look.faults if look else ()), *self._clock_faults()]
         if self._keeper:
             self._note(self._keeper, look, faults)
@@ -196,7 +203,7 @@ class _Task:
 
     def _provide(self) -> None:
         if self._account and (reason := provide(self._account_directory, self._account, self._api, self._now())):
-            print(f"a token of {self._account} ({reason})", flush=True)
+            self._say("%s", f"token for {self._account} ({reason})")
 
     def _note(self, keeper: Keeper, look: Look | None, faults: list[CertsError]) -> None:
         try:
@@ -259,5 +266,9 @@ def _pair(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _complain(text: str) -> None:
-    print(f"modelgate certs: {text}", file=sys.stderr, flush=True)
+def _print(form: str, *values: object) -> None:
+    print(form % values, flush=True)
+
+
+def _complain(form: str, *values: object) -> None:
+    print(f"modelgate certs: {form % values}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`modelgate check`: what the gate, and the API server behind it, would say about manifests."""
+"""`modelgate check`: validate manifests offline, as the webhook and the API server do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from webhook.cli import manifests
-from webhook.cli.manifests import Outcome
+from webhook.cli.manifests import ReviewedManifest
 
 __all__ = ["add_parser", "run"]
 
@@ -14,9 +14,9 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
-        help="say what the gate would say about manifests",
-        description="Check manifests as `kubectl apply --dry-run=server` would, without a cluster. "
-        "Exit code 0: all accepted; 1: something is refused; 2: something could not be read, or there is no object.",
+        help="validate manifests offline",
+        description="Validate manifests offline, as `kubectl apply --dry-run=server` does in a cluster. "
+        "Exit code 0: all accepted; 1: at least one refused; 2: a file cannot be read, or no object is found.",
     )
     manifests.add_arguments(parser)
 
@@ -27,22 +27,21 @@ def run(options: argparse.Namespace) -> int:
         print(f"{remark.source}: warning: {replace(remark, source='')}")
     for outcome in outcomes:
         _report(outcome)
-    known = [outcome for outcome in outcomes if outcome.known]
-    refused = sum(not outcome.validation.allowed for outcome in known)
-    warned = sum(bool(outcome.validation.warnings) for outcome in known)
-    print(
-        f"{len(known)} checked, {refused} refused, {warned} with warnings, {len(outcomes) - len(known)} of other kinds"
-    )
+    checked = [outcome for outcome in outcomes if outcome.reviewed]
+    refused = sum(not outcome.validation.allowed for outcome in checked)
+    warned = sum(bool(outcome.validation.warnings) for outcome in checked)
+    skipped = len(outcomes) - len(checked)
+    print(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
     return 1 if refused else 0
 
 
-def _report(outcome: Outcome) -> None:
+def _report(outcome: ReviewedManifest) -> None:
     document, decision = outcome.document, outcome.validation
     where = f"{document.source}:{document.line}"
-    if not outcome.known:
-        meant = outcome.meant
-        near = f"; did you mean {meant.kind} of {meant.group}/{meant.version}?" if meant else ""
-        print(f"{where}: {outcome.title}: not a kind of ours, let through{near}")
+    if not outcome.reviewed:
+        kind, meant = f"{document.value['apiVersion']} {document.value['kind']}", outcome.suggestion
+        suggestion = f"; did you mean {meant.group}/{meant.version} {meant.kind}?" if meant else ""
+        print(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
         return
     print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:

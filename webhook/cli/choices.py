@@ -1,4 +1,4 @@
-"""What `serve`, `check` and `normalise` share: the flags for where an API has more than one right answer."""
+"""Flags that `serve`, `check` and `normalise` share: which behaviour of an API to follow."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ __all__ = ["add_arguments", "chosen"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One flag for each setting, by its name; None where it is not given."""
-    add = parser.add_argument_group("where an API has more than one right answer").add_argument
+    """Declare one flag per setting; None if it is not given."""
+    add = parser.add_argument_group("which behaviour of an API to follow").add_argument
     boolean = argparse.BooleanOptionalAction
     add(
         "--ome",
         choices=[each.value for each in Behaviour],
-        help="whose behaviour: upstream's without its defects (default), that of its newest code, or that of the code "
-        "from which its document was made",
+        help="OME's behaviour: upstream's without its defects (recommended, the default), that of its newest code, or "
+        "that of the code that the API document describes",
     )
-    add("--ome-migration", action=boolean, help="make an engine of a predictor, as upstream does (default)")
-    add("--ome-namespace", metavar="NAME", help="where the ConfigMap inferenceservice-config is (default ome)")
+    add("--ome-migration", action=boolean, help="derive an engine from a predictor, as upstream does (default)")
+    add("--ome-namespace", metavar="NAME", help="namespace of the ConfigMap inferenceservice-config (default ome)")
     add(
         "--aim-documented-precision",
         action=boolean,
-        help="allow all eight precisions of the document, and warn of those four that upstream's definitions refuse",
+        help="allow all eight precisions of the API document, and warn of the four that upstream's CRDs refuse",
     )
     add(
         "--aim-auto-selection",
         action=boolean,
-        help="choose a template for a service that names none, as AIM does from its release 0.2 on",
+        help="select a template for a service that names none, as AIM 0.2 and later do",
     )
-    add("--aim-namespace", metavar="NAME", help="where AIM's operator is (default kaiwo-system)")
+    add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
 
 
 def chosen(options: argparse.Namespace) -> Settings:
-    """The settings of the flags.
+    """The settings that the flags choose.
 
     Raises:
-        SettingsError: with every value that does not fit.
+        SettingsError: with every invalid value.
     """
     given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name)) is not None}
     try:

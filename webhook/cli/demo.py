@@ -1,8 +1,7 @@
-"""`modelgate demo`: the gate on loopback with certificates of its own, answering real AdmissionReviews.
+"""`modelgate demo`: run the webhook on loopback with its own certificates, and send it real AdmissionReviews.
 
-What it shows is what a cluster would see: a server process, TLS verified against our CA, the
-two calls the API server makes for each request, and the patch of the first applied before the
-second.
+The demo does what a cluster does: a server process, TLS verified against the CA, two calls for each request, and the
+patch of the first call applied before the second.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from webhook.policy.path import field_path
 __all__ = ["add_parser", "run"]
 
 START_SECONDS: Final = 30
-"""How long a server may take to be ready, on the slowest machine."""
+"""How long a server may take to become ready on a slow machine."""
 
 MODEL: Final = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model", "plural": "models"}
 
@@ -48,9 +47,9 @@ MODEL: Final = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind":
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser(
         "demo",
-        help="see the gate work, without a cluster",
-        description="Start the gate on loopback, send it AdmissionReviews over HTTPS, and show every verdict and "
-        "every change. Exit code 0 only if every verdict is the expected one.",
+        help="show the webhook at work, without a cluster",
+        description="Start the webhook on loopback, send it AdmissionReviews over HTTPS, and show every verdict and "
+        "every change. Exit code 0 if all verdicts are as expected, 1 otherwise.",
     )
 
 
@@ -92,7 +91,7 @@ class _Caller:
 
 @contextlib.contextmanager
 def _gate(folder: Path) -> Iterator[_Caller]:
-    """A gate in a process of its own, ready to be asked."""
+    """A server in a separate process, ready for requests."""
     now = datetime.now(UTC)
     Keeper(folder, LOCAL, DirectoryStore(folder / "ca"), lambda: now).look()
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -101,7 +100,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MODELGATE_")}
     with (
         (folder / "gate.log").open("wb") as log,
-        subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+        subprocess.Popen(  # noqa: S603 - this interpreter and this package
             [*command, "--drain-seconds", "0"], stdout=log, stderr=log, env=environment
         ) as process,
     ):
@@ -110,7 +109,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
             until = time.monotonic() + START_SECONDS
             while not caller.ready():
                 if process.poll() is not None or time.monotonic() > until:
-                    raise Unavailable(f"the gate did not start:\n{(folder / 'gate.log').read_text()}")
+                    raise Unavailable(f"the server did not start:\n{(folder / 'gate.log').read_text()}")
                 time.sleep(0.05)
             yield caller
         finally:
@@ -119,7 +118,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
 
 
 class _Demo:
-    """Plays scenarios one after the other; remembers what each left in the imaginary cluster."""
+    """Plays scenarios in order, and keeps the object that each leaves in the imaginary cluster."""
 
     def __init__(self, caller: _Caller) -> None:
         self._caller = caller
@@ -131,7 +130,7 @@ class _Demo:
         self._colour = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
     def play(self, scenario: dict[str, Any]) -> bool:
-        """Send one scenario's two calls; whether all was as expected."""
+        """Send the two calls of a scenario; returns whether the answers are as expected."""
         self._count += 1
         print(self._paint("1", f"{self._count}. {scenario['title']}"))
         review = self._review(scenario)
@@ -179,16 +178,16 @@ class _Demo:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
             metadata["finalizers"] = ["example.com/wait"] if part == "oldSpec" else []
         spec = scenario[part]
-        if part == "spec" and "from" in scenario:  # as kubectl apply leaves it: what it did not write stays
+        if part == "spec" and "from" in scenario:  # as with kubectl apply, fields of others stay
             stored = self._stored[scenario["from"]]
             metadata, spec = stored["metadata"], _overlay(stored["spec"], spec)
         api_version = f"{kind['group']}/{kind['version']}"
         return {"apiVersion": api_version, "kind": kind["kind"], "metadata": metadata, "spec": spec}
 
     def _changed(self, obj: dict[str, Any] | None, response: dict[str, Any]) -> Any:
-        """Apply the patch, and print what it does and why."""
+        """Apply the patch, and print each change with its reason."""
         if "patch" not in response:
-            print("   nothing to fill in")
+            print("   no changes")
             return obj
         operations = json.loads(base64.b64decode(response["patch"]))
         annotation = response.get("auditAnnotations", {}).get("defaults", "")
@@ -200,13 +199,13 @@ class _Demo:
     def _line(self, operation: dict[str, Any], codes: dict[str, str]) -> None:
         keys = patch.keys(operation["path"])
         if _is_stamp(operation):
-            print(self._paint("2", f"   + {ANNOTATION}: the stamp of what was let through"))
+            print(self._paint("2", f"   + {ANNOTATION}: the stamp"))
             return
         path = field_path(keys)
         code = codes.get(path, "")
-        reason = f"{self._because[code]} ({code})" if code in self._because else "default of the API"
+        reason = f"{self._because[code]} ({code})" if code in self._because else "default of the CRD schema"
         if operation["op"] == "remove":
-            print(self._paint("31", f"   - {path}"), self._paint("2", "# taken back"))
+            print(self._paint("31", f"   - {path}"), self._paint("2", "# removed: its source is gone"))
             return
         colour, sign = ("32", "+") if operation["op"] == "add" else ("33", "~")
         value = json.dumps(operation["value"])

@@ -1,4 +1,4 @@
-"""`modelgate export`: rules of ours as documents that Kubernetes knows by itself."""
+"""`modelgate export`: export rules as Kubernetes admission policies or as CRD rules."""
 
 from __future__ import annotations
 
@@ -24,26 +24,31 @@ _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "Mutating
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "export",
-        help="rules as documents that Kubernetes knows by itself",
+        help="export rules as Kubernetes admission policies or as CRD rules",
         description="Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
-        "bindings (policies), as the same for the API server's manifest directories (static), or as its CRD with "
-        "x-kubernetes-validations (crd). What only the gate can do is named on the error output.",
+        "bindings (policies), the same for the API server's manifest directories (static), or as its CRD with "
+        "x-kubernetes-validations (crd). Rules that cannot be exported are listed on standard error.",
     )
-    parser.add_argument("format", choices=("policies", "static", "crd"))
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="only this kind")
+    parser.add_argument("format", choices=("policies", "static", "crd"), help="what to print")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="export only this kind")
     parser.add_argument(
         "--only",
         choices=tuple(_ONLY),
-        help="of policies and static, those of one sort: the API server has a manifest directory for each",
+        help="print one type of policy: the API server has a manifest directory for each",
     )
-    parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
+    parser.add_argument(
+        "--profile",
+        choices=[profile.value for profile in Profile],
+        default=Profile.STANDARD.value,
+        help="how strict to be (default standard)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     wanted = options.kind.lower() if options.kind else None
     kinds = [known for known in catalog.load().kinds.values() if wanted in {None, known.gvk.kind.lower()}]
     if not kinds:
-        print(f"no kind {options.kind!r}", file=sys.stderr)
+        print(f"unknown kind {options.kind!r}", file=sys.stderr)
         return 1
     only = _ONLY.get(options.only, "")
     exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile)))
@@ -55,10 +60,10 @@ def run(options: argparse.Namespace) -> int:
 def _exported(known: KnownKind, form: str, profile: Profile) -> Iterator[dict[str, Any]]:
     if form == "crd":
         crd, refused = with_rules(_crd(known), known.policy, known.gvk, profile)
-        _tell(known, "a CRD cannot hold", refused)
+        _tell(known, "not exported, because a CRD cannot express them:", refused)
         yield crd
         return
-    _tell(known, "only the gate can evaluate", left_out(known.policy))
+    _tell(known, "not exported, because only Modelgate can evaluate them:", left_out(known.policy))
     target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, static=form == "static")
     yield from mutating(known.policy, target)
     yield from validating(known.policy, target, profile)

@@ -1,4 +1,4 @@
-"""`modelgate fields`: every field that the gate may set, and what GitOps tools must be told about it."""
+"""`modelgate fields`: list every field that Modelgate may set, also as settings of GitOps tools."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "fields",
-        help="list every field that the gate may set",
-        description="List every field that the gate may set; nothing else is ever touched. Defaults of a CRD's schema "
-        "are the API server's and are not listed.",
+        help="list every field that Modelgate may set",
+        description="List every field that Modelgate may set; it changes no other field. Defaults in a CRD's schema "
+        "are set by the API server and not listed.",
     )
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="only this kind")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="list only this kind")
     formats = ("table", "argocd", "flux")
     parser.add_argument(
-        "--output", "-o", choices=formats, default="table", help="a snippet for Argo CD or Flux instead"
+        "--output", "-o", choices=formats, default="table", help="print a snippet for Argo CD or Flux instead"
     )
 
 
@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
     loaded = [known for _, known in sorted(catalog.load().kinds.items())]
     kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
-        there = ", ".join(sorted({known.gvk.kind for known in loaded}))
-        print(f"no kind {options.kind!r}; known: {there}", file=sys.stderr)
+        names = ", ".join(sorted({known.gvk.kind for known in loaded}))
+        print(f"unknown kind {options.kind!r}; known kinds: {names}", file=sys.stderr)
         return 1
     {"table": _table, "argocd": _argocd, "flux": _flux}[options.output](kinds)
     return 0
@@ -55,15 +55,15 @@ def _pointers(known: KnownKind) -> list[str]:
 
 
 def _argocd(kinds: Iterable[KnownKind]) -> None:
-    """For the spec of an Application: what differs between the repository and the cluster by our doing."""
+    """For the spec of an Application: the differences between repository and cluster that Modelgate makes."""
     print("# for spec of an Argo CD Application")
     ignored = [{"group": known.gvk.group, "kind": known.gvk.kind, "jsonPointers": _pointers(known)} for known in kinds]
     print(yaml.safe_dump({"ignoreDifferences": ignored}, sort_keys=False), end="")
 
 
 def _flux(kinds: Iterable[KnownKind]) -> None:
-    """For the spec of a HelmRelease; a Kustomization applies server-side and never sees what is not its own."""
-    print("# for spec of a Flux HelmRelease (a Kustomization needs nothing: it applies only what it holds)")
+    """For the spec of a HelmRelease; a Kustomization applies server-side and ignores fields of other managers."""
+    print("# for spec of a Flux HelmRelease (a Kustomization needs no setting: it ignores fields of other managers)")
     ignored = [
         {"paths": _pointers(known), "target": {"group": known.gvk.group, "kind": known.gvk.kind}} for known in kinds
     ]

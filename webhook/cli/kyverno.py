@@ -1,10 +1,9 @@
-"""Kyverno CLI tests whose policies are Kubernetes' own: read, run, compared (``kyverno test``).
+"""Kyverno CLI tests of native policies: read, run and compare (``kyverno test``).
 
-A ``kyverno-test.yaml`` names policies, resources and what is to come of each pair: ``pass``,
-``fail`` or ``skip`` (the policy is not about the resource). Some things are as Kyverno has them
-and not as the API server: a rule without operations is about all of them, a policy without a
-binding applies everywhere, the params that a selector selects come as one list, and what is to
-come of params that are not there, or of a policy's reinvocation, need not be said.
+A ``kyverno-test.yaml`` names policies, resources and the expected result of each pair: ``pass``, ``fail`` or ``skip``
+(the policy does not match the resource). In some points Kyverno differs from the API server, and so does this module: a
+rule without operations matches all of them, a policy without a binding applies everywhere, params found by a selector
+form one list, and parameterNotFoundAction and reinvocationPolicy are optional.
 """
 
 from __future__ import annotations
@@ -22,19 +21,25 @@ from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problems
-from webhook.vap import MemorySurroundings, NativePolicies, Verdict, is_native, resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import (
+    CLUSTER_KINDS,
+    MemoryContext,
+    NativePolicies,
+    ParamKind,
+    PolicyResponse,
+    Selector,
+    is_native,
+    resource_of_kind,
+)
 
-__all__ = ["Outcome", "run"]
+__all__ = ["KyvernoResult", "run"]
 
 # The names below are the fields of Kyverno's documents, spelled as there.
 # ruff: noqa: N815
 
 
-class _Result(BaseModel):
-    """What is to come of a policy on some resources: those named, or all of the kind."""
+class _Expected(BaseModel):
+    """The expected result of a policy on some resources: those named, or all of the kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     policy: str
@@ -47,7 +52,7 @@ class _Result(BaseModel):
 
 
 class _Test(BaseModel):
-    """The file. Of ``variables`` only the labels of namespaces mean anything to native policies."""
+    """The file. Native policies use only the labels of namespaces from ``variables``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     apiVersion: Literal["cli.kyverno.io/v1alpha1", "kyverno.io/v1"]
@@ -55,15 +60,15 @@ class _Test(BaseModel):
     metadata: dict[str, Any] = {}
     policies: list[str]
     resources: list[str]
-    results: list[_Result]
+    results: list[_Expected]
     paramResources: list[str] = []
     variables: str = ""
     userinfo: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One expectation. ``got`` is pass, fail or skip; ``message`` says why where it is not as expected."""
+class KyvernoResult:
+    """One result. ``got`` is pass, fail or skip; ``message`` is the reason for a failure."""
 
     policy: str
     resource: str
@@ -76,8 +81,8 @@ class Outcome:
         return self.expected == self.got
 
 
-class _Surroundings(MemorySurroundings):
-    """The params of a selector are one list, in the order of their files."""
+class _TestContext(MemoryContext):
+    """Params found by a selector form one list, in the order of their files."""
 
     def __init__(self, objects: Iterable[dict[str, Any]], params: Sequence[dict[str, Any]]) -> None:
         super().__init__((*objects, *params))
@@ -88,21 +93,21 @@ class _Surroundings(MemorySurroundings):
         return [{"metadata": {}, "items": [param for param in self._params if param in chosen]}] if chosen else []
 
 
-def run(file: Path) -> list[Outcome]:
+def run(file: Path) -> list[KyvernoResult]:
     """Run one test.
 
     Raises:
-        DocumentError: a file that cannot be read, or is no test.
-        CatalogError: policies that do not load.
+        DocumentError: a file cannot be read, or is not a test.
+        CatalogError: the policies do not load.
     """
     test = _read(file)
     folder = file.parent
     policies = NativePolicies.load(_bound(_policies(_all(folder, test.policies))))
-    surroundings = _Surroundings(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
+    context = _TestContext(_namespaces(_values(folder, test.variables)), _values(folder, *test.paramResources))
     users = _values(folder, test.userinfo)
     user = users[0].get("userInfo", {}) if users else {}
     resources = [_named(document).value for document in _all(folder, test.resources)]
-    outcomes: list[Outcome] = []
+    outcomes: list[KyvernoResult] = []
     for result in test.results:
         patched = [_named(document).value for document in _all(folder, filter(None, [result.patchedResources]))]
         chosen = [obj for obj in resources if obj["kind"] == result.kind]
@@ -110,10 +115,12 @@ def run(file: Path) -> list[Outcome]:
         for name in names:
             obj = next((obj for obj in chosen if obj["metadata"]["name"] == name), None)
             if obj is None:
-                missing = Outcome(result.policy, f"{result.kind}/{name}", result.result, "error", "no such resource")
+                missing = KyvernoResult(
+                    result.policy, f"{result.kind}/{name}", result.result, "error", "no such resource"
+                )
                 outcomes.append(missing)
             else:
-                outcomes.append(_outcome(policies, _request(obj, user), surroundings, result, patched))
+                outcomes.append(_result(policies, _request(obj, user), context, result, patched))
     return outcomes
 
 
@@ -122,7 +129,7 @@ def _values(folder: Path, *names: str) -> list[dict[str, Any]]:
 
 
 def _named(document: Document) -> Document:
-    """The document, which says what it is and what it is called."""
+    """The document, after a check of its kind and name."""
     value = document.value
     metadata = value.get("metadata")
     found = {
@@ -151,11 +158,11 @@ def _all(folder: Path, names: Iterable[str]) -> list[Document]:
 
 
 def _policies(found: Iterable[Document]) -> Iterator[Document]:
-    """The native documents, with what Kyverno does not ask for."""
+    """The native documents, completed with the fields that are optional for Kyverno."""
     for document in map(_named, found):
         if not is_native(document):
             title = f"{document.value.get('kind')} {document.value.get('apiVersion')}"
-            raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is no native policy")])
+            raise DocumentError([Problem(f"{document.source}:{document.line}", "", f"{title} is not a native policy")])
         yield replace(document, value=_completed(document.value))
 
 
@@ -208,29 +215,29 @@ def _request(obj: dict[str, Any], user: dict[str, Any]) -> Request:
     return Request(kind, resource, "CREATE", obj, name=name, namespace=namespace, user=user)
 
 
-def _outcome(
+def _result(
     policies: NativePolicies,
     request: Request,
-    surroundings: MemorySurroundings,
-    result: _Result,
+    context: MemoryContext,
+    result: _Expected,
     patched: Sequence[dict[str, Any]],
-) -> Outcome:
+) -> KyvernoResult:
     only = policies.only(result.policy)
     if result.isMutatingAdmissionPolicy:
-        verdict = only.mutate(request, surroundings)
-        wrong = _differs(verdict, request.name, patched)
+        response = only.mutate(request, context)
+        wrong = _differs(response, request.name, patched)
     else:
-        verdict = only.validate(request, surroundings)
+        response = only.validate(request, context)
         wrong = ""
-    message = "; ".join(denial.text for denial in verdict.denials) or wrong
-    got = "fail" if message else "pass" if verdict.evaluated else "skip"
-    return Outcome(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
+    message = "; ".join(denial.text for denial in response.denials) or wrong
+    got = "fail" if message else "pass" if response.evaluated else "skip"
+    return KyvernoResult(result.policy, f"{result.kind}/{request.name}", result.result, got, message)
 
 
-def _differs(verdict: Verdict, name: str, patched: Sequence[dict[str, Any]]) -> str:
-    """How the mutated object is not the one that is wanted."""
+def _differs(response: PolicyResponse, name: str, patched: Sequence[dict[str, Any]]) -> str:
+    """How the mutated object differs from the expected one."""
     wanted = next((obj for obj in patched if obj["metadata"]["name"] == name), None)
-    if wanted is None or not verdict.evaluated:
+    if wanted is None or not response.evaluated:
         return ""
-    found = patch.diff(wanted, verdict.object)
+    found = patch.diff(wanted, response.object)
     return f"patched resource differs: {found}" if found else ""

@@ -21,24 +21,24 @@ from webhook.engine.native import Native
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
-from webhook.vap import resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS
+from webhook.vap import CLUSTER_KINDS, resource_of_kind
 
-__all__ = ["Outcome", "add_arguments", "outcomes", "review"]
+__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One document and what was decided of it.
+class ReviewedManifest:
+    """One document and the decisions about it.
 
-    ``known`` is False for a kind the gate has no say in; ``meant`` is then the one of ours that it is much like.
+    ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``suggestion`` is then a similar kind
+    of the catalog.
     """
 
     document: Document
-    known: bool
+    reviewed: bool
     mutation: Decision
     validation: Decision
-    meant: GroupVersionKind | None = None
+    suggestion: GroupVersionKind | None = None
 
     @property
     def title(self) -> str:
@@ -52,82 +52,92 @@ class Outcome:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifests, or folders of them; - is stdin")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifest or folder; - reads stdin")
     parser.add_argument(
         "--view",
         action="append",
         type=Path,
         default=[],
         metavar="FILE",
-        help="manifests, or folders of them, of what is in the cluster already (`kubectl get … -o yaml`): "
-        "for references to find, not to be checked",
+        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to; not "
+        "checked themselves; repeatable",
     )
     parser.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
-        help="a folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, their bindings and params: "
-        "they judge every kind, as the API server would",
+        help="folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, bindings and params, evaluated for "
+        "every kind, as the API server does",
     )
-    parser.add_argument("--profile", choices=[profile.value for profile in Profile], default=Profile.STANDARD.value)
+    parser.add_argument(
+        "--profile",
+        choices=[profile.value for profile in Profile],
+        default=Profile.STANDARD.value,
+        help="how strict to be (default standard)",
+    )
     choices.add_arguments(parser)
 
 
-def outcomes(options: argparse.Namespace) -> tuple[list[Outcome], list[Problem]]:
-    """Each document of the named files through the whole way: mutate, then validate, as on CREATE.
+def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
+    """Mutate and validate each document of the files, as on CREATE.
 
-    Returns the outcomes, and what is doubtful about the admission policies.
+    Returns the reviews, and warnings about the admission policies.
 
     Raises:
         CatalogError: admission policies that do not load.
-        DocumentError: a file that cannot be read, or holds something else than objects; no object at all.
-        SettingsError: a flag with a value that does not fit.
+        DocumentError: a file cannot be read or holds anything but objects, or no object is found.
+        SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    known = catalog.load(settings=settings)
-    found = read_all(options.files)
-    if not found:
-        raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object in it")])
-    objects = list(_stored([*read_all(options.view), *found], known))
-    how = Options(profile=Profile(options.profile), strict_fields=True, settings=settings)
-    remarks: list[Problem] = []
-    if options.admission_policies is not None:
-        policies = policyset.load(options.admission_policies)
-        remarks = policies.remarks(known)
-        surroundings = Offline(known, [*policies.objects, *objects], assume=True)
-        how = replace(how, native=Native(policies.policies, surroundings))
+    loaded = catalog.load(settings=settings)
+    given = read_all(options.files)
+    if not given:
+        raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
+    objects = list(_stored([*read_all(options.view), *given], loaded))
+    native, remarks = _native(options.admission_policies, loaded, objects)
+    decide = Options(Profile(options.profile), strict_fields=True, settings=settings, native=native)
     view = MemoryView(objects)
-    return [review(item, known, view, how) for item in found], remarks
+    return [review(item, loaded, view, decide) for item in given], remarks
 
 
-def _stored(found: Iterable[Document], known: Catalog) -> Iterator[dict[str, Any]]:
-    """The objects that others can refer to, as a cluster has them; of two with the same name the later one is newer."""
+def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:
+    """The admission policies of a folder, over the objects given, with warnings about them."""
+    if folder is None:
+        return None, []
+    policies = policyset.load(folder)
+    context = Offline(loaded, [*policies.objects, *objects], assume=True)
+    return Native(policies.policies, context), policies.remarks(loaded)
+
+
+def _stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
+    """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
         metadata = item.value.get("metadata") or {}
-        if not any(_nameless(metadata)) and metadata.get("name"):
-            kind = known.find(_kind_of(item.value))
+        if not any(_name_errors(metadata)) and metadata.get("name"):
+            kind = loaded.find(_kind_of(item.value))
             placed = _placed(item.value, kind)
             yield placed if kind is None else kind.schema.default(placed)
 
 
-def review(document: Document, known: Catalog, view: ClusterView, options: Options) -> Outcome:
-    """One document through the engine, as an object that is being created."""
+def review(document: Document, loaded: Catalog, view: ClusterView, options: Options) -> ReviewedManifest:
+    """Review one document as an object that is being created."""
     value = document.value
     gvk = _kind_of(value)
-    judged = options.native is not None or known.find(gvk) is not None
-    nameless = tuple(_nameless(value.get("metadata")))
-    if nameless:
-        return Outcome(document, judged, Decision(value), Decision(value, nameless))
-    request = _request(value, gvk, known)
-    mutation = engine.mutate(request, known, view, options)
+    reviewed = options.native is not None or loaded.find(gvk) is not None
+    errors = tuple(_name_errors(value.get("metadata")))
+    if errors:
+        return ReviewedManifest(document, reviewed, Decision(value), Decision(value, errors))
+    request = _request(value, gvk, loaded)
+    mutation = engine.mutate(request, loaded, view, options)
+    written = _as_written(mutation, value)
     if not mutation.allowed:
-        return Outcome(document, judged, _as_written(mutation, value), mutation)
-    validation = engine.validate(replace(request, object=mutation.object), known, view, options)
-    return Outcome(document, judged, _as_written(mutation, value), validation, None if judged else known.nearest(gvk))
+        return ReviewedManifest(document, reviewed, written, mutation)
+    validation = engine.validate(replace(request, object=mutation.object), loaded, view, options)
+    return ReviewedManifest(document, reviewed, written, validation, None if reviewed else loaded.nearest(gvk))
 
 
 def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:
-    """The outcome without a namespace that its file leaves to kubectl."""
+    """The decision without the namespace, if the file leaves that to kubectl."""
     obj = mutation.object
     if obj is None or value["metadata"].get("namespace"):
         return mutation
@@ -140,7 +150,7 @@ def _kind_of(value: dict[str, Any]) -> GroupVersionKind:
 
 
 def _placed(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
-    """The object where kubectl puts it: in its default namespace if it names none, in no one if its kind has none."""
+    """The object where kubectl creates it: in the namespace ``default`` if it names none and its kind has one."""
     group, name = _kind_of(value).group, value["kind"]
     namespaced = (group, name) not in CLUSTER_KINDS if kind is None else kind.namespaced
     metadata = value["metadata"]
@@ -151,9 +161,9 @@ def _placed(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
     return {**value, "metadata": metadata}
 
 
-def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Request:
-    """As the API server makes it of a POST: of a status, which is not its user's to write, only the fields are read."""
-    kind = known.find(gvk)
+def _request(value: dict[str, Any], gvk: GroupVersionKind, loaded: Catalog) -> Request:
+    """The request that the API server makes of a POST. It drops a valid status, which users cannot write."""
+    kind = loaded.find(gvk)
     placed = _placed(value, kind)
     if kind is not None and kind.status and not kind.schema.unknown({"status": placed.get("status")}):
         placed.pop("status", None)
@@ -163,8 +173,8 @@ def _request(value: dict[str, Any], gvk: GroupVersionKind, known: Catalog) -> Re
     return Request(gvk, resource, "CREATE", placed, name=name, namespace=namespace)
 
 
-def _nameless(metadata: Any) -> Iterator[Cause]:
-    """What is wrong with the names, in the words of the API server."""
+def _name_errors(metadata: Any) -> Iterator[Cause]:
+    """What is wrong with the names, in the API server's words."""
     fields = ("name", "generateName", "namespace")
     if metadata is None:
         metadata = {}

@@ -1,4 +1,4 @@
-"""`modelgate normalise`: print manifests as the gate would store them."""
+"""`modelgate normalise`: print manifests with all defaults, as a cluster would store them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "normalise",
-        help="print manifests as the gate would store them",
-        description="Print every object with all defaults filled in, as YAML; what is wrong with an object goes to "
-        "the error output, and makes the exit code 1.",
+        help="print manifests with all defaults, as a cluster would store them",
+        description="Print every object with all defaults, as YAML. Errors go to standard error, and the exit code "
+        "is then 1.",
     )
     manifests.add_arguments(parser)
 

@@ -16,7 +16,7 @@ from webhook.cli.cases import run as run_case
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy import Action, DefaultRule, ValidationRule
+from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
 __all__ = ["add_parser", "run"]
 
@@ -25,7 +25,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "rule", help="explain one rule", description="Explain the rule with a code, such as LK205."
     )
-    parser.add_argument("code", metavar="CODE", help="the code, as a message of the gate has it in brackets")
+    parser.add_argument("code", metavar="CODE", help="the code in brackets at the end of a message")
+    parser.add_argument("--source", action="store_true", help="print the Python that its expressions compile to")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in rules:
             if rule.code == code:
-                print("\n".join(_explain(rule, known, loaded)))
+                print("\n".join(_sources(rule, known) if options.source else _explain(rule, known, loaded)))
                 return 0
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
     near = [found for found in codes if found[:3] == code[:3]] or codes
@@ -65,15 +66,48 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
     yield from _examples(rule, known, loaded)
 
 
+def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:
+    """The generated function of each expression of a rule, and of the variables that they read."""
+    if isinstance(rule, DefaultRule):
+        parts = {"when": rule.when, "value": rule.value}
+    else:
+        parts = {"when": rule.when, "rule": rule.rule, "messageExpression": rule.message_expression}
+    expressions = {name: part for name, part in parts.items() if isinstance(part, Expression)}
+    read = {name for part in expressions.values() for name in part.variables}
+    variables = {f"variables.{name}": part for name, part in known.policy.variables.items() if name in read}
+    for name, expression in (expressions | variables).items():
+        yield f"{rule.code} {name}: {_one_line(expression.source)}"
+        yield indent("\n".join(_source(expression)), "  ")
+        yield ""
+    if isinstance(rule, DefaultRule) and isinstance(rule.value, FactValue):
+        yield f"{rule.code} value: {rule.value.source} (a fact, copied as it is)"
+
+
+def _source(expression: Expression) -> Iterator[str]:
+    generated = expression.program.generated()
+    if generated is None:
+        yield "no generated function: the interpreter evaluates this expression"
+        return
+    yield f"cost at most: {'depends on the values' if generated.bound is None else generated.bound}"
+    yield from (f"k{index} = {_constant(value)}" for index, value in enumerate(generated.constants))
+    yield generated.text.rstrip()
+
+
+def _constant(value: object) -> str:
+    """A function by its qualified name, anything else by its representation."""
+    name = getattr(value, "__qualname__", None)
+    return f"{value.__module__}.{name}" if name else repr(value)
+
+
 def _examples(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
-    """A case in which the rule fires, and the nearest one that is as it should be."""
+    """A case in which the rule fires, and the most similar case in which no rule does."""
     titles = ("applies", "does not apply") if isinstance(rule, DefaultRule) else ("bad", "good")
-    heard = [(case, rule.code in _codes(case, known, loaded)) for case in _cases(known, loaded)]
-    firing = [case for case, fires in heard if fires]
+    outcomes = [(case, rule.code in _codes(case, known, loaded)) for case in _cases(known, loaded)]
+    firing = [case for case, fires in outcomes if fires]
     if not firing:
         return
     bad = min(firing, key=lambda case: len(_text(case)))
-    quiet = [case for case, fires in heard if not fires and not case.expect.deny and not case.expect.warn]
+    quiet = [case for case, fires in outcomes if not fires and not case.expect.deny and not case.expect.warn]
     good = max(quiet, key=lambda case: _likeness(_text(bad), _text(case)), default=None)
     for title, case in zip(titles, (bad, good), strict=True):
         if case is not None:

@@ -1,4 +1,4 @@
-"""`modelgate test`: run tables of cases, ours or one's own, and Kyverno's tests of native policies."""
+"""`modelgate test`: run test cases of policies, and Kyverno tests of native policies."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from webhook.manifests.folders import entries
 
 __all__ = ["add_parser", "read_cases", "run"]
 
-Outcome = tuple[str, Sequence[str]]
-"""What a case is called, and how it is not as expected."""
+TitledFailures = tuple[str, Sequence[str]]
+"""The title of a case, and its failures."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "test",
-        help="run tables of cases",
-        description="Run the cases of a folder of APIs, laid out as policies/ is: <api>/crds/*.yaml, "
-        "<api>/<kind>.yaml, <api>/cases/<kind>.yaml; and, wherever it is below the folder, each kyverno-test.yaml "
-        "whose policies are ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Without a folder: the policies "
-        "that are installed. "
-        "Exit code 0: all cases are as expected; 1: some are not, or there is none; 2: something could not be read.",
+        help="run test cases of policies",
+        description="Run the cases of a folder of APIs, laid out as policies/: <api>/crds/*.yaml, <api>/<kind>.yaml, "
+        "<api>/cases/<kind>.yaml; and every kyverno-test.yaml below the folder whose policies are "
+        "ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Default: the built-in policies. "
+        "Exit code 0: all cases pass; 1: a case fails, or no case is found; 2: a file cannot be read.",
     )
-    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="a folder of APIs")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="folder of APIs")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,21 +52,21 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed and not failed else 1
 
 
-def _of_apis(folder: Path | None, tests: Sequence[Path]) -> Iterator[Outcome]:
-    """Our own tables; a folder that holds tests of Kyverno's need not have any API."""
+def _of_apis(folder: Path | None, tests: Sequence[Path]) -> Iterator[TitledFailures]:
+    """Run tables of cases; a folder with Kyverno tests need not contain an API."""
     if folder is not None and tests and not any(folder.glob("*/crds")):
         return
     loaded = catalog.load(folder)
     for document in read_cases(entries(folder or files("policies")), loaded):
         target = document.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
-        assert known is not None  # read_cases has seen to it
+        assert known is not None  # read_cases checks it
         for case in document.cases:
             yield f"{target.kind}: {case.name}", run_case(case, known, loaded).failures
 
 
-def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) -> Iterator[Outcome]:
-    """Kyverno's tests, one after the other: what is wrong with one goes to ``problems`` and stops no other."""
+def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) -> Iterator[TitledFailures]:
+    """Run Kyverno tests; a test that cannot be read is added to ``problems``, and the others still run."""
     for file in tests:
         try:
             outcomes = kyverno.run(file)
@@ -82,10 +81,10 @@ def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) ->
 
 
 def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
-    """Every document of cases in the folders of some APIs.
+    """The documents of cases of some APIs.
 
     Raises:
-        DocumentError: one that does not fit the model, or speaks of a kind that no CRD serves.
+        DocumentError: a document does not match the model, or names a kind that no CRD serves.
     """
     for folder in apis:
         cases = folder.joinpath("cases")

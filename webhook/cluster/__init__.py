@@ -1,4 +1,4 @@
-"""What other objects say: one protocol, over objects in memory or over a live cluster."""
+"""Other objects: one protocol, implemented over memory and over a live cluster."""
 
 from webhook.cluster.view import ClusterView, Kind, MemoryView
 

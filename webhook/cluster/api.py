@@ -1,9 +1,9 @@
 """The API server's reading verbs, for any resource, over the connection of the Kubernetes client library.
 
-The library finds the server, authenticates and keeps the connections (``webhook/cluster/live.py``
-imports it); its generated models are left alone: objects stay dictionaries.
+The library finds the server, authenticates and keeps the connections (``webhook/cluster/live.py`` imports it). Its
+generated models are not used: objects stay dictionaries.
 
-    ApiError            the API server answered no, with its Status
+    ApiError            the API server refused the request, with its Status
     └── Unreachable       it did not answer
 """
 
@@ -18,25 +18,25 @@ from urllib.parse import urlencode
 import orjson
 import urllib3
 
-from webhook.cluster.resource import Resource, is_name
+from webhook.cluster.resource import APIResource, is_name
 
 __all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
 
 JSON = "application/json"
 
-# The API server gives up on a request after 60 s: whoever waits a little longer hears why.
+# Seconds. The API server ends a request after 60 s: a client that waits a little longer learns why.
 TIMEOUT = 65.0
 
-# The page size that every client of Kubernetes uses: 500 objects of 10 KB are 5 MB.
+# The page size of client-go: 500 objects of 10 KB are 5 MB.
 PAGE = 500
 
-# The server ends a watch after this time, so that no stream outlives a lost connection for longer.
+# The server ends a watch after this time, so that a stream on a lost connection ends, too.
 WATCH_SECONDS = 290
 
-# Bookmarks come about once a minute: a watch on which two are missing is a connection that died without a word.
+# Bookmarks come about once a minute: if two are missing, the connection is dead.
 QUIET_SECONDS = 150
 
-# For whoever needs names and resource versions only; the object itself is read when its turn comes.
+# For callers that need only names and resource versions, and read the object later.
 METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
@@ -80,14 +80,14 @@ class Stream:
     def close(self) -> None:
         if not self._ended.is_set():
             self._ended.set()
-            with contextlib.suppress(OSError, ValueError, RuntimeError):  # it ended by itself meanwhile
+            with contextlib.suppress(OSError, ValueError, RuntimeError):  # it has ended meanwhile
                 self._response.shutdown()
 
 
 class Reader:
-    """The verbs that read. Every method raises ApiError, and Unreachable where there is no answer in time.
+    """The verbs that read. Every method raises ApiError, and Unreachable without an answer in time.
 
-    ``client`` is a ``kubernetes.client.ApiClient``, unnamed so that nobody imports that library who only names us.
+    ``client`` is a ``kubernetes.client.ApiClient``; its type is Any so that this module does not import that library.
     """
 
     USER_AGENT: ClassVar = "modelgate"
@@ -98,7 +98,7 @@ class Reader:
         self._pool: urllib3.PoolManager = client.rest_client.pool_manager
 
     def document(self, path: str, timeout: float | None = None) -> dict[str, Any] | None:
-        """What is at a path, or None where there is nothing; ``timeout`` in seconds, where it is not the usual one."""
+        """The document at a path, or None if there is none; ``timeout`` in seconds overrides the reader's."""
         limit = urllib3.Timeout(total=self._timeout if timeout is None else timeout)
         try:
             return content_of(self._request("GET", path, None, timeout=limit))
@@ -107,21 +107,25 @@ class Reader:
                 return None
             raise
 
-    def get(self, resource: Resource, namespace: str, name: str, timeout: float | None = None) -> dict[str, Any] | None:
-        """The object, or None where there is none, as of a name that no object can have."""
+    def get(
+        self, resource: APIResource, namespace: str, name: str, timeout: float | None = None
+    ) -> dict[str, Any] | None:
+        """The object, or None if there is none, also for an invalid name."""
         if not is_name(name) or (namespace and not is_name(namespace)):
             return None
         return self.document(resource.path(namespace, name), timeout)
 
     def review(self, spec: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Whether somebody may do something: the status of a SubjectAccessReview, which changes nothing."""
+        """Check a permission: the status of a SubjectAccessReview, which changes nothing."""
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
         answer = content_of(self._request("POST", path, None, body, timeout=urllib3.Timeout(total=timeout)))
         status: dict[str, Any] = answer.get("status") or {}
         return status
 
-    def pages(self, resource: Resource, namespace: str = "", metadata_only: bool = False) -> Iterator[dict[str, Any]]:
+    def pages(
+        self, resource: APIResource, namespace: str = "", metadata_only: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
         query = {"limit": str(PAGE)}
         while True:
@@ -131,8 +135,10 @@ class Reader:
             if not query["continue"]:
                 return
 
-    def watch(self, resource: Resource, namespace: str, resource_version: str, metadata_only: bool = False) -> Stream:
-        """What happens after a resource version, with bookmarks."""
+    def watch(
+        self, resource: APIResource, namespace: str, resource_version: str, metadata_only: bool = False
+    ) -> Stream:
+        """The events after a resource version, with bookmarks."""
         query = {
             "watch": "true",
             "resourceVersion": resource_version,
@@ -177,7 +183,7 @@ class Reader:
                 body=None if body is None else orjson.dumps(body),
                 headers=headers,
                 timeout=timeout or urllib3.Timeout(total=self._timeout),
-                retries=False,  # the queue and the source retry, with a backoff that remembers
+                retries=False,  # queue and reflector retry, with a growing backoff
                 preload_content=False,
             )
         except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -187,14 +193,14 @@ class Reader:
         return response
 
     def _authorization(self) -> dict[str, str]:
-        """The credentials of this moment: tokens are renewed by the library while we run.
+        """The current credentials: the library renews tokens while the process runs.
 
         Raises:
-            Unreachable: there are none at this moment, as while a file is being replaced.
+            Unreachable: there are none, for example while a file is being replaced.
         """
         try:
             settings = self._configuration.auth_settings().values()
-        except Exception as error:  # each way to renew a token has errors of its own
+        except Exception as error:  # each way to renew a token raises other errors
             raise Unreachable(f"no credentials: {error}") from error
         return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
 
@@ -204,25 +210,25 @@ def _accept(kind: str, metadata_only: bool) -> str:
 
 
 def content_of(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
-    """The JSON of an answer.
+    """The JSON of a response.
 
     Raises:
-        Unreachable: it broke off, or is no JSON.
+        Unreachable: it is incomplete or not JSON.
     """
     try:
         content: dict[str, Any] = orjson.loads(response.data)
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        raise Unreachable(f"the answer broke off: {error}") from error
+        raise Unreachable(f"the response is incomplete: {error}") from error
     return content
 
 
 def _error(response: urllib3.BaseHTTPResponse) -> ApiError:
-    """The Status of a refusal; a proxy in between may answer with anything else."""
+    """The Status of a refusal; a proxy may answer with anything else."""
     try:
         data = response.data
         status = orjson.loads(data)
         return ApiError(response.status, str(status.get("reason", "")), str(status.get("message", "")))
     except (urllib3.exceptions.HTTPError, OSError):
-        return ApiError(response.status, "", "the answer broke off")
+        return ApiError(response.status, "", "the response is incomplete")
     except (ValueError, AttributeError):
         return ApiError(response.status, response.reason or "", data[:300].decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""How long threads wait: for the next try, and for each other's end."""
+"""Exponential backoff, and joining threads with a deadline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ log = logging.getLogger("modelgate")
 
 
 def backoff(failures: int, first: float, most: float) -> float:
-    """Seconds before the next try after so many failures: ``first`` before any, then doubled, ``most`` at most."""
-    return min(first * float(1 << min(failures, 32)), most)  # 2^32 times anything is over every limit
+    """Seconds until the next attempt: ``first``, doubled with each failure, at most ``most``."""
+    return min(first * float(1 << min(failures, 32)), most)  # 2^32 times any interval exceeds every limit
 
 
 def join(threads: Iterable[threading.Thread], seconds: float) -> None:
-    """Wait for all to end, and say of those that have not that they did not."""
+    """Wait for all threads to end, and log those that do not."""
     end = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))

@@ -1,4 +1,4 @@
-"""All objects of one kind, kept in memory by a thread that lists and watches."""
+"""An informer: all objects of one kind, kept in memory by a thread that lists and watches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Final
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import backoff
 from webhook.cluster.discovery import find
-from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Source
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector
+from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
 
@@ -21,28 +21,28 @@ __all__ = ["Informer"]
 
 log = logging.getLogger("modelgate")
 
-LOOK_AGAIN: Final = 15.0
-"""Seconds between two looks for an API that is not installed: an answer of a few bytes. A reference to one of its
-objects is looked for at once (:class:`webhook.cluster.live.LiveView`)."""
+DISCOVERY_SECONDS: Final = 15.0
+"""Seconds between two checks for an API that is not installed: a response of a few bytes. A reference to one of its
+objects triggers a check at once (:class:`webhook.cluster.live.LiveView`)."""
 
 
 class Informer:
-    """One kind, followed from :meth:`run` (in a thread of its own) to :meth:`stop`; everything else never blocks."""
+    """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block."""
 
     def __init__(self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic) -> None:
         self.kind = kind
-        self.resource: Resource | None = None
+        self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
         self._store = Store()
-        self._source: Source | None = None
-        self._absent_at: float | None = None  # when the API server last said that there is no such API
+        self._reflector: Reflector | None = None
+        self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
         self._stop = threading.Event()
         self._wake = threading.Event()
 
     def run(self) -> None:
-        """Never raises for anything the API server does."""
+        """Follow the kind until :meth:`stop`; errors of the API server are logged and retried."""
         failures = 0
         while not self._stop.is_set():
             try:
@@ -51,32 +51,32 @@ class Informer:
                 self._trouble = str(error)
                 wait = backoff(failures, FIRST_WAIT, LONGEST_WAIT)
                 failures += 1
-                log.warning("%s: %s; again in %.0f s", self, error, wait)
+                log.warning("%s: %s; retry in %.0f s", self, error, wait)
                 self._pause(wait)
                 continue
             failures, self._trouble = 0, ""
             if self.resource is None:
                 self._absent_at = self._clock()
-                self._pause(LOOK_AGAIN)
+                self._pause(DISCOVERY_SECONDS)
             else:
                 self._follow(self.resource)
 
     def stop(self) -> None:
-        """May be called from any thread; :meth:`run` ends soon."""
+        """End :meth:`run` soon; may be called from any thread."""
         self._stop.set()
         self._wake.set()
-        if self._source is not None:
-            self._source.stop()
+        if self._reflector is not None:
+            self._reflector.stop()
 
-    def look(self) -> None:
-        """Somebody has found the API installed: do not wait for the next look."""
+    def recheck(self) -> None:
+        """Check for the API at once: another caller has found it installed."""
         self._wake.set()
 
     @property
     def synced(self) -> bool:
-        """Whether what we hold has once been everything; that of an API that is not installed is nothing."""
-        source = self._source
-        return source.listed.is_set() if source is not None else self._absent_at is not None
+        """Whether the first list is complete, or the API is known to be missing."""
+        reflector = self._reflector
+        return reflector.listed.is_set() if reflector is not None else self._absent_at is not None
 
     def get(self, key: Key) -> dict[str, Any] | None:
         return self._store.get(key)
@@ -85,33 +85,33 @@ class Informer:
         return self._store.list(namespace)
 
     def count(self) -> int:
-        """How many objects are held."""
+        """The number of objects in memory."""
         return self._store.count()
 
     def silence(self) -> float:
-        """Seconds since the API server last said anything of the kind; infinite before its first word."""
-        source, absent_at = self._source, self._absent_at
-        if source is not None:
-            silence = source.silence()
+        """Seconds since the last event of the kind; infinite before the first list."""
+        reflector, absent_at = self._reflector, self._absent_at
+        if reflector is not None:
+            silence = reflector.silence()
             return math.inf if silence is None else silence
         return math.inf if absent_at is None else self._clock() - absent_at
 
     def unready(self, stale: float) -> str:
-        """Why what we hold should not be relied on, naming the kind; empty when it may. ``stale`` in seconds."""
-        source = self._source
-        trouble = (source.trouble if source is not None else "") or self._trouble
+        """Why the objects may be out of date, with the kind; empty if they are current. ``stale`` in seconds."""
+        reflector = self._reflector
+        trouble = (reflector.trouble if reflector is not None else "") or self._trouble
         because = f": {trouble}" if trouble else ""
         if not self.synced:
             return f"{self} is not listed yet{because}"
         silence = self.silence()
-        return f"nothing heard of {self} for {silence:.0f} s{because}" if silence >= stale else ""
+        return f"no event of {self} for {silence:.0f} s{because}" if silence >= stale else ""
 
     def __str__(self) -> str:
         return f"{self.kind.group}/{self.kind.kind}" if self.kind.group else self.kind.kind
 
-    def _follow(self, resource: Resource) -> None:
-        """Until the API is gone, or we are stopped."""
-        source = Source(
+    def _follow(self, resource: APIResource) -> None:
+        """Follow the resource until its API is removed, or :meth:`stop`."""
+        reflector = Reflector(
             self._api,
             resource,
             lambda key, obj: self._store.put(key, light(obj, resource)),
@@ -119,13 +119,13 @@ class Informer:
             clock=self._clock,
             until_absent=True,
         )
-        self._source = source
-        if self._stop.is_set():  # since run looked
+        self._reflector = reflector
+        if self._stop.is_set():  # stopped meanwhile
             return
-        source.run()
+        reflector.run()
         if not self._stop.is_set():
-            log.warning("%s is no longer served as %s", self, resource.api_version)
-            self._source, self._absent_at = None, None
+            log.warning("%s is not served as %s any more", self, resource.api_version)
+            self._reflector, self._absent_at = None, None
             self._store.clear()
             self._pause(FIRST_WAIT)
 

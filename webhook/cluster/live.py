@@ -1,4 +1,4 @@
-"""The ClusterView of a cluster: informers for the kinds that facts read, and one GET for what they do not know yet."""
+"""The ClusterView of a cluster: informers for the kinds that facts read, and one GET for objects not in memory."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import join
 from webhook.cluster.discovery import find
 from webhook.cluster.informer import Informer
-from webhook.cluster.questions import LEAST, ask
-from webhook.cluster.readthrough import Answer, Question, Reference
-from webhook.cluster.recent import Memory
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.questions import MIN_TIMEOUT, ask
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
+from webhook.cluster.recent import RecentAnswers
+from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import light
-from webhook.cluster.view import Kind, News
+from webhook.cluster.view import Freshness, Kind
 
 __all__ = ["STALE", "LiveView", "connect", "live_view"]
 
 STALE: Final = 180.0
-"""Bookmarks come about once a minute: after three have failed to come, what we know may be old."""
+"""Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
 
 GRACE: Final = 5.0
-"""Seconds for the threads to end; they are daemons, and a list that hangs does not keep the process."""
+"""Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
 
 
 class LiveView:
-    """Follows the ``watched`` kinds from :meth:`start` to :meth:`stop`; of the ``fetched`` ones, of which a cluster
-    has too many, it reads single objects. What admission policies ask for, it asks the API server.
+    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds, which have too many
+    objects to watch, it reads single objects. Questions of admission policies go to the API server.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LiveView:
         self._fetched = frozenset(fetched)
         self._stale = stale
         self._clock = clock
-        self._memory = Memory(clock)
+        self._recent = RecentAnswers(clock)
         self._threads = [
             threading.Thread(target=informer.run, name=f"informer {informer}", daemon=True)
             for informer in self._informers.values()
@@ -70,19 +70,19 @@ class LiveView:
         return all(informer.synced for informer in self._informers.values())
 
     def stale(self, seconds: float) -> list[str]:
-        """Which kinds have not been heard of for so long, or never, and why."""
+        """The kinds without an event for so long, or not listed yet, each with the reason."""
         return [reason for informer in self._informers.values() if (reason := informer.unready(seconds))]
 
     def unready(self) -> list[str]:
         dead = [f"{thread.name} has ended" for thread in self._threads if thread.ident and not thread.is_alive()]
         return [*dead, *self.stale(self._stale)]
 
-    def news(self) -> Iterator[News]:
+    def freshness(self) -> Iterator[Freshness]:
         for informer in self._informers.values():
-            yield News(str(informer), informer.silence(), informer.count())
+            yield Freshness(str(informer), informer.silence(), informer.count())
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        return self.look(Reference(kind, namespace, name))[1]
+        return self.cached(Reference(kind, namespace, name))[1]
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).list(namespace)
@@ -90,16 +90,16 @@ class LiveView:
     def listed(self, kind: Kind) -> bool:
         return self._informer(kind).synced
 
-    def look(self, question: Question) -> tuple[bool, Answer]:
+    def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         if _of_facts(question) and question.kind not in self._fetched:
             found = self._informer(question.kind).get(Key(question.namespace, question.name))
             if found is not None:
                 return True, found
-        return self._memory.get(question)
+        return self._recent.get(question)
 
-    def read(self, question: Question, timeout: float) -> Answer:
-        sure, found = self.look(question)
-        if sure:  # another request has read it meanwhile
+    def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
+        sure, found = self.cached(question)
+        if sure:  # read meanwhile by another request
             return found
         try:
             if _of_facts(question):
@@ -108,7 +108,7 @@ class LiveView:
                 found = ask(self._api, question, timeout, self._clock)
         except ApiError as error:
             raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
-        self._memory.put(question, found)
+        self._recent.put(question, found)
         return found
 
     def _read(self, reference: Reference, timeout: float) -> dict[str, Any] | None:
@@ -116,18 +116,18 @@ class LiveView:
         resource = self._resource(reference.kind, timeout)
         if resource is None:
             return None
-        left = max(LEAST, end - self._clock())
+        left = max(MIN_TIMEOUT, end - self._clock())
         found = self._api.get(resource, reference.namespace, reference.name, left)
         return None if found is None else light(found, resource)
 
-    def _resource(self, kind: Kind, timeout: float) -> Resource | None:
-        """Where the kind is served; asked anew where its API was not installed when we last looked."""
+    def _resource(self, kind: Kind, timeout: float) -> APIResource | None:
+        """The resource of the kind; discovered again if its API was missing at the last check."""
         informer = self._informers.get(kind)
         if informer is not None and informer.resource is not None:
             return informer.resource
         found = find(self._api, kind, timeout)
         if found is not None and informer is not None:
-            informer.look()
+            informer.recheck()
         return found
 
     def _informer(self, kind: Kind) -> Informer:
@@ -137,15 +137,15 @@ class LiveView:
             raise Fault(f"a fact reads {kind.group}/{kind.kind}, but does not declare it") from None
 
 
-def _of_facts(question: Question) -> TypeGuard[Reference]:
+def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
     return isinstance(question, Reference) and not question.version
 
 
 def connect(kubeconfig: Path | None = None) -> ApiClient:
-    """A client of the given kubeconfig; without one, of the pod we run in; outside of pods, of $KUBECONFIG or ~/.kube.
+    """A client with the given kubeconfig, else the in-cluster configuration, else $KUBECONFIG or ~/.kube/config.
 
     Raises:
-        kubernetes.config.ConfigException: where none of them is there or can be read.
+        kubernetes.config.ConfigException: none of them exists or can be read.
     """
     configuration = Configuration()
     if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
@@ -161,9 +161,9 @@ def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterabl
     """A view over :func:`connect`, not started yet.
 
     Raises:
-        NotReady: there is no way to the API server.
+        NotReady: no valid configuration for a connection was found.
     """
     try:
         return LiveView(Reader(connect(kubeconfig)), watched, fetched, stale)
     except (config.ConfigException, OSError) as error:
-        raise NotReady(f"there is no way to the API server: {error}") from error
+        raise NotReady(f"cannot connect to the API server: {error}") from error

@@ -1,4 +1,4 @@
-"""What admission policies want to know, asked of the API server: objects of any kind, scopes, and who may do what."""
+"""Questions of admission policies to the API server: objects of any kind, scopes of kinds, and permissions."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import orjson
 
 from webhook.cluster.api import Reader
 from webhook.cluster.discovery import find
-from webhook.cluster.readthrough import Access, Answer, Question, Selection, Served
-from webhook.cluster.resource import Resource, is_name
+from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, ServedKind
+from webhook.cluster.resource import APIResource, is_name
 
-__all__ = ["LEAST", "ask"]
+__all__ = ["MIN_TIMEOUT", "ask"]
 
-LEAST: Final = 0.01
-"""Seconds for a request that is begun when its time is over: the library wants more than none."""
+MIN_TIMEOUT: Final = 0.01
+"""Seconds: urllib3 rejects a timeout of zero."""
 
 
-def ask(api: Reader, question: Question, timeout: float, clock: Callable[[], float]) -> Answer:
+def ask(api: Reader, question: ClusterQuestion, timeout: float, clock: Callable[[], float]) -> ClusterAnswer:
     """The answer, within ``timeout`` seconds.
 
     Raises:
-        ApiError: there is none.
+        ApiError: the API server refuses or does not answer.
     """
     end = clock() + timeout
-    if isinstance(question, Access):
+    if isinstance(question, AccessReview):
         return api.review(orjson.loads(question.spec), timeout)
     resource = find(api, question.kind, timeout, question.version)
     if resource is None:
         return None
-    if isinstance(question, Served):
+    if isinstance(question, ServedKind):
         return {"namespaced": resource.namespaced}
-    left = max(LEAST, end - clock())
-    if isinstance(question, Selection):
+    left = max(MIN_TIMEOUT, end - clock())
+    if isinstance(question, LabelSelection):
         return _selected(api, question, resource, left)
     return api.get(resource, question.namespace, question.name, left)
 
 
-def _selected(api: Reader, selection: Selection, resource: Resource, timeout: float) -> Answer:
+def _selected(api: Reader, selection: LabelSelection, resource: APIResource, timeout: float) -> ClusterAnswer:
     if selection.namespace and not is_name(selection.namespace):
         return None
     query = f"?{urlencode({'labelSelector': selection.selector})}" if selection.selector else ""

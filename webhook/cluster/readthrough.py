@@ -1,7 +1,7 @@
-"""One request's way to see the cluster: from memory, and what memory does not know is read once, between two tries.
+"""Read-through: one request's view of the cluster, from memory, with one read for each object that is missing there.
 
-Facts are computed from memory and never wait. Where they asked for an object that memory does not
-know, what they found is not used: the object is read from the API server, and they are computed anew.
+Facts are computed from memory and never wait. If they ask for an object that is not in memory, their result is
+discarded: the object is read from the API server, and they are computed again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,23 @@ from typing import Any, NamedTuple, Protocol
 from webhook.cluster.resource import is_name
 from webhook.cluster.view import ClusterView, Kind
 
-__all__ = ["Access", "Answer", "Question", "ReadThrough", "Reading", "Reference", "Selection", "Served"]
+__all__ = [
+    "AccessReview",
+    "ClusterAnswer",
+    "ClusterQuestion",
+    "LabelSelection",
+    "ReadThrough",
+    "Reference",
+    "RequestView",
+    "ServedKind",
+]
 
 
 class Reference(NamedTuple):
     """An object by name; ``namespace`` is "" for cluster scope.
 
-    Facts name no version, because any will do, and read only the kinds that they declare. What
-    admission policies read may be of any kind, and has a ``version``.
+    Facts name no version, because any version serves, and read only the kinds that they declare. Admission policies
+    read any kind, in a ``version``.
     """
 
     kind: Kind
@@ -31,7 +40,7 @@ class Reference(NamedTuple):
         return f"{self.kind.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.kind} {self.name}"
 
 
-class Served(NamedTuple):
+class ServedKind(NamedTuple):
     """Whether the API server serves a version of a kind; the answer says whether it is ``namespaced``."""
 
     kind: Kind
@@ -41,8 +50,8 @@ class Served(NamedTuple):
         return f"the scope of {self.kind.kind}"
 
 
-class Selection(NamedTuple):
-    """The objects of a version of a kind whose labels a selector selects: ``items``."""
+class LabelSelection(NamedTuple):
+    """The objects of a kind and version that match a label selector; the answer has ``items``."""
 
     kind: Kind
     version: str
@@ -54,8 +63,8 @@ class Selection(NamedTuple):
         return f"every {self.kind.kind}{where} with {self.selector or 'any labels'}"
 
 
-class Access(NamedTuple):
-    """Whether somebody may do something: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
+class AccessReview(NamedTuple):
+    """A permission check: the ``spec`` of a SubjectAccessReview, as JSON; the answer is its status."""
 
     spec: str
 
@@ -63,56 +72,56 @@ class Access(NamedTuple):
         return f"a SubjectAccessReview of {self.spec}"
 
 
-Question = Reference | Served | Selection | Access
-Answer = dict[str, Any] | None
+ClusterQuestion = Reference | ServedKind | LabelSelection | AccessReview
+ClusterAnswer = dict[str, Any] | None
 
 
 class ReadThrough(ClusterView, Protocol):
-    """A view that can look behind its memory."""
+    """A view that can read what is not in memory."""
 
-    def look(self, question: Question) -> tuple[bool, Answer]:
-        """Whether memory knows, and what; never blocks."""
+    def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
+        """Whether the answer is in memory, and the answer; never blocks."""
         ...
 
     def listed(self, kind: Kind) -> bool:
-        """Whether memory has once held all objects of the kind; never blocks."""
+        """Whether all objects of the kind have been listed; never blocks."""
         ...
 
-    def read(self, question: Question, timeout: float) -> Answer:
-        """What the API server answers, None where there is no such thing; blocks for ``timeout`` seconds at most.
+    def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
+        """The API server's answer, None if the object does not exist; blocks for ``timeout`` seconds at most.
 
         Raises:
-            Unavailable: the API server does not say.
+            Unavailable: the API server does not answer.
         """
         ...
 
     def unready(self) -> list[str]:
-        """Why what memory holds should not be relied on; empty when it may."""
+        """Why the objects in memory may be out of date; empty if they are current."""
         ...
 
 
-class Reading:
-    """A ClusterView that notes what it could not answer.
+class RequestView:
+    """A ClusterView that notes the questions it cannot answer.
 
-    ``known`` is what has been read for this request already, so that every try gets further.
+    ``known`` is what has been read for this request already, so that each evaluation gets further.
     """
 
-    def __init__(self, view: ReadThrough, known: Mapping[Question, Answer]) -> None:
+    def __init__(self, view: ReadThrough, known: Mapping[ClusterQuestion, ClusterAnswer]) -> None:
         self._view = view
         self._known = known
-        self.unread: dict[Question, None] = {}
+        self.unread: dict[ClusterQuestion, None] = {}
         self.unlisted: dict[Kind, None] = {}
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         if not (isinstance(namespace, str) and is_name(name)):
-            return None  # no such object can be, and its path could be that of something else
+            return None  # not a valid name: its path could be that of another resource
         return self.ask(Reference(kind, namespace, name))
 
-    def ask(self, question: Question) -> Answer:
-        """The answer; None also where it is not known yet, which is noted."""
+    def ask(self, question: ClusterQuestion) -> ClusterAnswer:
+        """The answer; None if it is not known yet, which is noted in ``unread``."""
         if question in self._known:
             return self._known[question]
-        sure, found = self._view.look(question)
+        sure, found = self._view.cached(question)
         if not sure:
             self.unread[question] = None
         return found

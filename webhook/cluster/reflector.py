@@ -1,4 +1,4 @@
-"""The objects of a resource, as they change: one list, then a watch that continues where it broke off."""
+"""A reflector: the objects of a resource as they change, by one list and then watches that continue where one ended."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
 from webhook.cluster.backoff import backoff
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Source"]
+__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Reflector"]
 
 log = logging.getLogger(__name__)
 
-# From a second, which a restarting API server does not notice, to half a minute, which a user does not mind.
+# Seconds: from a second, no load for a restarting API server, to half a minute, an acceptable delay for users.
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 
@@ -24,19 +24,18 @@ GONE = 410
 ABSENT = 404
 
 
-class Source:
-    """Lists and watches one resource and reports every object that it meets.
+class Reflector:
+    """Lists and watches one resource and reports every object.
 
-    ``changed(key, object)`` is called for what exists or changes, ``deleted(key)`` for what is
-    gone, also when it went unseen, between a watch and the list after it. With ``metadata_only``
-    the objects are PartialObjectMetadata. With ``until_absent``, :meth:`run` ends where the API
-    server no longer serves the resource.
+    ``changed(key, object)`` is called for objects that exist or change, ``deleted(key)`` for deleted ones, also if the
+    deletion happened between a watch and the next list. With ``metadata_only`` the objects are PartialObjectMetadata.
+    With ``until_absent``, :meth:`run` ends when the API server no longer serves the resource.
     """
 
     def __init__(
         self,
         api: Reader,
-        resource: Resource,
+        resource: APIResource,
         changed: Callable[[Key, dict[str, Any]], None],
         deleted: Callable[[Key], None],
         namespace: str = "",
@@ -61,10 +60,10 @@ class Source:
         self._heard: float | None = None
         self.listed = threading.Event()
         self.trouble = ""
-        """What went wrong last; empty once all is well again."""
+        """The last error; empty after a success."""
 
     def run(self) -> None:
-        """Follows the resource until :meth:`stop`; never raises for anything the API server does."""
+        """Follow the resource until :meth:`stop`; errors of the API server are logged and retried."""
         while not self._stop.is_set():
             try:
                 if not self._version:
@@ -78,18 +77,18 @@ class Source:
                     self._version = ""
                 wait = backoff(self._failures, FIRST_WAIT, LONGEST_WAIT)
                 self._failures += 1
-                log.warning("%s: %s; again in %.0f s", self._resource.plural, error, wait)
+                log.warning("%s: %s; retry in %.0f s", self._resource.plural, error, wait)
                 self._stop.wait(wait)
 
     def stop(self) -> None:
-        """May be called from any thread; a watch that is waiting ends at once."""
+        """End :meth:`run`; may be called from any thread. A waiting watch ends at once."""
         self._stop.set()
         stream = self._stream
         if stream is not None:
             stream.close()
 
     def silence(self) -> float | None:
-        """Seconds since the API server last said anything; None before the first list."""
+        """Seconds since the last event; None before the first list."""
         return None if self._heard is None else self._clock() - self._heard
 
     def _list(self) -> None:
@@ -114,10 +113,10 @@ class Source:
         self.trouble = ""
 
     def _follow(self) -> None:
-        """One watch, to its end; raises ApiError where it ends in any other way than the server's time limit."""
+        """Run one watch to its end; raises ApiError unless the server's time limit ends it."""
         stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only)
         self._stream = stream
-        if self._stop.is_set():  # since run looked
+        if self._stop.is_set():  # stopped meanwhile
             stream.close()
         silent = True
         for event in stream:
@@ -126,7 +125,7 @@ class Source:
             silent = False
             self._failures = 0
         if silent and not self._stop.is_set():  # the server sends a bookmark before it ends a watch
-            raise Unreachable("the watch ended without a word")
+            raise Unreachable("the watch ended without an event")
 
     def _tell(self, type_: str, obj: dict[str, Any]) -> None:
         if type_ == "ERROR":

@@ -1,4 +1,4 @@
-"""Where an API lives: group, version and plural, and the paths made of them."""
+"""API resources: group, version and plural, and their paths."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["Key", "Resource", "is_name"]
+__all__ = ["APIResource", "Key", "is_name"]
 
 
 def is_name(name: object) -> bool:
-    """Whether an object can have this name: one segment of a path (apimachinery, IsValidPathSegmentName)."""
+    """Whether a name is a valid path segment (apimachinery, IsValidPathSegmentName)."""
     return isinstance(name, str) and 0 < len(name) <= 253 and name not in {".", ".."} and not {"/", "%"} & set(name)
 
 
@@ -31,8 +31,8 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """One served resource; ``group`` is "" for the core API. ``namespaced`` is True where nobody has asked."""
+class APIResource:
+    """One served resource; ``group`` is "" for the core API. ``namespaced`` defaults to True."""
 
     group: str
     version: str
@@ -45,13 +45,13 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The path of a collection (no name), an object, or its subresource; all namespaces where none is given.
+        """The path of a collection (no name), an object, or its subresource; without a namespace, of all namespaces.
 
         Raises:
-            ValueError: no object can have that name, so that the path would be that of something else.
+            ValueError: not a valid name, so that the path would be that of another resource.
         """
         if wrong := [each for each in (namespace, name) if each and not is_name(each)]:
-            raise ValueError(f"no object can be called {wrong[0]!r}")
+            raise ValueError(f"{wrong[0]!r} is not a valid object name")
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         tail = (part for part in (quote(name, safe=""), subresource) if part)

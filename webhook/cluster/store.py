@@ -1,4 +1,4 @@
-"""The objects of one kind in memory, light, and in order."""
+"""The objects of one kind in memory, reduced and in order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from webhook.cluster.resource import Key, Resource
+from webhook.cluster.resource import APIResource, Key
 
 __all__ = ["Store", "light"]
 
@@ -14,11 +14,11 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Store:
-    """Written by one thread, read by many; the lock is held for a dictionary's time."""
+    """Written by one thread and read by many; the lock is held only for dictionary operations."""
 
     def __init__(self) -> None:
         self._objects: dict[Key, dict[str, Any]] = {}
-        self._lists: dict[str | None, tuple[dict[str, Any], ...]] = {}  # made when asked for, dropped by every change
+        self._lists: dict[str | None, tuple[dict[str, Any], ...]] = {}  # built on demand, dropped by every change
         self._lock = threading.Lock()
 
     def put(self, key: Key, obj: dict[str, Any]) -> None:
@@ -53,11 +53,11 @@ class Store:
             return found
 
 
-def light(obj: dict[str, Any], resource: Resource) -> dict[str, Any]:
-    """An object without what no fact reads, and with the kind that lists of built-in kinds leave out.
+def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
+    """An object without the parts that facts never read, and with the kind, which lists of built-in kinds omit.
 
-    ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes, of which a
-    cluster has thousands, each with the images that it has pulled, facts read the labels.
+    ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes (thousands in a
+    cluster, each with a list of images) facts read only the labels.
     """
     if resource.kind == "Node" and not resource.group:
         obj = {"metadata": obj["metadata"]}

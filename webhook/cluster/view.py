@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["ClusterView", "Kind", "MemoryView", "News"]
+__all__ = ["ClusterView", "Freshness", "Kind", "MemoryView"]
 
 
 class Kind(NamedTuple):
-    """Group and kind, without version: references in the five APIs never name one."""
+    """Group and kind, without version: references in the five APIs do not name one."""
 
     group: str
     kind: str
 
 
-class News(NamedTuple):
-    """How current a view is in one kind: ``kind`` is group/Kind, ``silence`` the seconds since the API server last
-    said anything of it (infinite before its first word), ``held`` how many objects are held.
+class Freshness(NamedTuple):
+    """How current one kind of a view is: ``kind`` is group/Kind, ``silence`` the seconds since its last event (infinite
+    before the first list), ``held`` the number of objects in memory.
     """
 
     kind: str
@@ -26,23 +26,23 @@ class News(NamedTuple):
 
 
 class ClusterView(Protocol):
-    """Other objects, as far as the gate knows them.
+    """Other objects that facts and rules can read.
 
-    Implementations answer from memory: nothing here may block. Objects are shared and must
-    not be changed. An API that is not installed is empty, not an error.
+    Implementations answer from memory and must not block. Objects are shared and must not be changed. An API that is
+    not installed has no objects; it is not an error.
     """
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        """The object, or None where there is none. ``namespace`` is "" for cluster scope."""
+        """The object, or None if there is none. ``namespace`` is "" for cluster scope."""
         ...
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        """All objects of the kind, of one namespace or (None) of all, ordered by namespace and name."""
+        """All objects of the kind, in one namespace or (None) in all, ordered by namespace and name."""
         ...
 
 
 class MemoryView:
-    """A view of a fixed set of objects: of files, of tables of cases, or of nothing at all (``MemoryView()``)."""
+    """A view of a fixed set of objects: from files, from cases, or empty (``MemoryView()``)."""
 
     def __init__(self, objects: Iterable[dict[str, Any]] = ()) -> None:
         self._objects: dict[Kind, dict[tuple[str, str], dict[str, Any]]] = {}

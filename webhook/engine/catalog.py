@@ -1,4 +1,4 @@
-"""What the gate knows: for each kind its CRD, compiled schema, compiled policy and facts, under one digest."""
+"""The catalog: for each kind its compiled schema, compiled policy and facts, under one digest."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from webhook.schema import CRD, SchemaError, Structural, load_crd
 __all__ = ["KYVERNO_TEST", "Catalog", "KnownKind", "load"]
 
 _LIKENESS: Final = 0.8
-"""Of difflib's ratio, from which on a name may have been meant for another."""
+"""Suggest a kind from this ratio of difflib on."""
 NO_POLICY: Final = Policy("", {}, (), ())
 KYVERNO_TEST: Final = "kyverno-test.yaml"
-"""A folder that has one is a test of native policies (`modelgate test`), and no API."""
+"""A folder with this file is a test of native policies (`modelgate test`), not an API."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
-    ``status`` tells whether /status is a subresource: what a creation says of the status is then dropped.
+    ``status`` tells whether /status is a subresource: the API server then drops the status on creation.
     """
 
     api: str
@@ -50,7 +50,7 @@ class KnownKind:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Everything known, immutable: a reload makes a new one. ``digest`` identifies the data it was made from."""
+    """All known kinds. It is immutable: a reload makes a new one. ``digest`` identifies its data."""
 
     kinds: Mapping[GroupVersionKind, KnownKind]
     digest: str
@@ -59,7 +59,7 @@ class Catalog:
         return self.kinds.get(gvk)
 
     def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
-        """The kind that may have been meant by one that is not here: it has another version, or a slip of the pen."""
+        """The kind that an unknown one may stand for: another version of it, or a typo."""
         likeness = {min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds}
         most = max(likeness, default=0.0)
         return likeness[most] if most >= _LIKENESS else None
@@ -70,9 +70,9 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
-    """Load a folder of APIs (default: the ``policies`` that are installed with modelgate).
+    """Load a folder of APIs (default: the built-in ``policies``).
 
-    The digest is also that of the ``settings``, under which the same rules come to other answers.
+    The digest covers the ``settings``, too, because they change what the rules decide.
 
     Raises:
         CatalogError: with every problem of every file.
@@ -89,14 +89,14 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
 
 class _Loader:
     def __init__(self, *, trusted: bool) -> None:
-        self.trusted = trusted  # the installed CRDs, which our tests check as the API server would
+        self.trusted = trusted  # the built-in CRDs, which the tests check as the API server does
         self.kinds: dict[GroupVersionKind, KnownKind] = {}
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
         self._codes: dict[str, str] = {}
 
     def api(self, folder: Traversable) -> None:
-        """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` that speak of them."""
+        """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
         for document in self._documents(folder.joinpath("crds"), f"{folder.name}/crds"):
             try:
                 self._crd(folder.name, load_crd(document.value, trusted=self.trusted))
@@ -147,8 +147,8 @@ class _Loader:
             self.kinds[gvk] = replace(known, policy=policy)
 
     def _claim(self, policy: Policy, origin: Document) -> None:
-        """A code names one rule in the whole catalog."""
+        """Check that a code names one rule in the whole catalog."""
         for code in policy.codes:
             owner = self._codes.setdefault(code, policy.name)
             if owner != policy.name:
-                self.problems.append(Problem(origin.source, "", f"code {code} belongs to policy {owner} already"))
+                self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))

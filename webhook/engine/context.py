@@ -1,7 +1,7 @@
-"""What Kubernetes' own policies may know beyond a request: from files, or from a live cluster.
+"""The context of Kubernetes' own policies beyond a request: from files, or from a live cluster.
 
-Offline   the catalog, and a fixed set of objects
-Live      the same, and for all else the API server, by way of :class:`~webhook.cluster.readthrough.Reading`
+Offline   the catalog and a fixed set of objects
+Live      the same, and otherwise the API server, through :class:`~webhook.cluster.readthrough.RequestView`
 """
 
 from __future__ import annotations
@@ -14,25 +14,22 @@ import orjson
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cluster import Kind
-from webhook.cluster.readthrough import Access, Reading, Reference, Selection, Served
+from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.engine.catalog import Catalog
 from webhook.schema import SchemaError, load_crd
-from webhook.vap import Equivalent, KindSchema, MemorySurroundings, Resource
-from webhook.vap.context import CLUSTER_KINDS
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import ParamKind
+from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
 __all__ = ["NAMESPACE", "Live", "Offline"]
 
 NAMESPACE: Final = "default"
-"""Where kubectl puts an object that does not say where it belongs."""
+"""The namespace in which kubectl creates an object that names none."""
 
 
-class Offline(MemorySurroundings):
-    """The schemas of the catalog, and a fixed set of objects. Nobody may do anything.
+class Offline(MemoryContext):
+    """The schemas of the catalog, and a fixed set of objects. Every permission check is denied.
 
-    A namespace that is not among the objects is one of which nothing is known; with ``assume``
-    it is taken for one without labels, which is what a check of files can do best.
+    A namespace that is not among the objects is unknown. With ``assume`` it is taken as a namespace without labels,
+    which is the best guess for a check of files.
     """
 
     def __init__(self, catalog: Catalog, objects: Iterable[dict[str, Any]] = (), *, assume: bool = False) -> None:
@@ -46,20 +43,20 @@ class Offline(MemorySurroundings):
         self._names: dict[tuple[str, str], list[Equivalent]] = {}
         for gvk, known in catalog.kinds.items():
             same = self._names.setdefault((gvk.group, known.plural), [])
-            same.append(Equivalent(Resource(gvk.group, gvk.version, known.plural), gvk))
+            same.append(Equivalent(GroupVersionResource(gvk.group, gvk.version, known.plural), gvk))
         super().__init__(map(self._placed, given), {gvk: known.schema for gvk, known in catalog.kinds.items()})
 
     def scope(self, group: str, kind: str) -> bool | None:
-        """Whether a kind is namespaced, where that is known: of the catalog, built in, or defined by an object."""
+        """Whether a kind is namespaced, by the catalog, Kubernetes or a CRD among the objects; None if unknown."""
         known = self._scopes.get((group, kind))
         return True if known is None and "." not in group else known
 
     def has(self, group: str, kind: str) -> bool:
-        """Whether there are objects of the kind."""
+        """Whether the objects include some of the kind."""
         return (group, kind) in self._objects
 
-    def live(self, reading: Reading) -> Live:
-        """The same within a cluster, for one request."""
+    def live(self, reading: RequestView) -> Live:
+        """The context for one request in a cluster."""
         return Live(self, reading)
 
     def _placed(self, obj: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +74,7 @@ class Offline(MemorySurroundings):
         return super().is_namespaced(kind) if known is None else known
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
-        """The schema of a kind: of the catalog, or of a definition among the objects."""
+        """The schema of a kind, from the catalog or from a CRD among the objects."""
         known = super().schema(kind)
         definition = self._defined.get((kind.group, kind.kind))
         if known is None and definition is not None:
@@ -86,12 +83,12 @@ class Offline(MemorySurroundings):
             known = self._schemas_of_definitions[kind]
         return known
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         return self._names.get((resource.group, resource.name), ()) if subresource in {"", "status"} else ()
 
 
 def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
-    """The CustomResourceDefinitions among the objects, by the kind that they define."""
+    """The CustomResourceDefinitions among the objects, by kind."""
     for obj in objects:
         spec = obj.get("spec")
         if obj.get("kind") == "CustomResourceDefinition" and isinstance(spec, dict):
@@ -103,19 +100,18 @@ def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str
 def _schema_in(definition: dict[str, Any], version: str) -> KindSchema | None:
     try:
         found = load_crd(definition).versions.get(version)
-    except SchemaError:  # what the API server refuses to create defines nothing
+    except SchemaError:  # the API server would refuse to create it
         return None
     return None if found is None else found.schema
 
 
 class Live:
-    """A cluster, for one try at one request. What lies beside the policies comes first, then what the cluster has.
+    """A cluster, for one evaluation of one request. Objects beside the policies take precedence over the cluster's.
 
-    What is not known yet is noted in the ``reading``; what the policies make of the missing answer
-    is not to be used then.
+    Answers that are not known yet are noted in the ``reading``; the result of the evaluation must then be discarded.
     """
 
-    def __init__(self, files: Offline, reading: Reading) -> None:
+    def __init__(self, files: Offline, reading: RequestView) -> None:
         self._files = files
         self._reading = reading
 
@@ -127,30 +123,30 @@ class Live:
         known = self._files.scope(group, kind.kind)
         if known is not None or self._files.has(group, kind.kind):
             return self._files.is_namespaced(kind)
-        served = self._reading.ask(Served(Kind(group, kind.kind), version))
+        served = self._reading.ask(ServedKind(Kind(group, kind.kind), version))
         return None if served is None else bool(served["namespaced"])
 
     def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
         group, version = group_version(kind.apiVersion)
-        here = self._files.param(kind, namespace, name)
-        return here or self._reading.ask(Reference(Kind(group, kind.kind), namespace, name, version))
+        beside = self._files.param(kind, namespace, name)
+        return beside or self._reading.ask(Reference(Kind(group, kind.kind), namespace, name, version))
 
     def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
         group, version = group_version(kind.apiVersion)
-        there = self._reading.ask(Selection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
-        found = {item["metadata"]["name"]: item for item in there.get("items") or ()}
+        listed = self._reading.ask(LabelSelection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
+        found = {item["metadata"]["name"]: item for item in listed.get("items") or ()}
         found |= {item["metadata"]["name"]: item for item in self._files.params(kind, namespace, selector)}
         return [found[name] for name in sorted(found)]
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         return self._files.schema(kind)
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         return self._files.equivalents(resource, subresource)
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
         spec = orjson.dumps(_access(user, question), option=orjson.OPT_SORT_KEYS).decode()
-        status = self._reading.ask(Access(spec))
+        status = self._reading.ask(AccessReview(spec))
         if status is None:
             return Decision(False)
         return Decision(status.get("allowed") is True, status.get("reason", ""), status.get("evaluationError"))

@@ -1,9 +1,9 @@
 """Fill in what is absent: the CRD's defaults, then the policy's, each leaf with the reason it was set.
 
-Derived values follow their inputs. What the gate filled in is written down in the stamp; on the
-next update a recorded leaf that still holds our value counts as absent and is derived anew,
-while anything a user wrote stays. Only leaves that the policy names are ever touched.
-A structure that was made of another one stays where that is gone: see :func:`_orphans`.
+Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
+holds the recorded value counts as absent and is derived anew; a value that a user wrote stays. Only leaves that the
+policy names are touched. A structure that was derived from another one stays when its source is gone: see
+:func:`_orphans`.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.admission import patch
-from webhook.admission.decision import Default
-from webhook.cel.errors import CelError
+from webhook.admission import Default, patch
+from webhook.cel import CelError
 from webhook.engine.catalog import KnownKind
-from webhook.policy import DefaultRule, FactValue, PolicyFault, Scope
-from webhook.policy.path import MISSING, field_path
+from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
 
 __all__ = ["Normalised", "normalise"]
 
-SCHEMA_DEFAULT: Final = "default of the API"
+SCHEMA_DEFAULT: Final = "default of the CRD schema"
 
-ScopeOf = Callable[[dict[str, Any]], Scope]
+ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """``object`` with every default; ``recorded`` what the policy filled in; ``defaults`` every leaf that changed."""
+    """``object`` has every default; ``recorded`` is what the policy filled in; ``defaults`` is every changed leaf."""
 
     object: dict[str, Any]
     recorded: dict[str, Any]
@@ -36,7 +34,7 @@ class Normalised:
 
 
 def normalise(
-    known: KnownKind,
+    kind: KnownKind,
     obj: dict[str, Any],
     records: Sequence[Mapping[str, Any]],
     scope_of: ScopeOf,
@@ -45,49 +43,50 @@ def normalise(
     """Default one object.
 
     Args:
-        known: the kind's schema and policy.
+        kind: the kind's schema and policy.
         obj: the object as it came; never changed.
-        records: what earlier passes filled in, from stamps: a leaf that holds one of these values is ours.
+        records: what earlier runs filled in, from stamps: a leaf with a recorded value counts as derived.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
-        old: what is stored, on an update. Where its schema refuses it, as when it was stored under another
-            definition, a default that cannot be evaluated is left out.
+        old: what is stored, on an update. If its schema refuses it (it may be stored under another definition), a
+            default that cannot be evaluated is skipped.
 
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    rules = known.policy.defaults
-    bare = known.schema.default(_without_ours(obj, rules, records))
+    rules = kind.policy.defaults
+    bare = kind.schema.default(_without_derived(obj, rules, records))
     orphans: dict[str, Any] = {}
     try:
-        current, filled = _fill(known, old, bare, scope_of)
+        current, filled = _fill(kind, old, bare, scope_of)
         if orphans := _orphans(rules, obj, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = known.schema.default(_without_ours(obj, others, records))
-            current, filled = _fill(known, old, bare, scope_of)
+            bare = kind.schema.default(_without_derived(obj, others, records))
+            current, filled = _fill(kind, old, bare, scope_of)
     except PolicyFault:
-        if not known.schema.validate(known.schema.decode(bare)[0]):
+        if not kind.schema.validate(kind.schema.decode(bare)[0]):
             raise
-        filled = {}  # refused by its schema in a moment: nothing to derive from
-        current = known.schema.default(obj)
+        filled = {}  # validation refuses it next: nothing can be derived from it
+        current = kind.schema.default(obj)
     new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
     return Normalised(current, new, tuple(_explain(obj, current, filled, rules)))
 
 
 def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
-    """The structures of ours, by path, that nothing derives any more.
+    """Structures derived earlier whose source is gone, by path; they stay.
 
-    Whoever follows the advice to write an engine instead of a predictor, and takes the predictor out, must not lose the
-    engine that was made of it; nor must a service that runs, because the model that its predictor names is gone. They
-    stay on record, and follow their source again if it comes back.
+    A user who removes the deprecated predictor keeps the engine that was derived from it. A running service keeps its
+    engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
+    it comes back.
     """
     structures = [rule.path for rule in rules if isinstance(rule.value, FactValue)]
     gone = [path for path in structures if path.get(derived) in (MISSING, None)]
     return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 
 
-def _without_ours(
+def _without_derived(
     obj: dict[str, Any], rules: tuple[DefaultRule, ...], records: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
+    """The object without the leaves that still hold a recorded value."""
     for rule in rules:
         path, value = str(rule.path), rule.path.get(obj)
         if any(path in record and not patch.diff(value, record[path]) for record in records):
@@ -96,41 +95,46 @@ def _without_ours(
 
 
 def _fill(
-    known: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
+    kind: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
-    """Apply the rules until none has anything to add; each sets its leaf once, so there is an end."""
+    """Apply the rules until none adds a value; each sets its leaf once, so this ends."""
     filled: dict[DefaultRule, Any] = {}
     scope = scope_of(current)
     progress = True
     while progress:
         progress = False
-        for rule in known.policy.defaults:
+        for rule in kind.policy.defaults:
             if rule in filled or not _absent(rule, current):
                 continue
-            try:
-                value = _value(rule, scope)
-            except PolicyFault:
-                if old is None or not known.schema.check(known.schema.decode(old)[0])[0]:
-                    raise
-                continue
+            value = _value_or_missing(rule, scope, kind, old)
             if value is MISSING:
                 continue
             filled[rule] = value
-            current = known.schema.default(rule.path.set(current, value))
+            current = kind.schema.default(rule.path.set(current, value))
             scope = scope_of(current)
             progress = True
     return current, filled
 
 
+def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, old: dict[str, Any] | None) -> Any:
+    """As :func:`_value`; also MISSING if the rule cannot be evaluated and the schema refuses the stored object."""
+    try:
+        return _value(rule, scope)
+    except PolicyFault:
+        if old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]:
+            raise
+        return MISSING
+
+
 def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
     value = rule.path.get(obj)
     if not rule.path.is_open(obj):
-        return False  # something else is in the place of a parent, and is refused for it
+        return False  # a parent is not an object: validation refuses it
     return rule.overwrites or value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
 
 
-def _value(rule: DefaultRule, scope: Scope) -> Any:
-    """The value of the leaf, or MISSING where the rule does not apply."""
+def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
+    """The value of the leaf, or MISSING if the rule does not apply."""
     expression = rule.when or rule.value
     try:
         if rule.when is not None and scope.value(rule.when) is False:
@@ -152,7 +156,7 @@ def _explain(
         if operation["op"] == "remove":
             path = field_path(keys)
             rule = by_path.get(path)
-            reason = "taken back: what it was derived from is gone" if rule else "null counts as absent"
+            reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
         for path, value in _leaves(keys, operation["value"]):
@@ -167,7 +171,7 @@ def _explain(
 
 
 def _around(path: str, filled: Mapping[DefaultRule, Any]) -> DefaultRule | None:
-    """The default that wrote the part of the object in which a leaf is."""
+    """The default that set the structure around a leaf."""
     return next((rule for rule in filled if path.startswith(f"{rule.path}.")), None)
 
 

@@ -1,4 +1,4 @@
-"""Kubernetes' own policies beside the rules of ours: what takes part in a decision, and how a webhook says it."""
+"""Kubernetes' own policies beside Modelgate's rules: their part in a decision, and how a webhook reports it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from webhook.admission.decision import Cause, Warn
-from webhook.admission.request import Request
+from webhook.admission import Cause, Request, Warn
 
-if TYPE_CHECKING:  # who loads no such policies does not pay for the language of their documents
-    from webhook.vap import NativePolicies, Surroundings, Verdict
+if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
+    from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
 __all__ = ["Native", "refusals_as_warnings"]
 
@@ -19,21 +18,21 @@ Checkpoint = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A set of policies, and what they may know of the cluster."""
+    """A set of policies, and what they can read of the cluster."""
 
     policies: NativePolicies
-    surroundings: Surroundings
+    surroundings: AdmissionContext
 
     def mutate(
         self,
         request: Request,
         checkpoint: Checkpoint,
         webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
-    ) -> Verdict:
-        """What the mutating policies make of the request's object; ``webhooks`` is what mutates it after them."""
+    ) -> PolicyResponse:
+        """Apply the mutating policies to the request's object; ``webhooks`` mutates it after them."""
         return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
 
-    def validate(self, request: Request, checkpoint: Checkpoint) -> Verdict:
+    def validate(self, request: Request, checkpoint: Checkpoint) -> PolicyResponse:
         """What the validating policies say about the request."""
         return self.policies.validate(request, self.surroundings, _interrupt(checkpoint))
 
@@ -49,7 +48,7 @@ def _interrupt(checkpoint: Checkpoint) -> Callable[[], bool]:
 
 
 def refusals_as_warnings(causes: tuple[Cause, ...]) -> tuple[Warn, ...]:
-    """What would be refused under another profile."""
+    """Warnings of what another profile would refuse."""
     return tuple(
         Warn(
             cause.field, f"would be refused: {cause.message}", cause.code, cause.refusal.policy if cause.refusal else ""

@@ -1,4 +1,4 @@
-"""A folder of Kubernetes' own policies: the documents, compiled, and the objects that lie beside them."""
+"""A folder of Kubernetes' own policies: the compiled documents, and the objects beside them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
-from webhook.vap import NativePolicies, Resource, is_native
-from webhook.vap.mutating.published import published
+from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 __all__ = ["PolicySet", "load"]
 
@@ -31,15 +30,15 @@ class PolicySet:
     digest: str
 
     def __bool__(self) -> bool:
-        """Whether there is any policy."""
+        """Whether the set has a policy."""
         return bool(self.policies.validators or self.policies.mutators)
 
     def over(self, catalog: Catalog) -> Offline:
-        """What the policies know without asking anybody."""
+        """The offline context of the policies."""
         return Offline(catalog, self.objects)
 
     def remarks(self, catalog: Catalog) -> list[Problem]:
-        """What the authors should know: types that do not fit the kinds of the catalog, policies that nothing binds."""
+        """Warnings for the authors: type errors against the kinds of the catalog, and policies without a binding."""
         origins = {(each.value["kind"], each.value["metadata"]["name"]): each for each in self.documents}
         found = []
         for kind, name in self.policies.unbound:
@@ -79,14 +78,14 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
         metadata = each.value.get("metadata")
         names = [metadata.get("name"), metadata.get("namespace", "")] if isinstance(metadata, dict) else [None]
         if not names[0] or not all(isinstance(name, str) for name in names):
-            title = f"{each.value.get('kind')} without a name: nothing can refer to it"
+            title = f"{each.value.get('kind')} without a name; set metadata.name"
             yield Problem(f"{each.source}:{each.line}", "metadata.name", title)
 
 
 def _kinds_in(catalog: Catalog) -> Any:
-    by_resource: dict[Resource, list[GroupVersionKind]] = {}
+    by_resource: dict[GroupVersionResource, list[GroupVersionKind]] = {}
     for gvk, known in catalog.kinds.items():
-        by_resource.setdefault(Resource(gvk.group, gvk.version, known.plural), []).append(gvk)
+        by_resource.setdefault(GroupVersionResource(gvk.group, gvk.version, known.plural), []).append(gvk)
     return lambda resource: by_resource.get(resource, [])
 
 

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["at", "items", "mapping", "text", "whole"]
+__all__ = ["at", "items", "mapping", "name_of", "namespace_of", "text", "trimmed", "whole"]
 
 
 def at(node: Any, *keys: str) -> Any:
-    """The value at a path, None where there is none."""
+    """The value at a path, None if it is absent."""
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None
     return node
 
 
 def text(node: Any, *keys: str) -> str:
-    """The text at a path, "" where there is none."""
+    """The string at a path, "" if it is absent."""
     for key in keys:  # not by at(), which takes half as long again: asked of each of hundreds of runtimes
         node = node.get(key) if isinstance(node, dict) else None
     return node if isinstance(node, str) else ""
 
 
+def trimmed(node: Any, *keys: str) -> str:
+    """The string at a path without surrounding space, "" if it is absent.
+
+    AIM trims the names that lead from a service to its template. For other names, the rules reject surrounding space.
+    """
+    return text(node, *keys).strip()
+
+
+def name_of(obj: Any) -> str:
+    return text(obj, "metadata", "name")
+
+
+def namespace_of(obj: Any) -> str:
+    return text(obj, "metadata", "namespace")
+
+
 def whole(node: Any, *keys: str) -> int | None:
-    """The integer at a path, None where there is none."""
+    """The integer at a path, None if it is absent."""
     value = at(node, *keys)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -1,29 +1,88 @@
-"""JSON values as the API server hands them back: what becomes of numbers and of text on the way through Go."""
+"""Go's ``encoding/json``: how the API server reads numbers and text, and how it prints values."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["has_unsettled", "settle"]
+from webhook.golang.strconv import INT64, plain, shortest
 
-_INT64: Final = range(-(2**63), 2**63)
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_UNSETTLED = re.compile(rb"[0-9](?:\.0+(?![0-9])|[eE]|[0-9]{18})")
+__all__ = ["GoStruct", "has_unsettled", "marshal", "read_numbers", "settle"]
+
+_HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_UNSETTLED: Final = re.compile(rb"[0-9](?:\.0+(?![0-9])|[eE]|[0-9]{18})")
+
+
+class GoStruct(dict[str, Any]):
+    """A Go struct without field tags: its keys keep the order of the fields."""
+
+
+def marshal(value: Any) -> str:
+    """``json.Marshal``: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, floats in Go's notation."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False).translate(_HTML)
+        case bool() | None | int():
+            return json.dumps(value)
+        case float():
+            return _float_text(value)
+        case list():
+            return "[" + ",".join(map(marshal, value)) + "]"
+        case dict():
+            keys = value if isinstance(value, GoStruct) else sorted(value)
+            return "{" + ",".join(f"{marshal(key)}:{marshal(value[key])}" for key in keys) + "}"
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _float_text(value: float) -> str:
+    """``encoding/json`` writes an exponent below 1e-6 and from 1e+21 on, and e-9 where ``%v`` writes e-09."""
+    if not value or 1e-6 <= abs(value) < 1e21:
+        return plain(value)
+    text = shortest(value)
+    return text[:-2] + text[-1] if text[-4:-1] == "e-0" else text
+
+
+def read_numbers(value: Any) -> Any:
+    """``value`` with integers beyond 64 bits as floats, as Go reads JSON; ``value`` itself if there are none.
+
+    Raises:
+        OverflowError: a number does not fit in a double.
+        RecursionError: the value is nested too deeply.
+    """
+    if type(value) is int and value in INT64:
+        return value
+    if type(value) is int or type(value) is float:
+        return _float64(value)
+    if type(value) is dict:
+        changed = {key: new for key, item in value.items() if (new := read_numbers(item)) is not item}
+        return value | changed if changed else value
+    if type(value) is list:
+        items = list(map(read_numbers, value))
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
+def _float64(number: float) -> float:
+    converted = number if type(number) is float else float(number)
+    if not math.isfinite(converted):
+        raise OverflowError(f"{converted} is not a JSON number")
+    return converted
 
 
 def has_unsettled(text: bytes) -> bool:
     """Whether a JSON text may hold a number that :func:`settle` would change.
 
-    The API server sends none, so that a look at the text saves the walk; digits within strings
-    may say yes for nothing.
+    The API server sends none, so this look at the text saves the walk. Digits within strings can give a false yes.
     """
     return _UNSETTLED.search(text) is not None
 
 
 def settle(value: Any) -> Any:
-    """The value as the API server would hand it back.
+    """The value as the API server would send it back.
 
     It reads a number as int64 if its text is one, else as float64, and writes a whole float
     below 1e21 without a point: ``1.0`` and ``1e3`` come back as ``1`` and ``1000``, an integer
@@ -37,7 +96,7 @@ def settle(value: Any) -> Any:
         return [settle(item) for item in value]
     if isinstance(value, float):
         return _settle_float(value)
-    if isinstance(value, int) and value not in _INT64:
+    if isinstance(value, int) and value not in INT64:
         return _settle_float(float(str(value)))  # by its text: too large for a float is infinity, not an error
     return value
 
@@ -47,4 +106,4 @@ def _settle_float(value: float) -> float:
     if not value.is_integer():
         return value
     whole = int(Decimal(repr(value)))
-    return whole if whole in _INT64 else value
+    return whole if whole in INT64 else value

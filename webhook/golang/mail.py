@@ -1,4 +1,4 @@
-"""``mail.ParseAddress`` of Go, as far as "does it parse" goes."""
+"""``mail.ParseAddress`` of Go, only as a check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUOTED = r'"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]++|\\[\x21-\x7e \t\u0080-\U0010ffff]
 _DOMAIN = rf"(?:{_ATOM}|\[[^\[\]\\]*\])"
 _SPEC = rf"(?:{_ATOM}|{_QUOTED})@{_DOMAIN}"
 _is_spec = re.compile(rf"[ \t]*{_SPEC}[ \t]*").fullmatch
-# what is read is never given back (++, *+): no text can be tried in more than one way
+# Possessive quantifiers (++, *+): each text is tried in one way only.
 _is_named = re.compile(rf"(?:{_PHRASE}++|{_QUOTED})*+<{_SPEC}>[ \t]*").fullmatch
 
 

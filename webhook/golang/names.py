@@ -1,11 +1,15 @@
 """Kubernetes' rules for names: DNS labels and subdomains, label keys and values, path segments.
 
-Each function returns what is wrong, in apimachinery's words (``api/validate/content``); [] if nothing is.
+Each function returns what is wrong, in apimachinery's words; [] if nothing is. Of a value that is too long,
+``util/validation`` says "characters", and ``api/validate/content``, which has label keys and values, says "bytes"
+(Kubernetes 1.36 and 1.37). Both count bytes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Final
 
 __all__ = [
     "dns_1035_label",
@@ -16,93 +20,99 @@ __all__ = [
     "path_segment",
 ]
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_VALUE = f"({_KEY})?"
-_is_label = re.compile(_LABEL).fullmatch
-_is_label_1035 = re.compile(_LABEL_1035).fullmatch
-_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
-_is_key = re.compile(_KEY).fullmatch
-_is_value = re.compile(_VALUE).fullmatch
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE: Final = f"({_KEY})?"
+_is_label: Final = re.compile(_LABEL).fullmatch
+_is_label_1035: Final = re.compile(_LABEL_1035).fullmatch
+_is_subdomain: Final = re.compile(_SUBDOMAIN).fullmatch
+_is_key: Final = re.compile(_KEY).fullmatch
+_is_value: Final = re.compile(_VALUE).fullmatch
 
 
 def _syntax(sentence: str, pattern: str, *examples: str) -> str:
-    shown = "".join(f"'{example}', " if i == 0 else f" or '{example}', " for i, example in enumerate(examples))
+    """``RegexError``, with its two spaces before "or"."""
+    shown = " or ".join(f"'{example}', " for example in examples)
     return f"{sentence} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
-def _too_long(value: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(value.encode()) > limit else []
+_NOT_A_LABEL: Final = _syntax(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    "and must start and end with an alphanumeric character",
+    _LABEL,
+    "my-name",
+    "123-abc",
+)
+_NOT_A_SUBDOMAIN: Final = _syntax(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character",
+    _SUBDOMAIN,
+    "example.com",
+)
+_NOT_A_1035_LABEL: Final = _syntax(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+    "character, and end with an alphanumeric character",
+    _LABEL_1035,
+    "my-name",
+    "abc-123",
+)
+_NOT_A_KEY: Final = _syntax(
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    _KEY,
+    "MyName",
+    "my.name",
+    "123-abc",
+)
+_NOT_A_VALUE: Final = _syntax(
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character",
+    _VALUE,
+    "MyValue",
+    "my_value",
+    "12345",
+)
+
+
+def _check(value: str, limit: int, unit: str, fits: Callable[[str], object], fault: str) -> list[str]:
+    too_long = len(value.encode(errors="replace")) > limit
+    length = [f"must be no more than {limit} {unit}"] if too_long else []
+    return length if fits(value) else [*length, fault]
 
 
 def dns_1123_label(value: str) -> list[str]:
-    problems = _too_long(value, 63)
-    if _is_label(value):
-        return problems
-    if _is_subdomain(value):
-        return [*problems, "must not contain dots"]
-    sentence = (
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-        "and must start and end with an alphanumeric character"
-    )
-    return [*problems, _syntax(sentence, _LABEL, "my-name", "123-abc")]
+    fault = "must not contain dots" if _is_subdomain(value) else _NOT_A_LABEL
+    return _check(value, 63, "characters", _is_label, fault)
 
 
 def dns_1123_subdomain(value: str) -> list[str]:
-    problems = _too_long(value, 253)
-    if _is_subdomain(value):
-        return problems
-    sentence = (
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-        "and must start and end with an alphanumeric character"
-    )
-    return [*problems, _syntax(sentence, _SUBDOMAIN, "example.com")]
+    return _check(value, 253, "characters", _is_subdomain, _NOT_A_SUBDOMAIN)
 
 
 def dns_1035_label(value: str) -> list[str]:
-    problems = _too_long(value, 63)
-    if _is_label_1035(value):
-        return problems
-    sentence = (
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-        "character, and end with an alphanumeric character"
-    )
-    return [*problems, _syntax(sentence, _LABEL_1035, "my-name", "abc-123")]
-
-
-_KEY_SENTENCE = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-)
+    return _check(value, 63, "characters", _is_label_1035, _NOT_A_1035_LABEL)
 
 
 def label_key(value: str) -> list[str]:
     """A qualified name: a name, or a DNS subdomain, ``/`` and a name."""
-    syntax = _syntax(_KEY_SENTENCE, _KEY, "MyName", "my.name", "123-abc")
-    parts = value.split("/")
-    if len(parts) > 2:
-        return [f"a valid label key {syntax} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
-    problems: list[str] = []
-    if len(parts) == 2:
-        problems = ["must be non-empty"] if not parts[0] else dns_1123_subdomain(parts[0])
-    name = parts[-1]
-    problems = [f"prefix part {problem}" for problem in problems]
-    own = ["must be non-empty"] if not name else _too_long(name, 63)
-    if not _is_key(name):
-        own.append(syntax)
+    *prefixes, name = value.split("/")
+    if len(prefixes) > 1:
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_NOT_A_KEY} {optional}"]
+    problems = [f"prefix part {problem}" for prefix in prefixes for problem in _key_prefix(prefix)]
+    own = _check(name, 63, "bytes", _is_key, _NOT_A_KEY)
+    if not name:
+        own = ["must be non-empty", *own]
     return problems + [f"name part {problem}" for problem in own]
 
 
+def _key_prefix(value: str) -> list[str]:
+    return _check(value, 253, "bytes", _is_subdomain, _NOT_A_SUBDOMAIN) if value else ["must be non-empty"]
+
+
 def label_value(value: str) -> list[str]:
-    problems = _too_long(value, 63)
-    if _is_value(value):
-        return problems
-    sentence = (
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-        "and must start and end with an alphanumeric character"
-    )
-    return [*problems, _syntax(sentence, _VALUE, "MyValue", "my_value", "12345")]
+    return _check(value, 63, "bytes", _is_value, _NOT_A_VALUE)
 
 
 def path_segment(value: str) -> list[str]:

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
 from webhook.golang.errors import GoError
-from webhook.golang.quote import quoted
+from webhook.golang.strconv import quote
 
 __all__ = ["Address", "parse_address", "parse_prefix"]
 
@@ -23,7 +23,7 @@ class Address(NamedTuple):
 
     @property
     def is_mapped(self) -> bool:
-        """Whether it is an IPv4 address in the clothes of an IPv6 one."""
+        """Whether it is an IPv4-mapped IPv6 address (::ffff:0:0/96)."""
         return len(self.packed) == 16 and self.packed.startswith(b"\0" * 10 + b"\xff\xff")
 
     def __str__(self) -> str:
@@ -31,8 +31,8 @@ class Address(NamedTuple):
 
 
 def _error(text: str, message: str, at: str = "") -> GoError:
-    place = f" (at {quoted(at)})" if at else ""
-    return GoError(f"ParseAddr({quoted(text)}): {message}{place}")
+    place = f" (at {quote(at)})" if at else ""
+    return GoError(f"ParseAddr({quote(text)}): {message}{place}")
 
 
 def parse_address(text: str) -> Address:
@@ -159,14 +159,14 @@ def parse_prefix(text: str) -> tuple[Address, int]:
         raise _prefix_error(text, error.message) from None
     if address.zone:
         raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
-    # Go reads one character as a number with a sign, too; there is no such number.
+    # Go reads one character as a number with a sign, too; a sign alone is not a number.
     if not _BITS.fullmatch(bits):
         too_long = bits.isascii() and bits.isdigit() and len(bits) < 19 and not bits.startswith("0")
-        raise _prefix_error(text, "prefix length out of range" if too_long else f"bad bits after slash: {quoted(bits)}")
+        raise _prefix_error(text, "prefix length out of range" if too_long else f"bad bits after slash: {quote(bits)}")
     if int(bits) > len(address.packed) * 8:
         raise _prefix_error(text, "prefix length out of range")
     return address, int(bits)
 
 
 def _prefix_error(text: str, message: str) -> GoError:
-    return GoError(f"netip.ParsePrefix({quoted(text)}): {message}")
+    return GoError(f"netip.ParsePrefix({quote(text)}): {message}")

@@ -3,7 +3,7 @@
 ``sortBy`` in cel-go sorts with it, and it is not stable: beyond twelve elements, equal ones
 end up where pattern-defeating quicksort happens to swap them. The result is deterministic, so
 it is part of what an expression means, and :class:`_PatternDefeating` takes the same steps
-(Go's ``sort/zsortfunc.go``, after Orson Peters' algorithm). Without ties any sort will do.
+(Go's ``sort/zsortfunc.go``, after Orson Peters' algorithm). Without equal elements any sort gives the same order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers as Go's ``strconv`` reads and writes them."""
+"""Go's ``strconv``: numbers read and written, and text in double quotes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,72 @@ import re
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["exponent", "fixed", "parse_float", "parse_int", "plain", "shortest"]
+from webhook.golang.errors import GoError
 
-# Nothing is given back: of digits before and behind a point that is not there Python would try every border.
+__all__ = [
+    "INT64",
+    "UINT64",
+    "atoi",
+    "exponent",
+    "fixed",
+    "parse_float",
+    "parse_int",
+    "parse_uint",
+    "plain",
+    "quote",
+    "shortest",
+]
+
+INT64: Final = range(-(2**63), 2**63)
+UINT64: Final = range(2**64)
+
+# Possessive quantifiers (++, *+): with plain ones, two runs of digits side by side take quadratic time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
 _HEX: Final = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*+)\.?+([0-9a-fA-F]*+)[pP]([+-]?\d+)", re.ASCII)
 _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a base prefix
     r"[+-]?(?:(?:0[xX])(?:_?[0-9a-fA-F])*|\d(?:_?\d)*)?(?:\.(?:[0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?(?:[eEpP][+-]?\d(?:_?\d)*)?",
     re.ASCII,
 )
-_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_DIGITS: Final = re.compile(r"\d+", re.ASCII)
 _SPECIAL: Final = re.compile(r"([+-]?)(inf(?:inity)?)|nan", re.IGNORECASE | re.ASCII)
-_DIGITS: Final = 800  # more than a double or a 64-bit integer can depend on
+_INTEGER_DIGITS: Final = 20  # of the largest integer of 64 bits, 18446744073709551615
+_ESCAPES: Final = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def quote(text: str) -> str:
+    r"""``Quote`` and ``%q``: printable characters stay, others are escaped.
+
+    A lone surrogate from U+DC80 to U+DCFF is a byte that is not UTF-8, as Python's ``surrogateescape`` decodes it, and
+    is written ``\x80``. Any other lone surrogate is an invalid rune, which Go writes ``\ufffd``.
+    """
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_quote_rune, text)) + '"'
+
+
+def _quote_rune(rune: str) -> str:
+    if (escape := _ESCAPES.get(rune)) is not None:
+        return escape
+    if rune.isprintable():
+        return rune
+    code = ord(rune)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code < 0xDD00:
+        return f"\\x{code - 0xDC00:02x}"
+    if 0xD800 <= code < 0xE000:
+        return "\\ufffd"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _special(value: float) -> str | None:
@@ -80,33 +134,78 @@ def _scientific(digits: str, power: int) -> str:
     return f"{digits[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-def parse_float(text: str) -> float | None:
-    """``ParseFloat``; None where Go has an error: bad syntax, or a number too large for a double."""
+def parse_float(text: str) -> float:
+    """``ParseFloat(text, 64)``: decimal and hexadecimal notation, "inf" and "nan"; underscores between digits.
+
+    Raises:
+        GoError: "strconv.ParseFloat: …" for a syntax error, or a number too large for a double.
+    """
     special = _SPECIAL.fullmatch(text)
     if special:
         return math.nan if special[2] is None else math.copysign(math.inf, -1 if special[1] == "-" else 1)
+    value = _parse_finite(text)
+    if value is None:
+        raise _number_error("ParseFloat", text, "invalid syntax")
+    if math.isinf(value):
+        raise _number_error("ParseFloat", text, "value out of range")
+    return value
+
+
+def _parse_finite(text: str) -> float | None:
+    """The number; an infinity where it is too large for a double, None for a syntax error."""
+    digits = text
     if "_" in text:
         if not _UNDERSCORED.fullmatch(text):
             return None
-        text = text.replace("_", "")
-    if _DECIMAL.fullmatch(text):
-        value = float(text)
-        return None if math.isinf(value) else value
-    return _parse_hex(text)
-
-
-def _parse_hex(text: str) -> float | None:
-    match = _HEX.fullmatch(text)
+        digits = text.replace("_", "")
+    if _DECIMAL.fullmatch(digits):
+        return float(digits)
+    match = _HEX.fullmatch(digits)
     if not match or not (match[2] or match[3]):
         return None
     try:
-        return float.fromhex(text)
+        return float.fromhex(digits)
     except OverflowError:
-        return None
+        return math.inf
 
 
-def parse_int(text: str) -> int | None:
-    """``ParseInt(text, 10, …)`` without its range check; None for bad syntax or a hopeless length."""
-    if _INTEGER.fullmatch(text) and len(text) < _DIGITS:
-        return int(text)
-    return None
+def parse_int(text: str, function: str = "ParseInt") -> int:
+    """``ParseInt(text, 10, 64)``.
+
+    Raises:
+        GoError: "strconv.ParseInt: …" for a syntax error, or more than 64 bits.
+    """
+    value = _parse_digits(text.removeprefix("-" if text.startswith("-") else "+"), text, function)
+    value = -value if text.startswith("-") else value
+    if value not in INT64:
+        raise _number_error(function, text, "value out of range")
+    return value
+
+
+def atoi(text: str) -> int:
+    """``Atoi``: as :func:`parse_int`, with its own name in the error."""
+    return parse_int(text, "Atoi")
+
+
+def parse_uint(text: str) -> int:
+    """``ParseUint(text, 10, 64)``: no sign.
+
+    Raises:
+        GoError: "strconv.ParseUint: …" for a syntax error, or more than 64 bits.
+    """
+    return _parse_digits(text, text, "ParseUint")
+
+
+def _parse_digits(digits: str, text: str, function: str) -> int:
+    """The digits of ``text``. Go stops at the first digit that is too much, and never sees what follows."""
+    found = _DIGITS.match(digits)
+    significant = found[0].lstrip("0") if found else ""
+    if len(significant) > _INTEGER_DIGITS or int(significant or "0") not in UINT64:
+        raise _number_error(function, text, "value out of range")
+    if found is None or found.end() < len(digits):
+        raise _number_error(function, text, "invalid syntax")
+    return int(significant or "0")
+
+
+def _number_error(function: str, text: str, fault: str) -> GoError:
+    return GoError(f"strconv.{function}: parsing {quote(text)}: {fault}")

@@ -8,7 +8,7 @@ from typing import Final
 
 from webhook.golang.errors import GoError
 from webhook.golang.netip import parse_address
-from webhook.golang.quote import quoted
+from webhook.golang.strconv import quote
 
 __all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
 
@@ -17,7 +17,7 @@ _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
 _HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")
 _USER: Final = frozenset(_PLAIN + b"$&+,;=")
 _FRAGMENT: Final = frozenset(_PLAIN + b"!$&()*+,/:;=?@")
-_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # what a path may hold unescaped or escaped, as its author liked
+_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # a path may hold these escaped or not
 
 _SCHEME: Final = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*):|(:)")
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
@@ -25,15 +25,15 @@ _PORT: Final = re.compile(rb"(:[0-9]*)?")
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_MAX_QUERY: Final = 10_000  # parameters; Go reads none of more
+_MAX_QUERY: Final = 10_000  # Go refuses a query with more parameters
 
 
 def _text(value: bytes) -> str:
-    return value.decode(errors="surrogateescape")  # quoted() shows a byte that is no UTF-8 as Go does
+    return value.decode(errors="surrogateescape")  # quote() shows a byte that is not UTF-8 as Go does
 
 
 def decoded(value: bytes) -> str:
-    """Text for CEL, where Go has bytes: each byte that is no UTF-8 becomes U+FFFD, as in its JSON."""
+    """The text of Go's bytes for CEL: each byte that is not UTF-8 becomes U+FFFD, as in Go's JSON."""
     text = _text(value)
     return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
 
@@ -110,13 +110,13 @@ def _unescape(value: bytes) -> bytes:
     position = value.find(b"%")
     while position >= 0:
         if not _ESCAPE.match(value, position):
-            raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+            raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
         position = value.find(b"%", position + 3)
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), value)
 
 
 def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
-    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone whatever it could also hold unescaped."""
+    """Decode a host, where only bytes beyond ASCII may be escaped; in a zone also what it may hold unescaped."""
     position = 0
     while position < len(value):
         byte = value[position]
@@ -125,11 +125,11 @@ def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
             decoded = int(escape[1], 16) if escape else -1
             allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
             if not escape or not (allowed or escape[0] == b"%25"):
-                raise GoError(f"invalid URL escape {quoted(_text(value[position : position + 3]))}")
+                raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
             position += 3
             continue
         if byte < 0x80 and byte not in _HOST:
-            raise GoError(f"invalid character {quoted(chr(byte))} in host name")
+            raise GoError(f"invalid character {quote(chr(byte))} in host name")
         position += 1
     return _unescape(value)
 
@@ -148,7 +148,7 @@ def parse(text: str) -> ParsedURL:
     try:
         value = _unescape(raw)
     except GoError as error:
-        raise GoError(f"parse {quoted(text)}: {error.message}") from None
+        raise GoError(f"parse {quote(text)}: {error.message}") from None
     parts = {name: getattr(url, name) for name in ParsedURL.__slots__}
     shown = b"" if _escape(value, _FRAGMENT) == raw else raw
     return ParsedURL(**{**parts, "fragment": value, "raw_fragment": shown})
@@ -163,7 +163,7 @@ def _named(text: str, *, via_request: bool) -> ParsedURL:
     try:
         return _parse(text.encode(errors="surrogatepass"), via_request=via_request)
     except GoError as error:
-        raise GoError(f"parse {quoted(text)}: {error.message}") from None
+        raise GoError(f"parse {quote(text)}: {error.message}") from None
 
 
 def _parse(raw: bytes, *, via_request: bool) -> ParsedURL:
@@ -230,7 +230,7 @@ def _host(scheme: bytes, host: bytes) -> bytes:
 
 def _check_port(port: bytes) -> None:
     if not _PORT.fullmatch(port):
-        raise GoError(f"invalid port {quoted(_text(port))} after host")
+        raise GoError(f"invalid port {quote(_text(port))} after host")
 
 
 def _literal(host: bytes) -> bytes:

@@ -15,8 +15,8 @@ from webhook.golang.json import settle
 __all__ = ["NESTING", "Loader"]
 
 NESTING: Final = 1000
-"""Levels that a document may have: as many as JSON in an admission review, more or less. What composes the nodes is
-recursive C, which no exception would stop at its end."""
+"""Levels that a document may have: about as many as JSON in an admission review. libyaml composes nodes recursively in
+C, where too many levels would crash the process."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _NUMBER_BEGINS: Final = frozenset("-+0123456789")
@@ -33,7 +33,7 @@ class Loader(yaml.CSafeLoader):
         self._depth = 0
 
     def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
-        """Called before a node is composed; there are no path resolvers, for which this is there."""
+        """Count levels: PyYAML calls this before it composes a node. Its purpose, path resolvers, is not used."""
         self._depth += 1
         if self._depth > NESTING:
             mark = None if parent is None else parent.start_mark
@@ -70,7 +70,7 @@ Loader.add_implicit_resolver(
 
 def _bool(text: str) -> bool:
     if text not in _BOOLEANS:
-        raise ValueError(f"{text} is no boolean")
+        raise ValueError(f"{text} is not a boolean")
     return _BOOLEANS[text]
 
 
@@ -88,7 +88,7 @@ def _float(text: str) -> float:
 
 
 def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.ScalarNode], Any]:
-    """A constructor of what ``read`` makes of a text; a tag may claim of any text that it is one."""
+    """A constructor that reads the text with ``read``, which may refuse it: a tag can stand before any text."""
 
     def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
         text = str(loader.construct_scalar(node))

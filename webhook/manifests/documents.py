@@ -1,8 +1,8 @@
-"""Manifests: YAML and JSON text as the Kubernetes tools read it, with the line of every value.
+"""Manifests: YAML and JSON as Kubernetes tools read it, with the line of every value.
 
-kubectl reads YAML 1.1 through ``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys
-become strings, a date stays text, ``1e3`` is a number. Duplicate keys, which it refuses under
-strict validation, are refused here. A ``List`` is its items.
+kubectl reads YAML 1.1 through ``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys become strings, a date stays
+text, ``1e3`` is a number. Duplicate keys are refused, as kubectl does under strict validation. A ``List`` is replaced
+by its items.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from webhook.golang.json import has_unsettled, settle
 __all__ = ["Document", "decode", "parse", "read"]
 
 NODES: Final = 2_000_000
-"""Values a document may hold with its aliases expanded: four times what fits into the 3 MiB the API server takes, so
-that only an alias bomb is refused here."""
+"""Limit for the values of a document with its aliases expanded: four times what fits into the API server's 3 MiB, so
+that only an alias bomb is refused."""
 
 
 _KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
@@ -33,7 +33,7 @@ _KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a file. ``line`` counts from 1; ``node`` is the YAML tree, None where the text was JSON."""
+    """One document of a file. ``line`` counts from 1; ``node`` is the YAML tree, None for JSON."""
 
     source: str
     line: int
@@ -41,7 +41,7 @@ class Document:
     node: yaml.Node | None = None
 
     def line_of(self, *path: str | int) -> int:
-        """The line on which the value at the path starts, or that of its nearest parent in the text."""
+        """The line of the value at the path, or of its nearest parent in the text."""
         line, node = self.line, self.node
         for key in path:
             node = _child(node, key)
@@ -51,7 +51,7 @@ class Document:
         return line
 
     def line_at(self, field: str) -> int:
-        """As :meth:`line_of`, by a path as errors have it: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
+        """As :meth:`line_of`, for a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
         found = (bracketed or name for bracketed, name in _KEY.findall(field))
         return self.line_of(*(int(key) if key.isdecimal() else key for key in found))
 
@@ -78,7 +78,7 @@ def read(path: Path) -> list[Document]:
 
 
 def decode(content: bytes, source: str) -> list[Document]:
-    """As :func:`parse`, of the bytes of a file."""
+    """As :func:`parse`, for bytes."""
     try:
         return parse(content.decode(), source)
     except UnicodeDecodeError:
@@ -86,22 +86,22 @@ def decode(content: bytes, source: str) -> list[Document]:
 
 
 def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
-    """The documents of a text; ``source`` names it in errors. Empty documents are left out, Lists are taken apart.
+    """The documents of a text; ``source`` names it in errors. Empty documents are skipped, Lists are expanded.
 
-    JSON that is ``trusted`` is not looked through for duplicate keys, which takes longer than to read it.
+    ``trusted`` JSON is not checked for duplicate keys, which takes longer than parsing.
     """
     if text.lstrip()[:1] in ("{", "[") and (trusted or not _repeats_a_key(text)):
         try:
             value = orjson.loads(text)
             return list(_objects(settle(value) if has_unsettled(text.encode()) else value, None, 1, source))
         except orjson.JSONDecodeError:
-            pass  # a YAML flow mapping, several documents, or an error that the YAML reader can place
+            pass  # a YAML flow mapping, several documents, or an error for which the YAML reader names the line
     documents: list[Document] = []
     loader = goyaml.Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
-            assert node is not None  # check_node has seen it
+            assert node is not None  # check_node was true
             _check_size(node, source)
             value = settle(loader.construct_document(node))
             if value is not None:
@@ -119,7 +119,7 @@ def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
 
 
 def _repeats_a_key(text: str) -> bool:
-    """Whether this is JSON with a key twice in one object: the YAML reader then says where."""
+    """Whether this is JSON with a duplicate key: the YAML reader then reports its line."""
     repeated = False
 
     def look(pairs: list[tuple[str, Any]]) -> None:
@@ -128,7 +128,7 @@ def _repeats_a_key(text: str) -> bool:
 
     try:
         json.loads(text, object_pairs_hook=look)
-    except (ValueError, RecursionError):  # not JSON, or none that we read
+    except (ValueError, RecursionError):  # not JSON, or nested too deep
         return False
     return repeated
 
@@ -146,7 +146,7 @@ def _objects(value: Any, node: yaml.Node | None, line: int, source: str) -> Iter
 
 
 def _check_size(root: yaml.Node, source: str) -> None:
-    """Refuse a document that aliases make endless or larger than anything the API server takes."""
+    """Refuse a document that aliases make endless or larger than the API server's limit."""
     sizes: dict[int, int] = {}
     stack: list[tuple[yaml.Node, bool]] = [(root, False)]
     while stack:
@@ -155,7 +155,7 @@ def _check_size(root: yaml.Node, source: str) -> None:
         if visited:
             sizes[id(node)] = min(1 + sum(sizes[id(child)] for child in children), NODES + 1)
         elif id(node) not in sizes:
-            sizes[id(node)] = 0  # seen and not done: met again below itself it would be endless
+            sizes[id(node)] = 0  # in progress: found again below itself, it is endless
             stack.append((node, True))
             for child in children:
                 if sizes.get(id(child)) == 0:
@@ -163,7 +163,7 @@ def _check_size(root: yaml.Node, source: str) -> None:
                     raise DocumentError([Problem(f"{source}:{line}", "", "an alias contains itself")])
                 stack.append((child, False))
     if sizes[id(root)] > NODES:
-        raise DocumentError([Problem(source, "", f"more than {NODES} values once its aliases are expanded")])
+        raise DocumentError([Problem(source, "", f"more than {NODES} values after expanding its aliases")])
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

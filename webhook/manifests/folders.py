@@ -19,15 +19,15 @@ _SUFFIXES: Final = {".yaml", ".yml", ".json"}
 
 
 def entries(folder: Traversable) -> list[Traversable]:
-    """What is in a folder, in order."""
+    """The entries of a folder, sorted by name."""
     return sorted(folder.iterdir(), key=lambda item: item.name)
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, in order; a file is itself, and links are followed.
+    """The files below a folder, sorted, following links; for a file, the file itself.
 
-    A mounted ConfigMap has each file twice: by a link (of the file, or of a folder that it is in), and in a hidden
-    folder beside it (``..data``).
+    A mounted ConfigMap has each file twice: by a link (of the file or of its folder), and in a hidden folder
+    (``..data``), which is skipped.
 
     Raises:
         OSError: a folder cannot be read.
@@ -49,7 +49,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:
-    """Every object in files, and in the manifests in folders; ``-`` is the standard input.
+    """Every object of files and of the manifests in folders; ``-`` is standard input.
 
     Raises:
         DocumentError: with the problems of all files.
@@ -61,7 +61,7 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
-    """As :func:`read_all`: what can be read, and what is wrong with the rest."""
+    """As :func:`read_all`, but return the problems instead of raising them."""
     found: list[Document] = []
     problems: list[Problem] = []
     for path in _manifests(paths):
@@ -75,7 +75,7 @@ def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
 
 
 def _standard_input() -> list[Document]:
-    """Its bytes, whatever the locale makes of them."""
+    """Read standard input as bytes, because the locale may decode it wrongly."""
     if sys.stdin is None:
         raise DocumentError([Problem("stdin", "", "cannot be read: it is closed")])
     return documents.decode(sys.stdin.buffer.read(), "stdin")
@@ -90,8 +90,8 @@ def _manifests(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _headless(document: Document) -> Iterator[Problem]:
-    """What keeps a document from being a Kubernetes object at all."""
+    """Problems of a document without apiVersion or kind."""
     for field in ("apiVersion", "kind"):
         if not isinstance(document.value.get(field), str):
             where = f"{document.source}:{document.line}"
-            yield Problem(where, field, "Required value: every object says what it is")
+            yield Problem(where, field, "Required value")

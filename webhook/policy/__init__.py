@@ -1,12 +1,16 @@
-"""Policy documents: what a CRD cannot say about its kind, as data."""
+"""Policy documents: what a CRD cannot state about its kind, as data.
+
+``export`` and ``portable`` (native policies from a Policy) are modules of their own: no server loads them.
+"""
 
 from webhook.policy.compile import compile_policy
 from webhook.policy.document import Action, PolicyDocument, Profile, parse_policy
-from webhook.policy.evaluate import PolicyFault, Scope
-from webhook.policy.path import Path
+from webhook.policy.evaluate import PolicyFault, PolicyScope
+from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 
 __all__ = [
+    "MISSING",
     "Action",
     "DefaultRule",
     "Expression",
@@ -15,9 +19,10 @@ __all__ = [
     "Policy",
     "PolicyDocument",
     "PolicyFault",
+    "PolicyScope",
     "Profile",
-    "Scope",
     "ValidationRule",
     "compile_policy",
+    "field_path",
     "parse_policy",
 ]

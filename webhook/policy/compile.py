@@ -1,4 +1,4 @@
-"""Compile a Policy document against the types of its kind: every mistake is found here, none at run time."""
+"""Compile a Policy document against the types of its kind, so that errors show at load time and not at run time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from graphlib import CycleError
 from typing import Any, Final
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel import CompileFailure, Environment
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
 from webhook.cel.typing.literals import walk
@@ -39,7 +38,7 @@ _METADATA: Final[Schema] = {
         "finalizers": {"type": "array", "items": _STRING},
     },
 }
-"""What a policy may read of metadata: more than a rule in a CRD, which sees two names only."""
+"""The metadata that a policy can read: more than a rule in a CRD, which can read only name and generateName."""
 _REQUEST: Final[Schema] = {
     "type": "object",
     "properties": {"operation": _STRING, "name": _STRING, "namespace": _STRING, "dryRun": {"type": "boolean"}},
@@ -50,15 +49,15 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
     """The compiled policy.
 
     Args:
-        document: what was parsed from ``origin``.
-        origin: where it was read, to name lines in errors.
+        document: the policy parsed from ``origin``.
+        origin: the source document, to name lines in errors.
         schema: the OpenAPI schema of the target kind.
         facts: the OpenAPI schema of each fact of the kind.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, schema, facts)
+    compiler = _Compiler(origin, document.spec.target.kind, schema, facts)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -66,8 +65,9 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
 
 
 class _Compiler:
-    def __init__(self, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> None:
+    def __init__(self, origin: Document, kind: str, schema: Schema, facts: Mapping[str, Schema]) -> None:
         self.origin = origin
+        self.kind = kind
         self.problems: list[Problem] = []
         self.facts = frozenset(facts)
         head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
@@ -88,7 +88,8 @@ class _Compiler:
         spec = document.spec
         for index, variable in enumerate(spec.variables):
             at = ("spec", "variables", index, "expression")
-            compiled = self.expression(self.root, variable.expression, None, at)
+            name = f"{self.kind} variables.{variable.name}"
+            compiled = self.expression(self.root, variable.expression, None, at, name)
             if compiled is not None:
                 self.variables[variable.name] = compiled.program.result
                 self.compiled[variable.name] = compiled
@@ -104,7 +105,8 @@ class _Compiler:
             leaf = self._schema_at(path, (*at, "path"))
             if leaf is None:
                 continue
-            when = self.expression(self.root, default.when, BOOL, (*at, "when")) if default.when else None
+            name = f"{self.kind} {default.code} {default.path}"
+            when = self._when(self.root, default.when, at, name)
             value = self._value(default, leaf, at)
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
@@ -123,7 +125,7 @@ class _Compiler:
             return tuple(defaults[index] for index in in_order(rules))
         except CycleError as error:
             codes = " → ".join(defaults[index].code for index in error.args[1])
-            self._problem(("spec", "defaults"), f"defaults that depend on each other in a circle: {codes}")
+            self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
 
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
@@ -132,20 +134,20 @@ class _Compiler:
             if keys[0] in self.facts:
                 return FactValue(keys)
             self._problem(
-                (*at, "valueFrom"), f"no fact {keys[0]!r} of this kind, which has {', '.join(sorted(self.facts))}"
+                (*at, "valueFrom"), f"unknown fact {keys[0]!r}; this kind has {', '.join(sorted(self.facts))}"
             )
             return None
-        assert default.value is not None  # the document has one of the two
-        # An object that is written as a whole comes from another object, whose type has another name.
+        assert default.value is not None  # the document sets one of the two
+        # A whole object comes from another object, whose type has another name.
         expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
-        return self.expression(self.root, default.value, expect, (*at, "value"))
+        name = f"{self.kind} {default.code} {default.path} value"
+        return self.expression(self.root, default.value, expect, (*at, "value"), name)
 
     def _at(self, path: Path, node: Schema) -> Environment:
-        """What a rule at a node may say; made once for all rules there, because a node may hold a whole pod."""
+        """The environment of rules at a node; built once for all of them, because a node may hold a whole pod."""
         if path not in self.nodes:
-            here = self.root.with_schema("self", node, type_name="self")
-            old = here.extend({"oldSelf": here.variables["self"]}, nodes={"oldSelf": here.nodes["self"]})
-            self.nodes[path] = old
+            env = self.root.with_schema("self", node, type_name="self")
+            self.nodes[path] = env.extend({"oldSelf": env.variables["self"]}, nodes={"oldSelf": env.nodes["self"]})
         return self.nodes[path]
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
@@ -156,10 +158,12 @@ class _Compiler:
             if node is None:
                 continue
             env = self._at(path, node)
-            when = self.expression(env, rule.when, BOOL, (*at, "when")) if rule.when else None
-            test = self.expression(env, rule.rule, BOOL, (*at, "rule"))
+            name = f"{self.kind} {rule.code} {rule.at}"
+            when = self._when(env, rule.when, at, name)
+            test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
             text = rule.messageExpression
-            message = self.expression(env, text, STRING, (*at, "messageExpression")) if text else None
+            where = (*at, "messageExpression")
+            message = self.expression(env, text, STRING, where, f"{name} messageExpression") if text else None
             if test is None or (rule.when and when is None) or (text and message is None):
                 continue
             yield ValidationRule(
@@ -176,13 +180,16 @@ class _Compiler:
                 rule.docs,
             )
 
+    def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:
+        return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
+
     def expression(
-        self, env: Environment, source: str, expect: Type | None, at: tuple[str | int, ...]
+        self, env: Environment, source: str, expect: Type | None, at: tuple[str | int, ...], name: str
     ) -> Expression | None:
-        """Compile one expression; a failure becomes problems."""
+        """Compile one expression; a failure becomes problems. ``name`` is shown in tracebacks and profiles."""
         try:
             checked = env.check(source)
-            program = env.program(checked, None if expect == DYN else expect)
+            program = env.program(checked, None if expect == DYN else expect, name=name)
         except CompileFailure as failure:
             for issue in failure.issues:
                 self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
@@ -192,9 +199,9 @@ class _Compiler:
         variables: dict[str, None] = {}
         named = tuple(dict.fromkeys(reads.get("facts", ())))
         facts = set(named)
-        for name in reads.get("variables", ()):
-            needed = self.compiled[name]
-            variables.update(dict.fromkeys((*needed.variables, name)))
+        for variable in reads.get("variables", ()):
+            needed = self.compiled[variable]
+            variables.update(dict.fromkeys((*needed.variables, variable)))
             facts |= needed.facts
         local = program.variables <= {"self", "oldSelf"}
         annotations = "annotations" in reads.get("metadata", ()) or any(
@@ -203,14 +210,14 @@ class _Compiler:
         return Expression(program, tuple(variables), frozenset(facts), named, local, annotations)
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
-        """The schema of the node at a path, or None (and a problem) where there is no such node."""
+        """The schema of the node at a path, or None (and a problem) if the node does not exist."""
         node = self.schema
         for depth, key in enumerate(path.keys):
             inner = _inner(node, key)
             if inner is None:
                 parent = str(Path(path.keys[:depth])) or "the object"
-                known = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
-                self._problem(at, f"no {key!r} in {parent} of the schema, which has {known}")
+                fields = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
+                self._problem(at, f"no {key!r} in {parent} of the schema, which has {fields}")
                 return None
             node = inner
         return node
@@ -229,7 +236,7 @@ class _Compiler:
         for part, entries in codes:
             for index, code in enumerate(entries):
                 if code in seen:
-                    self._problem(("spec", part, index, "code"), f"code {code} is given twice")
+                    self._problem(("spec", part, index, "code"), f"code {code} is used twice")
                 seen.add(code)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
@@ -237,7 +244,7 @@ class _Compiler:
 
 
 def _as_json(leaf: Schema) -> Schema:
-    """The schema of what is written: a time or a duration is text there, whatever it is to a rule that reads it."""
+    """The schema for writing a leaf: times and durations are written as strings, although rules read other types."""
     return {key: value for key, value in leaf.items() if key != "format"} if leaf.get("type") == "string" else leaf
 
 
@@ -249,7 +256,7 @@ def _inner(node: Schema, key: str) -> Schema | None:
 
 
 def _selected(root: Expr) -> dict[str, list[str]]:
-    """Which fields of ``variables`` and ``facts`` an expression reads, and which of ``object.metadata``."""
+    """The fields that an expression reads of ``variables``, ``facts`` and ``object.metadata``."""
     found: dict[str, list[str]] = {}
     for node in walk(root):
         if isinstance(node, Select) and isinstance(node.operand, Ident):

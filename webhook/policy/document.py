@@ -1,4 +1,4 @@
-"""The Policy document (``modelgate.dev/v1alpha1``) as it is written: strict models, every error with file and line."""
+"""The Policy document (``modelgate.dev/v1alpha1``) as written: strict models, every error with file and line."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ class Action(StrEnum):
 
 
 class Profile(StrEnum):
-    """How hard the gate is.
+    """How strict to be.
 
-    ``standard`` denies what upstream denies or what cannot work, and warns otherwise; under
-    ``strict`` the rules marked ``strict: Deny`` deny, too; ``audit`` never denies, it warns.
+    ``standard`` denies what upstream denies and what cannot work, and warns otherwise. ``strict`` also denies by rules
+    marked ``strict: Deny``. ``audit`` never denies: it only warns.
     """
 
     STANDARD = "standard"
     STRICT = "strict"
     AUDIT = "audit"
+
+    @property
+    def denies(self) -> bool:
+        return self is not Profile.AUDIT
 
 
 def _path(text: str) -> str:
@@ -49,7 +53,7 @@ class _Model(BaseModel):
 
 
 class Target(_Model):
-    """``alsoKinds``: further kinds with the same specification, as a kind and its cluster-scoped twin."""
+    """``alsoKinds``: further kinds with the same specification, such as a kind's cluster-scoped counterpart."""
 
     group: str
     versions: list[str] = Field(min_length=1)
@@ -69,11 +73,11 @@ class Variable(_Model):
 class Default(_Model):
     """Set one leaf where it is absent.
 
-    ``valueFrom`` takes the value from a fact or a member of one (``migration.engine``), which may be a whole object;
-    nothing is set where the fact has none.
-    ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent,
-    because the API server writes it before any webhook sees the object. ``overwrites``: the
-    leaf is not the user's to choose, and whatever stands there is replaced.
+    ``valueFrom`` takes the value from a fact or a member of one (``migration.engine``), which may be a whole object.
+    Nothing is set if the fact has no value.
+    ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent, because the API server
+    writes it before any webhook sees the object.
+    ``overwrites``: users cannot choose this leaf: any other value is replaced.
     """
 
     code: Code
@@ -89,14 +93,14 @@ class Default(_Model):
     @model_validator(mode="after")
     def _one_leaf(self) -> Default:
         if not Path.parse(self.path).single:
-            raise ValueError("a default sets one leaf: its path has no [*]")
+            raise ValueError("a default sets one leaf: remove [*] from its path")
         if (self.value is None) == (self.valueFrom is None):
-            raise ValueError("give one of value and valueFrom")
+            raise ValueError("set either value or valueFrom")
         return self
 
 
 class Validation(_Model):
-    """A rule that must be true of every node at ``at``; in the words of ``x-kubernetes-validations``."""
+    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``."""
 
     code: Code
     at: PathText = ""
@@ -119,9 +123,9 @@ class Validation(_Model):
     @model_validator(mode="after")
     def _says_something(self) -> Validation:
         if (self.message is None) == (self.messageExpression is None):
-            raise ValueError("give one of message and messageExpression")
+            raise ValueError("set either message or messageExpression")
         if self.strict and self.action == "Deny":
-            raise ValueError("strict: Deny raises a warning: the action is Deny already")
+            raise ValueError("strict: Deny has no effect, because the action is Deny already; remove it")
         if self.fieldPath:
             Path.parse(self.fieldPath.removeprefix("."))
         return self

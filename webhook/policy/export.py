@@ -1,9 +1,9 @@
-"""A policy of ours as documents that Kubernetes knows: for clusters, or times, without the gate.
+"""Export a Policy as native documents, for clusters without the webhook.
 
-What cannot be told to the API server (rules that read facts, derived values that follow their
-inputs, the stamp) stays out, and :func:`left_out` says so. As with the gate, an update is not
-refused for what it leaves alone, and an object that is being deleted not at all; but what a default
-fills in during that update is no longer told from a change of the user's.
+Some parts have no native form: rules that read facts, derived values that follow their inputs, the stamp. They are
+omitted, and :func:`left_out` lists them. As with the webhook, an update is not refused for what it does not change, and
+an object that is being deleted is never refused. But a value that a default fills in during that update counts as a
+change by the user.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Documents = Iterator[dict[str, Any]]
 
 API: Final = "admissionregistration.k8s.io/v1"
 _REASONS: Final = {"FieldValueForbidden": "Forbidden"}
-"""Ours → the StatusReasons that a ValidatingAdmissionPolicy may give; Invalid for all others."""
+"""Reason of a rule → StatusReason of a ValidatingAdmissionPolicy; Invalid for all others."""
 _LIVING: Final = {"name": "living", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What documents are about, and how they are called: ``name`` is the kind's own, as a policy may have several.
+    """The kind and the name of exported documents. ``name`` is that of the kind: a policy may have several kinds.
 
-    ``static``: they come from files of the control plane, where names end in a suffix of their own (KEP-5793).
+    ``static``: for manifest files of the control plane, where names need a special suffix (KEP-5793).
     """
 
     name: str
@@ -46,7 +46,7 @@ class Target:
         return f"{self.name}-{sort}.{'static.k8s.io' if self.static else 'modelgate.dev'}"
 
     def matching(self) -> dict[str, Any]:
-        """The constraints that every policy begins with."""
+        """The match constraints of every policy."""
         rule = {"apiGroups": [self.gvk.group], "apiVersions": [self.gvk.version], "resources": [self.plural]}
         rules = [{**rule, "operations": ["CREATE", "UPDATE"]}]
         return {
@@ -56,13 +56,13 @@ class Target:
 
 
 def left_out(policy: Policy) -> list[str]:
-    """The codes of the rules that only the gate can evaluate."""
+    """The codes of the rules that only Modelgate can evaluate."""
     rules: list[DefaultRule | ValidationRule] = [*policy.defaults, *policy.validations]
     return [rule.code for rule in rules if not is_portable(rule)]
 
 
 def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
-    """ValidatingAdmissionPolicies with their bindings: one that denies, one that warns, as far as there are rules."""
+    """ValidatingAdmissionPolicies with bindings: one that denies and one that warns, if there are such rules."""
     for action in Action:
         rules = [rule for rule in policy.validations if is_portable(rule) and rule.action_under(profile) is action]
         if rules:
@@ -79,7 +79,7 @@ def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
 
 
 def mutating(policy: Policy, target: Target) -> Documents:
-    """A MutatingAdmissionPolicy with its binding, if there are defaults to express."""
+    """A MutatingAdmissionPolicy with its binding, if there are portable defaults."""
     rules = [rule for rule in policy.defaults if is_portable(rule)]
     if not rules:
         return
@@ -99,10 +99,10 @@ def mutating(policy: Policy, target: Target) -> Documents:
 def with_rules(
     crd: Mapping[str, Any], policy: Policy, gvk: GroupVersionKind, profile: Profile
 ) -> tuple[dict[str, Any], list[str]]:
-    """The CRD with the rules that a CRD can hold, and the codes of those denials that it cannot.
+    """The CRD with the rules that it can express, and the codes of the denials that it cannot.
 
-    It can hold what denies and looks at nothing but its own node, new and stored, as long as the API server's
-    estimate of the cost, which depends on the bounds of the schema, stays within its limits.
+    It can express a denial that reads only its own node, new and stored, if the API server's cost estimate, which
+    depends on the bounds of the schema, stays within the limits.
     """
     patched: dict[str, Any] = copy.deepcopy(dict(crd))
     (schema,) = (
@@ -121,7 +121,7 @@ def with_rules(
 
 
 def _taken(crd: dict[str, Any], node: dict[str, Any], rule: ValidationRule) -> bool:
-    """Add the rule to the node; take it off again where the API server would not have it."""
+    """Add the rule to the node; remove it again if the API server would refuse it."""
     before = node.get("x-kubernetes-validations")
     node["x-kubernetes-validations"] = [*(before or ()), _crd_rule(rule)]
     if _accepted(crd):
@@ -142,7 +142,7 @@ def _accepted(crd: dict[str, Any]) -> bool:
 
 
 def _node(schema: dict[str, Any], at: Path) -> dict[str, Any] | None:
-    """The schema at a path; None where it says nothing, as of metadata."""
+    """The schema at a path; None if there is none, as for metadata."""
     node: dict[str, Any] | None = schema
     for key in at.keys:
         if node is None:
@@ -153,7 +153,7 @@ def _node(schema: dict[str, Any], at: Path) -> dict[str, Any] | None:
 
 
 def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
-    """A rule in the words of a CRD, whose fieldPath must name a field that the node has."""
+    """A rule for a CRD; its fieldPath must name a field of the node."""
     test = rule.rule.source if rule.when is None else f"!({rule.when.source}) || ({rule.rule.source})"
     found = {"rule": _one_line(test), "message": f"{rule.message} ({rule.code})", "reason": rule.reason}
     if rule.message_expression is not None and rule.message_expression.local:
@@ -162,7 +162,7 @@ def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
     if rule.field_path:
         found["fieldPath"] = rule.field_path
     if rule.reason == "FieldValueNotSupported":
-        found["reason"] = "FieldValueInvalid"  # a CRD knows four reasons
+        found["reason"] = "FieldValueInvalid"  # a CRD has four reasons
     return found
 
 
@@ -181,7 +181,7 @@ def _variables(policy: Policy, rules: Iterable[ValidationRule]) -> list[dict[str
 
 
 def _declared(policy: Policy, needed: set[str]) -> list[dict[str, str]]:
-    """The variables in the order of their declaration."""
+    """The needed variables, in the order of their declaration."""
     return [
         {"name": name, "expression": _one_line(expression.source)}
         for name, expression in policy.variables.items()

@@ -1,4 +1,4 @@
-"""The order of defaults: each after those that it reads, or a cycle that is refused."""
+"""The order of defaults: each comes after those that it reads. A cycle is an error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Keys = tuple[str, ...]
 
 @dataclass(slots=True)
 class Reads:
-    """Which places of the object some expressions look at.
+    """The paths that some expressions read.
 
-    ``values`` are read, with all that is below them; of ``tests`` only presence matters, so that
-    what is set below them makes no difference.
+    ``values`` are read with everything below them. For ``tests`` only presence counts: a change below them has no
+    effect.
     """
 
     values: set[Keys] = field(default_factory=set)
@@ -27,23 +27,23 @@ class Reads:
 
     @classmethod
     def of(cls, expressions: Iterable[Expr], variables: Mapping[str, Expr]) -> Reads:
-        """What the expressions read, themselves or through variables of the policy."""
+        """The paths that the expressions read, directly or through variables of the policy."""
         reads = cls()
         for expression in expressions:
             reads._collect(expression, variables)
         return reads
 
     def __contains__(self, path: Keys) -> bool:
-        """Whether setting the leaf at the path may change what is read."""
+        """Whether setting the leaf at the path may change the result."""
         if any(test[: len(path)] == path for test in self.tests):
             return True
         return any(value[: len(path)] == path or path[: len(value)] == value for value in self.values)
 
     def _collect(self, node: Expr, variables: Mapping[str, Expr]) -> None:
         tested = _tested(node)
-        place = _place(tested or node, variables)
-        if place is not None:
-            (self.tests if tested else self.values).add(place)
+        path = _path(tested or node, variables)
+        if path is not None:
+            (self.tests if tested else self.values).add(path)
         elif isinstance(node, Select) and _is_variable(node):
             self._collect(variables[node.field], variables)
         else:
@@ -54,8 +54,7 @@ class Reads:
 def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
     """The indices of the rules, each (the path it sets, what it reads) after those it depends on.
 
-    Rules that do not depend on each other keep their order. CycleError names indices that
-    depend on each other in a circle (``graphlib.CycleError``).
+    Independent rules keep their order. ``graphlib.CycleError`` names the indices of a cycle.
     """
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for index, (path, reads) in enumerate(rules):
@@ -70,17 +69,17 @@ def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
     return found
 
 
-def _place(node: Expr, variables: Mapping[str, Expr]) -> Keys | None:
-    """The path of a chain of members that begins at ``object``, or at a variable that is one; else None."""
+def _path(node: Expr, variables: Mapping[str, Expr]) -> Keys | None:
+    """The path of a chain of members of ``object``, or of a variable that is such a chain; else None."""
     if isinstance(node, Ident):
         return () if node.name == "object" else None
     if isinstance(node, Select):
         if _is_variable(node):
-            return _place(variables[node.field], variables)
-        above = _place(node.operand, variables)
+            return _path(variables[node.field], variables)
+        above = _path(node.operand, variables)
         return None if above is None else (*above, node.field)
     if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
-        above = _place(node.args[0], variables)
+        above = _path(node.args[0], variables)
         key = node.args[1]
         if above is None or not isinstance(key, Const) or not isinstance(key.value, str):
             return None
@@ -89,7 +88,7 @@ def _place(node: Expr, variables: Mapping[str, Expr]) -> Keys | None:
 
 
 def _tested(node: Expr) -> Expr | None:
-    """What a presence test tests: ``has(a.b)``, ``a.?b.hasValue()``."""
+    """The operand of a presence test: ``has(a.b)``, ``a.?b.hasValue()``."""
     if isinstance(node, Select) and node.test_only:
         return Select(node.pos, node.operand, node.field)
     return node.target if isinstance(node, Call) and node.function == "hasValue" else None

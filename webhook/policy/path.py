@@ -10,7 +10,7 @@ from typing import Any, Final
 __all__ = ["MISSING", "Path", "field_path"]
 
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
-"""What :meth:`Path.get` returns where there is nothing: None is a value."""
+"""What :meth:`Path.get` returns for an absent node: None is a value."""
 
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
 
@@ -32,8 +32,7 @@ def field_path(keys: Sequence[str | int]) -> str:
 class Path:
     """A parsed path: field names, and ``*`` for every item of a list or every value of a map.
 
-    The empty path is the object itself. ``single`` says that it leads to one place at most,
-    ``text`` is how it is written.
+    The empty path is the object itself. ``single``: it matches at most one node. ``text``: the path as written.
     """
 
     keys: tuple[str, ...]
@@ -46,13 +45,13 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """Parse; ValueError names the place where the text stops being a path."""
+        """Parse; ValueError names the column of the error."""
         keys: list[str] = []
         position = 0
         while position < len(text):
             match = _SEGMENT.match(text, position)
             if match is None or (position == 0 and text[0] == "."):
-                raise ValueError(f"not a path at column {position + 1}: {text!r} (write a.b, a['b.c'] or a[*])")
+                raise ValueError(f"{text!r} is not a valid path at column {position + 1}; use a.b, a['b.c'] or a[*]")
             name, quoted, star = match.groups()
             keys.append("*" if star else name if name is not None else re.sub(r"\\(.)", r"\1", quoted))
             position = match.end()
@@ -70,14 +69,14 @@ class Path:
         return root
 
     def nodes(self, root: Any) -> Iterable[tuple[tuple[str | int, ...], Any]]:
-        """Every value the path leads to, with its concrete path. Absent and null nodes are left out."""
+        """Every value that the path matches, with its concrete path. Absent and null nodes are skipped."""
         if not self.single:
             return _walk(root, self.keys, ())
         value = self.get(root)
         return () if value is MISSING or value is None else ((self.keys, value),)
 
     def is_open(self, root: Any) -> bool:
-        """Whether the leaf can be set: on the way to it there is nothing, or objects."""
+        """Whether the leaf can be set: its parents are objects, or absent."""
         for key in self.keys[:-1]:
             if not isinstance(root, dict):
                 break
@@ -85,11 +84,11 @@ class Path:
         return root is None or isinstance(root, dict)
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
-        """``root`` with the leaf set; the parents on the way are copied, and created where absent."""
+        """``root`` with the leaf set; its parents are copied, or created if absent."""
         return _replace(root, self.keys, value)
 
     def delete(self, root: dict[str, Any]) -> dict[str, Any]:
-        """``root`` without the leaf; ``root`` itself where there is none."""
+        """``root`` without the leaf; ``root`` itself if the leaf is absent."""
         return root if self.get(root) is MISSING else _replace(root, self.keys, MISSING)
 
 

@@ -1,11 +1,11 @@
-"""A compiled policy: the same rules as its document, ready to run. Immutable; safe to share between threads."""
+"""A compiled policy: the rules of its document, ready to run. Immutable, and safe to share between threads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel.program import Program
+from webhook.cel import Program
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 
@@ -14,12 +14,11 @@ __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A program and what it reads.
+    """A program, and what it reads.
 
-    ``variables`` are the policy's variables it needs, directly or through others, in the order
-    in which they can be computed; ``facts`` likewise, and ``named_facts`` those of its own text.
-    ``local`` means that it reads nothing but ``self`` and ``oldSelf``; ``annotations`` that it
-    reads those of the object.
+    ``variables`` are the policy's variables that it needs, directly or through others, in the order of computation.
+    ``facts`` are those that it needs directly or through variables, ``named_facts`` those in its own text.
+    ``local``: it reads only ``self`` and ``oldSelf``. ``annotations``: it reads the object's annotations.
     """
 
     program: Program
@@ -36,9 +35,8 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class FactValue:
-    """A value that is taken from a fact as it is; ``keys`` are the fact and the way into it.
-
-    It has what an :class:`Expression` says of what it reads.
+    """A value copied from a fact; ``keys`` are the fact and the path into it. It has the same attributes about what it
+    reads as an :class:`Expression`.
     """
 
     keys: tuple[str, ...]
@@ -60,8 +58,8 @@ class FactValue:
 class DefaultRule:
     """Set one leaf where it is absent; see :class:`webhook.policy.document.Default`.
 
-    ``over`` is the CRD's own default for the leaf where that counts as absent, else MISSING.
-    ``overwrites`` says that any other value counts as absent, too.
+    ``over`` is the CRD's own default for the leaf if that counts as absent, else MISSING. ``overwrites``: any other
+    value counts as absent, too.
     """
 
     code: str
@@ -78,8 +76,8 @@ class DefaultRule:
 class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
-    ``transition``: it compares with the stored object, so that it has nothing to say of a new one. ``referential``: it
-    is about other objects (codes 4xx), and so has nothing to say to who cannot see any.
+    ``transition``: it compares with the stored object, and does not apply to a new one. ``referential``: it reads other
+    objects (codes 4xx), and does not apply without a view of them.
     """
 
     code: str
@@ -102,16 +100,16 @@ class ValidationRule:
 
     @property
     def local(self) -> bool:
-        """Whether the outcome depends on the node alone, so that an unchanged node cannot newly fail."""
+        """Whether the result depends on the node alone, so that an unchanged node cannot start to fail."""
         return self.rule.local and (self.when is None or self.when.local)
 
     @property
     def annotations(self) -> bool:
-        """Whether the outcome depends on annotations, which are not part of the specification."""
+        """Whether the result depends on annotations, which are not part of the specification."""
         return self.rule.annotations or (self.when is not None and self.when.annotations)
 
     def action_under(self, profile: Profile) -> Action:
-        """What a failure leads to under a profile."""
+        """The action for a failure under a profile."""
         if profile is Profile.AUDIT:
             return Action.WARN
         if profile is Profile.STRICT and self.strict:
@@ -127,6 +125,15 @@ class Policy:
     variables: dict[str, Expression]
     defaults: tuple[DefaultRule, ...]
     validations: tuple[ValidationRule, ...]
+    _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
+        """Each validation rule with its action under a profile; computed once."""
+        if profile not in self._actions:
+            self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
+        return self._actions[profile]
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Rules of ours as expressions that the API server evaluates itself.
+"""Portable rules as expressions that the API server can evaluate.
 
-A rule is portable if it reads no fact and compares with no stored node: then its ``self`` can
-be written out as the node's place in the object, guarded by the node's presence.
+A rule is portable if it reads no fact and no stored node: its ``self`` is then replaced by the node's path in the
+object, guarded by a presence test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 
 def is_portable(rule: ValidationRule | DefaultRule) -> bool:
-    """Whether the API server can evaluate the rule by itself."""
+    """Whether the API server can evaluate the rule."""
     expressions: list[Expression | FactValue | None]
     if isinstance(rule, ValidationRule):
         expressions = [rule.when, rule.rule]
@@ -36,15 +36,15 @@ def is_portable(rule: ValidationRule | DefaultRule) -> bool:
 
 
 def condition(rule: ValidationRule, *, denies: bool) -> str:
-    """The rule over the whole object: true where the node is absent, or the rule does not apply, or holds.
+    """The rule over the whole object: true if the node is absent, or the rule does not apply, or it holds.
 
-    Of a rule that denies, true also of an update that leaves alone what the rule reads, as the gate has it.
+    For a rule that denies, also true for an update that does not change what the rule reads (ratcheting).
     """
     return _over("object", rule.at.keys, rule, depth=0, denies=denies)
 
 
 def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, denies: bool) -> str:
-    """The condition on everything that the keys lead to from a node."""
+    """The condition on every node that the keys match below a node."""
     if "*" not in keys:
         place = _member(node, keys)
         test = f"({_with_self(rule.rule.source, place)})"
@@ -60,7 +60,7 @@ def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, denies: bo
 
 
 def _unchanged(rule: ValidationRule, place: str) -> str:
-    """Whether the stored object has all that the rule reads of this one: the node, or else the specification."""
+    """Whether the stored object equals this one in what the rule reads: the node, or else the specification."""
     if rule.local:
         return _stored("oldObject", rule.at.keys, place, depth=0)
     parts = ["spec", "metadata.?annotations"] if rule.annotations else ["spec"]
@@ -68,7 +68,7 @@ def _unchanged(rule: ValidationRule, place: str) -> str:
 
 
 def _stored(node: str, keys: Keys, place: str, depth: int) -> str:
-    """Whether the keys lead to a value equal to that of the place; an item of a list may be anywhere in it."""
+    """Whether the keys match a value equal to that of the place; a list item may be anywhere in the list."""
     star = keys.index("*") if "*" in keys else len(keys)
     test = f"{_member(node, keys)} == {place}"
     if star < len(keys):
@@ -87,7 +87,7 @@ def _member(node: str, keys: Keys) -> str:
 
 
 def _present(node: str, keys: Keys) -> str:
-    """The test whether the member is there, if all above it are."""
+    """A presence test of the member, valid if its parents are present."""
     if _IDENTIFIER.match(keys[-1]):
         return f"has({_member(node, keys)})"
     return f"{literal(keys[-1])} in {_member(node, keys[:-1])}"
@@ -99,7 +99,7 @@ def _absent(node: str, keys: Keys) -> str:
 
 
 def _with_self(source: str, place: str) -> str:
-    """An expression with its ``self`` written out."""
+    """An expression with its ``self`` replaced."""
     found = {node.pos for node in walk(parse(source)) if isinstance(node, Ident) and node.name == "self"}
     for position in sorted(found, reverse=True):
         source = source[:position] + place + source[position + len("self") :]
@@ -107,7 +107,7 @@ def _with_self(source: str, place: str) -> str:
 
 
 def message(rule: ValidationRule) -> tuple[str, str | None]:
-    """The message of a rule with field and code, and its expression where it has one that can be written out."""
+    """The message of a rule with field and code, and its message expression if that is portable."""
     field = f"{rule.at}{rule.field_path}".removeprefix(".")
     if rule.message_expression is None:
         return f"{field}: {rule.message} ({rule.code})", None
@@ -119,7 +119,7 @@ def message(rule: ValidationRule) -> tuple[str, str | None]:
 
 
 def defaulting(rule: DefaultRule) -> str:
-    """A list of JSON patches, as an expression, that sets the leaf (and makes its parents) where it is absent."""
+    """An expression for a list of JSON patches that set the leaf (and create its parents) if it is absent."""
     keys = rule.path.keys
     parents = [keys[:count] for count in range(1, len(keys))]
     wanted = [_absent("object", part) for part in (*parents, keys)]

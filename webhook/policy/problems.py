@@ -1,4 +1,4 @@
-"""What is wrong with a document, with its line and place: said in one way, whoever finds it."""
+"""Problems of a document, with line and path."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["problem", "problems"]
 
 
 def problem(origin: Document, at: Sequence[str | int], message: str) -> Problem:
-    """What is wrong at a path in a document: ``("spec", "validations", 0)`` is ``spec.validations[0]``."""
+    """A problem at a path in a document: ``("spec", "validations", 0)`` is ``spec.validations[0]``."""
     return Problem(f"{origin.source}:{origin.line_of(*at)}", field_path(at), message)
 
 
 def problems(origin: Document, error: ValidationError) -> list[Problem]:
-    """All that a model refuses of a document."""
+    """All errors of a model about a document."""
     return [
         problem(
             origin,

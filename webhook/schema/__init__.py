@@ -1,17 +1,21 @@
-"""Structural schemas: load a CRD, default, prune and validate its objects with the API server's verdicts and words."""
+"""Structural schemas: load a CRD; default, prune and validate its objects with the API server's results and texts."""
 
 from webhook.schema.errors import CoerceError, DecodeError, SchemaError
-from webhook.schema.fielderror import FieldError
+from webhook.schema.fielderror import OMIT, FieldError
 from webhook.schema.load import CRD, Version, load_crd
-from webhook.schema.structural import Structural
+from webhook.schema.objectmeta.validation import annotations_size
+from webhook.schema.structural import RULES_NOT_RUN, Structural
 
 __all__ = [
     "CRD",
+    "OMIT",
+    "RULES_NOT_RUN",
     "CoerceError",
     "DecodeError",
     "FieldError",
     "SchemaError",
     "Structural",
     "Version",
+    "annotations_size",
     "load_crd",
 ]

@@ -1,11 +1,11 @@
-"""Old and new value side by side: what ratcheting and transition rules mean by "unchanged"."""
+"""Correlates new values with old ones, for ratcheting and transition rules."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import quote
-from webhook.schema.node import MISSING, Node
+from webhook.golang.strconv import quote
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["Correlated", "deep_equal"]
 
@@ -26,15 +26,15 @@ def deep_equal(left: Any, right: Any) -> bool:
 
 
 class Correlated:
-    """A value with the old value it stands for (cel/common ``CorrelatedObject``).
+    """A value with its old value (cel/common ``CorrelatedObject``).
 
     Properties and map entries correlate by key, items of map lists by their key fields;
-    items of atomic and set lists do not correlate at all.
+    items of atomic and set lists do not correlate.
     """
 
     __slots__ = ("_children", "_equal", "_old_items", "node", "old", "value")
 
-    def __init__(self, value: Any, old: Any, node: Node) -> None:
+    def __init__(self, value: Any, old: Any, node: SchemaNode) -> None:
         self.value = value
         self.old = old
         self.node = node
@@ -62,7 +62,7 @@ class Correlated:
 
     @property
     def unchanged(self) -> bool:
-        """Whether nothing changed, map lists being compared without regard to order."""
+        """Whether the value equals the old one; the order of map lists is ignored."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -93,8 +93,8 @@ def _same(child: Correlated | None) -> bool:
     return child is not None and child.unchanged
 
 
-def item_key(node: Node, item: Any) -> Any:
-    """What identifies an item of a map list, or None where a key is absent or no scalar."""
+def item_key(node: SchemaNode, item: Any) -> Any:
+    """The key of an item of a map list; None if a key field is absent or not a scalar."""
     if not isinstance(item, dict):
         return None
     values = [item.get(key, MISSING) for key in node.list_keys]
@@ -106,7 +106,7 @@ def item_key(node: Node, item: Any) -> Any:
 
 
 def _composite(value: Any) -> str:
-    """One part of a composite key as cel/common writes it: ``%f`` cuts floats to six digits."""
+    """One part of a composite key as cel/common prints it: ``%f`` rounds floats to six digits."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -1,11 +1,11 @@
-"""Defaulting: fill in what a schema says where a value is absent, without touching the caller's object."""
+"""Defaulting: fill in the schema's defaults where a value is absent, without changing the caller's object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["compile_default", "copy_json"]
 
@@ -21,39 +21,41 @@ def copy_json(value: Any) -> Any:
     return value
 
 
-def compile_default(node: Node) -> Fill | None:
-    """A function that defaults one value, or None where the schema has no defaults.
+def compile_default(node: SchemaNode) -> Fill | None:
+    """A function that defaults one value; None if the schema has no defaults.
 
-    It returns its argument itself when there is nothing to fill in, else a copy that shares
-    all unchanged parts. An explicit null counts as absent unless the field is nullable
-    (apiextensions ``defaulting.Default``).
+    The function returns its argument if there is nothing to fill in, else a copy that shares all unchanged parts. An
+    explicit null counts as absent unless the field is nullable (apiextensions ``defaulting.Default``).
     """
     return _compile(node, {})
 
 
-def _compile(node: Node, known: dict[int, Fill | None]) -> Fill | None:
-    """``known`` are the functions of the nodes met so far: many stand at several places."""
-    if id(node) not in known:
-        known[id(node)] = _function(node, known)
-    return known[id(node)]
+def _compile(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None:
+    """``compiled`` are the functions of the nodes visited so far: many nodes have several places."""
+    if id(node) not in compiled:
+        compiled[id(node)] = _function(node, compiled)
+    return compiled[id(node)]
 
 
-def _function(node: Node, known: dict[int, Fill | None]) -> Fill | None:
+def _function(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None:
     own = tuple(
         (name, child.default, child.nullable) for name, child in node.properties.items() if child.default is not MISSING
     )
-    compiled = ((name, _compile(child, known)) for name, child in node.properties.items())
-    below = {name: function for name, function in compiled if function is not None}
-    entries = _element(node.additional, known)
-    items = _element(node.items, known)
+    functions = ((name, _compile(child, compiled)) for name, child in node.properties.items())
+    below = {name: function for name, function in functions if function is not None}
+    entries = _element(node.additional, compiled)
+    items = _element(node.items, compiled)
     if not own and not below and entries is None and items is None:
         return None
 
     def fill(value: Any) -> Any:
         if type(value) is dict:
             filled = _fill_own(value, own)
-            filled = _fill_below(value, filled, below)
-            return filled if entries is None else _fill_entries(value, filled, node.properties, entries)
+            filled = _fill_fields(value, filled, below.items())
+            if entries is None:
+                return filled
+            others = [(name, entries) for name in filled if name not in node.properties]
+            return _fill_fields(value, filled, others)
         if type(value) is list and items is not None:
             new = list(map(items, value))
             return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
@@ -62,11 +64,11 @@ def _function(node: Node, known: dict[int, Fill | None]) -> Fill | None:
     return fill
 
 
-def _element(node: Node | None, known: dict[int, Fill | None]) -> Fill | None:
-    """How one list item or map entry is defaulted: a null one becomes the default first."""
+def _element(node: SchemaNode | None, compiled: dict[int, Fill | None]) -> Fill | None:
+    """The function for list items or map entries: a null item becomes the default first."""
     if node is None:
         return None
-    below = _compile(node, known)
+    below = _compile(node, compiled)
     default = node.default
     if default is MISSING or node.nullable:
         return below
@@ -88,23 +90,13 @@ def _fill_own(value: dict[str, Any], own: tuple[tuple[str, Any, bool], ...]) -> 
     return filled
 
 
-def _fill_below(value: dict[str, Any], filled: dict[str, Any], below: Mapping[str, Fill]) -> dict[str, Any]:
-    for name, fill in below.items():
+def _fill_fields(
+    value: dict[str, Any], filled: dict[str, Any], functions: Iterable[tuple[str, Fill]]
+) -> dict[str, Any]:
+    """Apply the function of each field. ``filled`` is ``value`` or its copy; the first change makes the copy."""
+    for name, fill in functions:
         if name in filled:
             old = filled[name]
-            new = fill(old)
-            if new is not old:
-                if filled is value:
-                    filled = dict(value)
-                filled[name] = new
-    return filled
-
-
-def _fill_entries(
-    value: dict[str, Any], filled: dict[str, Any], properties: Mapping[str, Node], fill: Fill
-) -> dict[str, Any]:
-    for name, old in list(filled.items()):
-        if name not in properties:
             new = fill(old)
             if new is not old:
                 if filled is value:

@@ -1,18 +1,18 @@
-"""The default values written in a schema: pruned before they are ever used."""
+"""Prunes the default values of a schema before their first use."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from webhook.schema.default import copy_json
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.embedded import coerce, has_embedded
 from webhook.schema.prune import prune
 
 __all__ = ["Steps", "prune_defaults", "surround"]
 
 Steps = tuple[str | None, ...]
-"""Where a value stands: a key per property, None per list item."""
+"""The path of a value: a key for a property, None for a list item."""
 
 
 def surround(value: Any, steps: Steps) -> Any:
@@ -33,30 +33,30 @@ def _extract(value: Any, steps: Steps) -> Any:
     return value
 
 
-def prune_defaults(root: Node) -> Node:
-    """The tree with every default pruned as if it stood in an otherwise empty object.
+def prune_defaults(root: SchemaNode) -> SchemaNode:
+    """The tree with every default pruned as if it were in an otherwise empty object.
 
-    Unknown fields of a default never reach an object (``defaulting.PruneDefaults``); the tree
-    itself comes back where there are none.
+    So the unknown fields of a default never reach an object (``defaulting.PruneDefaults``). If no default has unknown
+    fields, the result is the given tree.
     """
     return _Pruner(root).below(root, ())
 
 
 class _Pruner:
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: SchemaNode) -> None:
         self.root = root
         self.embeds = has_embedded(root)
         self.defaulted: dict[int, bool] = {}
-        self._look(root)
+        self._note_defaults(root)
 
-    def _look(self, node: Node) -> bool:
-        """Note whether there is a default at or below a node: most have none, and stand at many places."""
+    def _note_defaults(self, node: SchemaNode) -> bool:
+        """Note whether a node has a default at or below it. Most nodes have none, and many have several places."""
         if id(node) not in self.defaulted:
-            found = [self._look(child) for child in node.below()]
+            found = [self._note_defaults(child) for child in node.below()]
             self.defaulted[id(node)] = node.default is not MISSING or any(found)
         return self.defaulted[id(node)]
 
-    def below(self, node: Node, steps: Steps) -> Node:
+    def below(self, node: SchemaNode, steps: Steps) -> SchemaNode:
         if not self.defaulted[id(node)]:
             return node
         changes: dict[str, Any] = {}
@@ -77,17 +77,17 @@ class _Pruner:
         return node.replace(**changes) if changes else node
 
     def _may_change(self, default: Any, steps: Steps) -> bool:
-        """A scalar has nothing to prune, but in a resource's metadata one of the wrong type is dropped."""
+        """Whether pruning may change a default. A scalar changes only in metadata: a wrong type is dropped there."""
         return self.embeds or isinstance(default, dict | list) or steps[:1] in _METADATA
 
 
 _METADATA: Final = (("apiVersion",), ("kind",), ("metadata",))
 
 
-def _pruned(default: Any, root: Node, steps: Steps) -> Any:
+def _pruned(default: Any, root: SchemaNode, steps: Steps) -> Any:
     obj = surround(copy_json(default), steps)
     if not isinstance(obj, dict):
-        return default  # the root's default is no object: creating the CRD has refused it
+        return default  # creating a CRD whose root has such a default fails
     obj, _ = coerce(root, obj, is_root=True, drop_invalid=True)
     obj, _ = prune(root, obj, is_root=True)
     return _extract(obj, steps)

@@ -1,8 +1,8 @@
 """The exceptions of schemas.
 
-SchemaError(ValueError)   a CRD that the API server would refuse: every error it would report
-DecodeError(ValueError)   an object that the API server would not even decode
-└── CoerceError             … because type information or metadata is of the wrong type
+SchemaError(ValueError)   a CRD that the API server would refuse, with all its errors
+DecodeError(ValueError)   an object that the API server cannot decode
+└── CoerceError             … because apiVersion, kind or metadata has the wrong type
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["CoerceError", "DecodeError", "SchemaError"]
 
 
 class SchemaError(ValueError):
-    """A CRD that the API server would refuse; ``errors`` holds all it would say."""
+    """A CRD that the API server would refuse; ``errors`` are all its errors."""
 
     def __init__(self, errors: tuple[FieldError, ...]) -> None:
         super().__init__("\n".join(map(str, errors)))
@@ -21,11 +21,11 @@ class SchemaError(ValueError):
 
 
 class DecodeError(ValueError):
-    """An object that is no JSON for Go: nested too deeply, or with a number beyond a float64."""
+    """An object that Go's JSON decoder refuses: nested too deeply, or with a number beyond float64."""
 
 
 class CoerceError(DecodeError):
-    """Type information or metadata of the wrong type; ``error`` says which."""
+    """apiVersion, kind or metadata has the wrong type; ``error`` names the field."""
 
     def __init__(self, error: FieldError) -> None:
         super().__init__(str(error))

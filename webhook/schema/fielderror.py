@@ -1,4 +1,4 @@
-"""``field.Error`` of apimachinery: what is wrong with one field, in the API server's words."""
+"""``field.Error`` of apimachinery: an error of one field, with the API server's text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.golang.fmt import GoStrings, go_json, quote, value_text
+from webhook.golang.fmt import GoStrings, value_text
+from webhook.golang.json import marshal
+from webhook.golang.strconv import quote
 
 __all__ = [
     "ERRORS",
@@ -23,10 +25,10 @@ __all__ = [
 ]
 
 ERRORS: Final = 1000
-"""After so many in one list or map, no more are looked for: nobody reads them, and a million take half a gigabyte."""
+"""Stop after this many errors in one list or map: a million errors take half a gigabyte of memory."""
 
 OMIT: Any = type("OmitValue", (), {"__repr__": lambda _: "OMIT"})()
-"""A bad value that the message does not show (apimachinery's ``omitValueType``)."""
+"""A bad value that the message omits (apimachinery's ``omitValueType``)."""
 
 _BODY = {
     "FieldValueRequired": "Required value",
@@ -49,7 +51,7 @@ _WITHOUT_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with one field.
+    """One error of one field.
 
     ``type`` is a metav1 CauseType ("FieldValueInvalid"), ``field`` the path in the API
     server's spelling ("spec.files[0]"; "<nil>" for the root), ``bad_value`` the offending
@@ -77,7 +79,7 @@ def _shown(value: Any) -> str:
         return quote(value)
     if isinstance(value, GoStrings):
         return str(value)
-    return value_text(value) if isinstance(value, int | float) else go_json(value)
+    return value_text(value) if isinstance(value, int | float) else marshal(value)
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
 __all__ = ["PathError", "resolve_path"]
 
 
 class PathError(ValueError):
-    """A path that does not parse or that names no field of the schema; the text is the API server's."""
+    """A path that does not parse, or that is not a field of the schema; the text is the API server's."""
 
 
 _PART = re.compile(r"[.\[\]]|'(?:.*?(?<!\\))'|'.*|[^.\[\]]+", re.DOTALL)
@@ -19,10 +19,13 @@ _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 
 
-def resolve_path(path: str, node: Node, *, brackets: bool = True) -> tuple[str, Node]:
-    """The field path as errors print it (``spec.template[a.b].name``) and the schema it leads to.
+def resolve_path(path: str, node: SchemaNode, *, brackets: bool = True) -> tuple[str, SchemaNode]:
+    """The field path as errors print it (``spec.template[a.b].name``), and the schema of the field.
 
-    Raises :class:`PathError`. Without ``brackets`` only the dot notation is allowed.
+    Without ``brackets`` only the dot notation is allowed.
+
+    Raises:
+        PathError: the path does not parse, or the schema does not have the field.
     """
     printed = ""
     parts = _parts(path)
@@ -42,7 +45,7 @@ def resolve_path(path: str, node: Node, *, brackets: bool = True) -> tuple[str, 
 def _parts(path: str) -> Iterator[str]:
     for part in _PART.finditer(path):
         if part[0].startswith("'") and (len(part[0]) < 2 or not part[0].endswith("'")):
-            yield part[0]  # an open quote takes the rest
+            yield part[0]  # an unclosed quote contains the rest
             return
         yield part[0]
 
@@ -73,13 +76,13 @@ def _close(parts: Iterator[str]) -> None:
         raise PathError(f"expected ] but got {part}")
 
 
-def _step(printed: str, node: Node, name: str) -> tuple[str, Node]:
+def _step(printed: str, node: SchemaNode, name: str) -> tuple[str, SchemaNode]:
     if node.properties:
         child = node.properties.get(name)
         printed = f"{printed}.{name}" if printed else name
     else:
-        # additionalProperties: true allows any one key, of which nothing more is known
-        child = node.additional or (Node({"raw": {}}) if node.additional_known else None)
+        # additionalProperties: true allows any key, with an unknown schema
+        child = node.additional or (SchemaNode({"raw": {}}) if node.additional_known else None)
         printed = f"{printed}[{name}]"
     if child is None:
         raise PathError("does not refer to a valid field")

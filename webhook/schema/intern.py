@@ -1,4 +1,4 @@
-"""Equal parts of a JSON value, kept once."""
+"""Interns the parts of a JSON value: equal parts become one object."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["share"]
+__all__ = ["intern_json"]
 
-_DIGEST: Final = 16  # bytes; two different parts with one digest are less likely than a fault of the memory
+_DIGEST: Final = 16  # bytes; a collision is less likely than a memory error
 _ONLY_JSON: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def share(value: Any) -> Any:
-    """An equal value in which equal dictionaries and lists are one object, which nobody may change.
+def intern_json(value: Any) -> Any:
+    """An equal value in which equal dictionaries and lists are one object. The result must not be changed.
 
-    Equal means the same JSON text: ``1``, ``1.0`` and ``true`` differ. What is no JSON, or is
-    nested more deeply than orjson writes it (254 levels), comes back as it is.
+    Equal means the same JSON text: ``1``, ``1.0`` and ``true`` differ. A value that orjson cannot write (not JSON, or
+    nested deeper than 254 levels) is returned unchanged.
     """
-    known: dict[bytes, Any] = {}
+    interned: dict[bytes, Any] = {}
 
     def one(part: Any) -> Any:
         if type(part) is not dict and type(part) is not list:
             return part
-        # What has been met before is not looked into, and that is nearly all of a definition with pods in it.
+        # A part that is already interned is not descended into: this covers most of a CRD that contains pods.
         key = blake2b(orjson.dumps(part, option=_ONLY_JSON), digest_size=_DIGEST).digest()
-        if key not in known:
-            known[key] = {k: one(v) for k, v in part.items()} if type(part) is dict else [one(item) for item in part]
-        return known[key]
+        if key not in interned:
+            interned[key] = {k: one(v) for k, v in part.items()} if type(part) is dict else [one(item) for item in part]
+        return interned[key]
 
     try:
         return one(value)

@@ -1,25 +1,25 @@
-"""Lists of x-kubernetes-list-type set and map: no item twice."""
+"""Checks lists with x-kubernetes-list-type set and map for duplicate items."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import go_json
+from webhook.golang.json import marshal
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
 __all__ = ["validate_lists"]
 
 
-def validate_lists(node: Node, value: Any, path: str = "") -> list[FieldError]:
-    """One Duplicate error per repeated item, at the index of its second appearance.
+def validate_lists(node: SchemaNode, value: Any, path: str = "") -> list[FieldError]:
+    """One Duplicate error for each repeated item, at the index of its second occurrence.
 
     The root must be an object (``ValidateListSetsAndMaps``); path "" is the root.
     """
     return _object(node, value, path) if isinstance(value, dict) else []
 
 
-def _object(node: Node, value: dict[str, Any], path: str) -> list[FieldError]:
+def _object(node: SchemaNode, value: dict[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, item in value.items():
         child = node.properties.get(key)
@@ -30,7 +30,7 @@ def _object(node: Node, value: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def _value(node: Node, value: Any, path: str) -> list[FieldError]:
+def _value(node: SchemaNode, value: Any, path: str) -> list[FieldError]:
     if isinstance(value, dict):
         return _object(node, value, path)
     if not isinstance(value, list):
@@ -47,7 +47,7 @@ def _value(node: Node, value: Any, path: str) -> list[FieldError]:
     return errors
 
 
-def _map_errors(node: Node, value: list[Any], path: str) -> list[FieldError]:
+def _map_errors(node: SchemaNode, value: list[Any], path: str) -> list[FieldError]:
     for i, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
             return [invalid(f"{path}[{i}]", item, "must be an object for an array of list-type map")]
@@ -56,11 +56,11 @@ def _map_errors(node: Node, value: list[Any], path: str) -> list[FieldError]:
 
 
 def repeated(values: list[Any]) -> list[int]:
-    """Where a value appears for the second time; 1, 1.0 and true differ, the order of keys does not count."""
+    """The indexes of second occurrences. 1, 1.0 and true differ; the order of keys is ignored."""
     times: dict[Any, int] = {}
     found = []
     for i, value in enumerate(values):
-        key = (type(value), go_json(value) if isinstance(value, dict | list) else value)
+        key = (type(value), marshal(value) if isinstance(value, dict | list) else value)
         times[key] = times.get(key, 0) + 1
         if times[key] == 2:
             found.append(i)

@@ -1,4 +1,4 @@
-"""A structural schema as a tree of nodes: the raw OpenAPI dictionary, read once."""
+"""A structural schema as a tree of nodes, made from an OpenAPI schema."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from webhook.golang.fmt import go_numbers
+from webhook.cel import COMPATIBLE
+from webhook.golang.json import read_numbers
 from webhook.schema.formats import recognised
-from webhook.schema.intern import share
+from webhook.schema.intern import intern_json
 
-__all__ = ["MISSING", "Node", "Version", "build", "distinct"]
+__all__ = ["MISSING", "SchemaNode", "Version", "build", "distinct"]
 
 Version = tuple[int, int]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__slots__": ()})()
-"""What stands where a key is absent, so that null keeps its own meaning."""
+"""Stands for an absent key, because null is a value."""
 
 
-class Node:
+class SchemaNode:
     """One node of a structural schema, with the names of apiextensions' ``Structural``. Immutable.
 
-    ``types`` is what the OpenAPI validator checks (two names for int-or-string, none where
-    the schema says nothing), ``type`` what was written. ``format`` is "" for one that is not
-    checked. ``default`` is :data:`MISSING` where there is none. ``additional`` is the schema of
-    additionalProperties, None where it is a boolean; ``additional_known`` says that the keyword
-    is there.
+    ``type`` is the written type. ``types`` are the types that the OpenAPI validator accepts: two for int-or-string,
+    none if the schema has no type. ``format`` is "" if the format is not checked. ``default`` is :data:`MISSING` if
+    there is none. ``additional`` is the schema of additionalProperties; None if that is a boolean or absent.
+    ``additional_known`` tells whether the keyword is present.
 
-    A node holds what its schema says and the class holds the rest, since most say little. It
-    knows nothing of where it stands: schemas that say the same are one node, wherever they are.
+    A node stores only the keywords of its schema; the class has the values of absent ones, because most schemas have
+    few keywords. A node does not know its place: equal schemas share one node.
     """
 
     raw: Mapping[str, Any]
@@ -37,11 +37,11 @@ class Node:
     format: str = ""
     nullable: bool = False
     default: Any = MISSING
-    properties: Mapping[str, Node] = MappingProxyType({})
-    additional: Node | None = None
+    properties: Mapping[str, SchemaNode] = MappingProxyType({})
+    additional: SchemaNode | None = None
     additional_known: bool = False
     additional_allowed: bool = True
-    items: Node | None = None
+    items: SchemaNode | None = None
     required: tuple[str, ...] = ()
     enum: tuple[Any, ...] = ()
     minimum: float | None = None
@@ -57,10 +57,10 @@ class Node:
     unique_items: bool = False
     min_properties: int | None = None
     max_properties: int | None = None
-    all_of: tuple[Node, ...] = ()
-    any_of: tuple[Node, ...] = ()
-    one_of: tuple[Node, ...] = ()
-    not_: Node | None = None
+    all_of: tuple[SchemaNode, ...] = ()
+    any_of: tuple[SchemaNode, ...] = ()
+    one_of: tuple[SchemaNode, ...] = ()
+    not_: SchemaNode | None = None
     preserve: bool = False
     embedded: bool = False
     int_or_string: bool = False
@@ -69,22 +69,22 @@ class Node:
     map_type: str = ""
     rules: tuple[Mapping[str, Any], ...] = ()
 
-    def __init__(self, said: Mapping[str, Any]) -> None:
-        self.__dict__.update(said)
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a schema node is immutable: cannot set {name}")
 
-    def replace(self, **changes: Any) -> Node:
-        """A copy with other values."""
-        return Node(self.__dict__ | changes)
+    def replace(self, **changes: Any) -> SchemaNode:
+        """A copy with changed values."""
+        return SchemaNode(self.__dict__ | changes)
 
-    def child(self, key: str) -> Node | None:
+    def child(self, key: str) -> SchemaNode | None:
         """The schema of one field: the property's, else that of additionalProperties, else None."""
         return self.properties.get(key, self.additional)
 
-    def below(self) -> Iterator[Node]:
-        """The schemas of what the value holds, without those of junctors."""
+    def below(self) -> Iterator[SchemaNode]:
+        """The schemas of properties, items and additionalProperties, without those of junctors."""
         yield from self.properties.values()
         if self.items is not None:
             yield self.items
@@ -92,8 +92,8 @@ class Node:
             yield self.additional
 
 
-def distinct(root: Node, *, junctors: bool = False) -> Iterator[Node]:
-    """Every node of a tree once, however many places it stands at; with ``junctors`` those under allOf, too."""
+def distinct(root: SchemaNode, *, junctors: bool = False) -> Iterator[SchemaNode]:
+    """Every node of a tree once, even if it is shared; with ``junctors`` also the nodes under allOf."""
     pending, seen = [root], {id(root)}
     while pending:
         node = pending.pop()
@@ -130,49 +130,49 @@ _TUPLES: Final = {
 _BRANCHES: Final = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of"}
 _CHILDREN: Final = {"items": "items", "not": "not_"}
 
-Build = Callable[[Mapping[str, Any]], Node]
+Build = Callable[[Mapping[str, Any]], SchemaNode]
 Reader = Callable[[dict[str, Any], Any, Build], None]
 
 
 def _store(name: str, convert: Callable[[Any], Any] | None = None) -> Reader:
-    def read(said: dict[str, Any], value: Any, _: Build) -> None:
-        said[name] = value if convert is None else convert(value)
+    def read(fields: dict[str, Any], value: Any, _: Build) -> None:
+        fields[name] = value if convert is None else convert(value)
 
     return read
 
 
 def _child(name: str) -> Reader:
-    def read(said: dict[str, Any], value: Any, make: Build) -> None:
-        said[name] = make(value)
+    def read(fields: dict[str, Any], value: Any, make: Build) -> None:
+        fields[name] = make(value)
 
     return read
 
 
 def _branches(name: str) -> Reader:
-    def read(said: dict[str, Any], value: Any, make: Build) -> None:
-        said[name] = tuple(map(make, value))
+    def read(fields: dict[str, Any], value: Any, make: Build) -> None:
+        fields[name] = tuple(map(make, value))
 
     return read
 
 
-def _properties(said: dict[str, Any], value: Any, make: Build) -> None:
-    said["properties"] = {name: make(schema) for name, schema in value.items()}
+def _properties(fields: dict[str, Any], value: Any, make: Build) -> None:
+    fields["properties"] = {name: make(schema) for name, schema in value.items()}
 
 
-def _additional(said: dict[str, Any], value: Any, make: Build) -> None:
-    said["additional_known"] = True
+def _additional(fields: dict[str, Any], value: Any, make: Build) -> None:
+    fields["additional_known"] = True
     if isinstance(value, Mapping):
-        said["additional"] = make(value)
+        fields["additional"] = make(value)
     else:
-        said["additional_allowed"] = value
+        fields["additional_allowed"] = value
 
 
 _READERS: Final[Mapping[str, Reader]] = {
     **{key: _store(name) for key, name in _SCALARS.items()},
     **{key: _store(name, float) for key, name in _NUMBERS.items()},
     **{key: _store(name, tuple) for key, name in _TUPLES.items()},
-    "default": _store("default", go_numbers),
-    "enum": _store("enum", lambda values: tuple(map(go_numbers, values))),
+    "default": _store("default", read_numbers),
+    "enum": _store("enum", lambda values: tuple(map(read_numbers, values))),
     **{key: _child(name) for key, name in _CHILDREN.items()},
     **{key: _branches(name) for key, name in _BRANCHES.items()},
     "properties": _properties,
@@ -180,19 +180,19 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -> Node:
+def build(raw: Mapping[str, Any] | None, *, version: Version | None = COMPATIBLE) -> SchemaNode:
     """Read an ``openAPIV3Schema``; formats that Kubernetes ``version`` does not know are ignored.
 
-    Without a version it is read as the API server reads it to check default values: formats
-    stay as written, and int-or-string values may be of any type.
+    Without a version the tree is the one the API server uses to check defaults: formats are kept as written, and
+    int-or-string allows any type.
 
-    Schemas that are equal become one node, and one dictionary that it holds: a definition with a
-    pod in it has ten thousand of them, and some hundred that differ.
+    Equal schemas become one node with one dictionary: a CRD that contains a pod has ten thousand schemas, of which a
+    few hundred differ.
     """
-    shared = share(raw or {})
-    made: dict[int, Node] = {}
+    shared = intern_json(raw or {})
+    made: dict[int, SchemaNode] = {}
 
-    def make(schema: Mapping[str, Any]) -> Node:
+    def make(schema: Mapping[str, Any]) -> SchemaNode:
         node = made.get(id(schema))
         if node is None:
             node = made[id(schema)] = _read(schema, version, make)
@@ -201,19 +201,19 @@ def build(raw: Mapping[str, Any] | None, *, version: Version | None = (1, 36)) -
     return make(shared)
 
 
-def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> Node:
+def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> SchemaNode:
     kind = schema.get("type") or ""
     types: tuple[str, ...] = (kind,) if kind else ()
-    said: dict[str, Any] = {"raw": schema, "type": kind}
+    fields: dict[str, Any] = {"raw": schema, "type": kind}
     if schema.get("x-kubernetes-int-or-string"):
-        said["int_or_string"] = True
+        fields["int_or_string"] = True
         types = ("integer", "string") if version else types
-    said["types"] = types
+    fields["types"] = types
     form = schema.get("format")
     if form:
-        said["format"] = form if version is None else recognised(form, types, version)
+        fields["format"] = form if version is None else recognised(form, types, version)
     for key, value in schema.items():
         reader = _READERS.get(key)
         if reader is not None and value is not None:
-            reader(said, value, make)
-    return Node(said)
+            reader(fields, value, make)
+    return SchemaNode(fields)

@@ -1,4 +1,4 @@
-"""Numbers as Go sees them: int64 and float64, conversions and the bounds of numeric keywords."""
+"""Numbers as in Go: int64 and float64, their conversions, and the numeric keywords."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import math
 import struct
 from typing import Any
 
-from webhook.golang.fmt import INT64, value_text
+from webhook.golang.fmt import value_text
+from webhook.golang.strconv import INT64
 from webhook.schema.correlate import deep_equal
-from webhook.schema.node import Node
-from webhook.schema.result import Result, Violation
+from webhook.schema.node import SchemaNode
+from webhook.schema.result import ValidationResult, Violation
 
 __all__ = ["check_number", "convertible", "is_float_integer", "kind_of", "to_int64"]
 
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
-_SAFE = float(2**53 - 1)
+_MAX_SAFE_INTEGER = float(2**53 - 1)
 _KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", int: "integer", float: "number"}
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value that is not null; an integer beyond 64 bits is a float in Go."""
+    """The JSON type of a value; not for null. In Go an integer beyond 64 bits is a float."""
     kind = _KINDS[type(value)]
     return "number" if kind == "integer" and value not in INT64 else kind
 
@@ -28,10 +29,10 @@ def kind_of(value: Any) -> str:
 def is_float_integer(value: float) -> bool:
     """``IsFloat64AJSONInteger`` of swag: whole up to a relative error of 1e-9, and exact in a float64."""
     value = float(value)
-    if not abs(value) <= _SAFE:  # NaN too
+    if not abs(value) <= _MAX_SAFE_INTEGER:  # NaN too
         return False
-    nearest = float(math.floor(abs(value) + 0.5))
-    return abs(value) == nearest or (nearest != 0 and abs(abs(value) - nearest) < 1e-9 * nearest)
+    whole = float(math.floor(abs(value) + 0.5))
+    return abs(value) == whole or (whole != 0 and abs(abs(value) - whole) < 1e-9 * whole)
 
 
 def to_int64(value: float) -> int:
@@ -59,12 +60,12 @@ def convertible(value: Any, allowed: Any) -> bool:
 
 
 def _rune(code: int) -> str:
-    """Go's ``string(i)``: one character, the replacement character for what is none."""
+    """Go's ``string(i)``: one character; U+FFFD for an invalid code point."""
     valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
     return chr(code) if valid else "\ufffd"
 
 
-def check_number(node: Node, value: float, path: str, result: Result) -> None:
+def check_number(node: SchemaNode, value: float, path: str, result: ValidationResult) -> None:
     """``numberValidator``: range of the format, multipleOf, minimum, maximum."""
     if kind_of(value) == "number":
         value = float(value)
@@ -80,7 +81,7 @@ def check_number(node: Node, value: float, path: str, result: Result) -> None:
         _check_maximum(node, value, node.maximum, path, result, native=in_range)
 
 
-def _check_range(node: Node, value: float, what: str, path: str, result: Result) -> bool:
+def _check_range(node: SchemaNode, value: float, what: str, path: str, result: ValidationResult) -> bool:
     """``IsValueValidAgainstRange``; a bound of the schema is checked like a value."""
     kind = node.types[0] if len(node.types) == 1 else ""
     form = node.format if node.format in _FORMATS.get(kind, ()) else ""
@@ -102,7 +103,7 @@ def _fits_float32(value: float) -> bool:
         return False
 
 
-def _check_multiple(value: float, factor: float, path: str, result: Result, *, native: bool) -> None:
+def _check_multiple(value: float, factor: float, path: str, result: ValidationResult, *, native: bool) -> None:
     if native and isinstance(value, int):
         factor = to_int64(factor)
         wrong = factor > 0 and value % factor != 0
@@ -117,14 +118,18 @@ def _check_multiple(value: float, factor: float, path: str, result: Result, *, n
         result.add(Violation("", path, f"{path} in body should be a multiple of {value_text(factor)}", value))
 
 
-def _check_minimum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+def _check_minimum(
+    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
+) -> None:
     value, bound = _same_kind(value, bound, native=native)
     if value < bound or (node.exclusive_minimum and value == bound):
         word = "greater than" if node.exclusive_minimum else "greater than or equal to"
         result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
 
 
-def _check_maximum(node: Node, value: float, bound: float, path: str, result: Result, *, native: bool) -> None:
+def _check_maximum(
+    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
+) -> None:
     value, bound = _same_kind(value, bound, native=native)
     if value > bound or (node.exclusive_maximum and value == bound):
         word = "less than" if node.exclusive_maximum else "less than or equal to"

@@ -1,28 +1,28 @@
-"""Pruning: drop the fields a schema does not know, and the nulls it does not allow."""
+"""Pruning: drop unknown fields, and nulls that the schema does not allow."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["drop_nulls", "prune"]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def prune(node: Node | None, value: Any, *, is_root: bool) -> tuple[Any, list[str]]:
+def prune(node: SchemaNode | None, value: Any, *, is_root: bool) -> tuple[Any, list[str]]:
     """``value`` without unknown fields, and their paths, sorted (``spec.files[0].nmae``).
 
-    The value itself comes back, by identity, when all is known. ``is_root`` keeps apiVersion,
-    kind and metadata, as in an embedded resource.
+    If every field is known, the result is the value itself, by identity. ``is_root`` keeps apiVersion, kind and
+    metadata, as in an embedded resource.
     """
     paths: list[str] = []
     pruned = _prune(node, value, "", paths, embedded=is_root)
     return pruned, sorted(paths)
 
 
-def _prune(node: Node | None, value: Any, path: str, paths: list[str], *, embedded: bool = False) -> Any:
+def _prune(node: SchemaNode | None, value: Any, path: str, paths: list[str], *, embedded: bool = False) -> Any:
     if type(value) is dict:
         if node is None:
             paths += [_join(path, key) for key in value]
@@ -35,7 +35,7 @@ def _prune(node: Node | None, value: Any, path: str, paths: list[str], *, embedd
     return value
 
 
-def _prune_object(node: Node, value: dict[str, Any], path: str, paths: list[str], *, embedded: bool) -> Any:
+def _prune_object(node: SchemaNode, value: dict[str, Any], path: str, paths: list[str], *, embedded: bool) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
         if embedded and key in _META_FIELDS:
@@ -53,8 +53,8 @@ def _prune_object(node: Node, value: dict[str, Any], path: str, paths: list[str]
     return _replaced(value, changed) if changed else value
 
 
-def _prune_preserved(node: Node | None, value: Any, path: str, paths: list[str]) -> Any:
-    """Inside preserve-unknown-fields lists keep their items' unknown fields, at any depth of lists."""
+def _prune_preserved(node: SchemaNode | None, value: Any, path: str, paths: list[str]) -> Any:
+    """In a list with preserve-unknown-fields, items keep their unknown fields, also in nested lists."""
     if node is None:
         return value
     if type(value) is list:
@@ -64,7 +64,7 @@ def _prune_preserved(node: Node | None, value: Any, path: str, paths: list[str])
     return value
 
 
-def _prune_kept(node: Node, value: dict[str, Any], path: str, paths: list[str]) -> Any:
+def _prune_kept(node: SchemaNode, value: dict[str, Any], path: str, paths: list[str]) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
         if node.embedded and key in _META_FIELDS:
@@ -91,7 +91,7 @@ def _replaced(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in merged.items() if item is not MISSING}
 
 
-def drop_nulls(node: Node | None, value: Any) -> Any:
+def drop_nulls(node: SchemaNode | None, value: Any) -> Any:
     """``value`` without nulls of fields that are neither nullable nor defaulted.
 
     Nulls inside lists stay: validation refuses them (``PruneNonNullableNullsWithoutDefaults``).

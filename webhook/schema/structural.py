@@ -1,4 +1,4 @@
-"""One compiled schema: decode and validate the objects of one version of one kind."""
+"""A compiled schema: decodes and validates the objects of one version of a kind."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from webhook.cel.program import Budget
-from webhook.golang.fmt import go_numbers
+from webhook.cel import COMPATIBLE, Budget
+from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
@@ -20,7 +20,7 @@ from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_em
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.rules.compile import RuleNode, compile_rules
 from webhook.schema.rules.run import RuleRun
-from webhook.schema.suggest import nearest
+from webhook.schema.suggest import suggest_field
 from webhook.schema.validate import validate
 
 __all__ = ["RULES_NOT_RUN", "Structural"]
@@ -44,7 +44,7 @@ R = TypeVar("R")
 
 
 def _decodable(method: Callable[P, R]) -> Callable[P, R]:
-    """Report what Go's decoder would refuse; Python finds out while walking."""
+    """Raise DecodeError for an object that Go's decoder refuses. Python detects it while walking the object."""
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -59,13 +59,14 @@ def _decodable(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class Structural:
-    """A structural schema, compiled: immutable and safe to share between threads.
+    """A compiled structural schema: immutable and thread-safe.
 
-    No method changes its argument; what needs no change comes back by identity.
+    No method changes its argument. A method that has nothing to change returns its argument, by identity.
     """
 
-    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = (1, 36)) -> None:
-        """``raw`` is an ``openAPIV3Schema``, ``version`` the Kubernetes minor whose formats count."""
+    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = COMPATIBLE, name: str = "schema") -> None:
+        """``raw`` is an ``openAPIV3Schema`` of the kind ``name``; the formats of Kubernetes ``version`` count."""
+        self.name = name
         self.version = version
         self.root = prune_defaults(build(raw, version=version))
         self.raw = self.root.raw
@@ -74,7 +75,7 @@ class Structural:
 
     @cached_property
     def is_clean(self) -> Check:
-        """Whether decoding would leave an object as it is and validation find nothing: the fast way to "yes"."""
+        """The fast check: True if decoding would not change an object and validation would find no error."""
         return compile_clean(self.root)
 
     def default(self, obj: dict[str, Any]) -> dict[str, Any]:
@@ -89,15 +90,15 @@ class Structural:
         return prune(self.root, obj, is_root=True)
 
     def unknown(self, obj: dict[str, Any]) -> list[str]:
-        """The paths of the fields the schema does not know."""
+        """The paths of the unknown fields."""
         return prune(self.root, obj, is_root=True)[1]
 
-    def nearest(self, obj: dict[str, Any], path: str) -> str:
-        """The name of the known field that an unknown one of the object may have been meant for, or ""."""
-        return nearest(self.root, obj, path)
+    def suggest(self, obj: dict[str, Any], path: str) -> str:
+        """The correct spelling of an unknown field of the object; "" if no known field is similar."""
+        return suggest_field(self.root, obj, path)
 
     def drop_nulls(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """The object without nulls of fields that are neither nullable nor defaulted."""
+        """The object without null fields that are neither nullable nor defaulted."""
         dropped: dict[str, Any] = drop_nulls(self.root, obj)
         return dropped
 
@@ -105,13 +106,19 @@ class Structural:
     def decode(
         self, obj: dict[str, Any], *, fresh: bool = False, stored: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
-        """What the API server makes of a request's object, and the paths it drops.
+        """The object as the API server decodes it, and the paths of the dropped fields.
 
-        Default, prune, drop nulls, coerce embedded metadata, in this order. The object's own
-        metadata is decoded too if the object is ``fresh``, that is read from a file: in an
-        admission review the API server has done it. Raises :class:`CoerceError` for metadata
-        that does not fit, unless the object is ``stored``: then what does not fit is dropped.
-        This and the methods below raise :class:`DecodeError` for what is no JSON to Go.
+        The steps are: default, prune, drop nulls, coerce embedded metadata.
+
+        Args:
+            obj: the object.
+            fresh: decode the object's own metadata too. For an object from a file: in an admission review the API
+                server has already decoded it.
+            stored: drop invalid metadata instead of raising CoerceError.
+
+        Raises:
+            CoerceError: apiVersion, kind or metadata has the wrong type.
+            DecodeError: Go's decoder refuses the object. The methods below raise it too.
         """
         if not fresh:
             if self.is_clean(obj):
@@ -120,7 +127,7 @@ class Structural:
             if filled is not obj and self.is_clean(filled):
                 return filled, []
             obj = filled
-        return self._decode(go_numbers(obj), fresh=fresh, stored=stored)
+        return self._decode(read_numbers(obj), fresh=fresh, stored=stored)
 
     def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
         unknown: list[str] = []
@@ -138,12 +145,12 @@ class Structural:
 
     @_decodable
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
-        """Every error of the OpenAPI schema, embedded resources and list types; [] if there is none.
+        """All errors of the OpenAPI schema, embedded resources and list types.
 
-        With ``old`` (an update) errors of what did not change are left out, and errors of list
-        types if the old object had any. Rules (x-kubernetes-validations) are separate.
+        With ``old`` (an update) the errors of unchanged parts are omitted. The errors of list types are omitted if
+        the old object has any. Rules (x-kubernetes-validations) are separate.
         """
-        return [] if self.is_clean(obj) else self._validate(go_numbers(obj), go_numbers(old))
+        return [] if self.is_clean(obj) else self._validate(read_numbers(obj), read_numbers(old))
 
     def _validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
         errors = validate(self.root, obj, old=MISSING if old is None else old)
@@ -156,23 +163,23 @@ class Structural:
     @cached_property
     def rules(self) -> RuleNode | None:
         """The compiled x-kubernetes-validations, None if the schema has none."""
-        return compile_rules(self.root, version=self.version)
+        return compile_rules(self.root, version=self.version, name=self.name)
 
     @_decodable
     def validate_rules(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
-        """What the rules say: errors, and as warnings the errors of what an update did not change.
+        """The errors of the rules, and as warnings the errors of parts that an update did not change.
 
-        Only for an object whose :meth:`validate` found nothing that blocks rules; :meth:`check`
-        sees to that. ``budget`` is the API server's for one object unless given.
+        Use it only for an object that has no error of :meth:`validate` that blocks rules; :meth:`check` does both. The
+        default ``budget`` is the API server's for one object.
         """
         if self.rules is None:
             return [], []
         return self._run_rules(self.rules, self._as_go(obj), None if old is None else self._as_go(old), budget)
 
     def _as_go(self, obj: dict[str, Any]) -> dict[str, Any]:
-        converted: dict[str, Any] = obj if self.is_clean(obj) else go_numbers(obj)
+        converted: dict[str, Any] = obj if self.is_clean(obj) else read_numbers(obj)
         return converted
 
     def _run_rules(
@@ -186,16 +193,16 @@ class Structural:
     def check(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
-        """All that the API server finds: :meth:`validate`, then the rules, unless an error keeps them from running."""
+        """All errors and warnings: :meth:`validate`, then the rules unless an error blocks them."""
         rules, is_clean = self.rules, self.is_clean(obj)
         if rules is None and is_clean:
             return [], []
-        obj = obj if is_clean else go_numbers(obj)
+        obj = obj if is_clean else read_numbers(obj)
         old = None if old is None else self._as_go(old)
         errors = [] if is_clean else self._validate(obj, old)
         if rules is None:
             return errors, []
         if any(error.type in _BLOCKING for error in errors):
             return [*errors, invalid("<nil>", None, RULES_NOT_RUN)], []
-        found, warnings = self._run_rules(rules, obj, old, budget)
-        return errors + found, warnings
+        rule_errors, warnings = self._run_rules(rules, obj, old, budget)
+        return errors + rule_errors, warnings

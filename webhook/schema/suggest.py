@@ -1,4 +1,4 @@
-"""The field that somebody meant who wrote one that a schema does not have."""
+"""Suggests the correct spelling of an unknown field."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 
-__all__ = ["nearest"]
+__all__ = ["suggest_field"]
 
-_LIKENESS: Final = 0.75
-"""Of difflib's ratio: one letter wrong, missing or moved in a name of four, two in one of eight."""
+_MIN_RATIO: Final = 0.75
+"""difflib's ratio: allows one wrong, missing or moved letter in a name of four, two in a name of eight."""
 
 
-def nearest(node: Node, obj: Any, path: str) -> str:
-    """The name of a known field that is much like the last one of the path; "" if none is.
+def suggest_field(node: SchemaNode, obj: Any, path: str) -> str:
+    """The known field with a spelling close to the last field of the path; "" if there is none.
 
     Args:
         node: the schema of the object.
-        obj: the object as it came.
-        path: where it has a field that is unknown, as pruning spells it (``spec.files[0].nmae``).
+        obj: the object, not pruned.
+        path: the path of an unknown field, as pruning prints it (``spec.files[0].nmae``).
     """
-    here: Node | None = node
-    while here is not None:
+    current: SchemaNode | None = node
+    while current is not None:
         if isinstance(obj, list):
             index, _, path = path.removeprefix("[").partition("]")
-            here, obj = here.items, obj[int(index)]
+            current, obj = current.items, obj[int(index)]
         elif path in obj:
-            return _like(path, here.properties)
+            return _closest(path, current.properties)
         else:
             key = max((key for key in obj if path.startswith((f"{key}.", f"{key}["))), key=len)
-            here, obj, path = here.child(key), obj[key], path[len(key) :]
+            current, obj, path = current.child(key), obj[key], path[len(key) :]
         path = path.removeprefix(".")
     return ""
 
 
-def _like(name: str, known: Iterable[str]) -> str:
-    """Spelled the same but for case and joints, or else the most similar."""
-    by_letters = {_letters(each): each for each in sorted(known)}
-    close = get_close_matches(_letters(name), by_letters, n=1, cutoff=_LIKENESS)
+def _closest(name: str, fields: Iterable[str]) -> str:
+    """The field that differs only in case, ``_`` or ``-``; else the most similar one."""
+    by_letters = {_letters(each): each for each in sorted(fields)}
+    close = get_close_matches(_letters(name), by_letters, n=1, cutoff=_MIN_RATIO)
     return by_letters[close[0]] if close else ""
 
 

@@ -1,14 +1,16 @@
 """OpenAPI validation of a value against a node, with kube-openapi's verdicts and wording.
 
-This walker finds every error and is only run on values that :mod:`webhook.schema.fast.check`
-did not pass at once.
+This walker finds every error. It runs only on values that :mod:`webhook.schema.fast.check` does not accept.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.golang.fmt import go_json, quote
+from webhook.golang.errors import GoError
+from webhook.golang.json import marshal
+from webhook.golang.regexp import matcher
+from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
     ERRORS,
@@ -21,34 +23,33 @@ from webhook.schema.fielderror import (
     type_invalid,
 )
 from webhook.schema.formats import FORMATS
-from webhook.schema.node import MISSING, Node
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
-from webhook.schema.regex import RegexError, matcher
-from webhook.schema.result import Result, Violation
+from webhook.schema.result import ValidationResult, Violation
 
 __all__ = ["check", "field_errors", "junctor_errors", "validate"]
 
 
-def validate(node: Node, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
-    """All OpenAPI errors of ``value``; with ``old`` those of unchanged parts are left out (ratcheting).
+def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
+    """All OpenAPI errors of ``value``; with ``old``, the errors of unchanged parts are omitted (ratcheting).
 
-    ``path`` is the field the value stands in ("" for an object's root).
+    ``path`` is the field of the value; "" for the root of an object.
     """
     correlated = None if old is MISSING else Correlated(value, old, node)
     result = check(node, value, "", correlated)
     return field_errors(result, path)
 
 
-def check(node: Node, value: Any, path: str, correlated: Correlated | None = None) -> Result:
-    """``SchemaValidator.Validate``: the result with its match count, which picks the best failure of anyOf."""
+def check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None) -> ValidationResult:
+    """``SchemaValidator.Validate``: the result and its match count, which selects the best failure of anyOf."""
     result = _check(node, value, path, correlated)
     if result.errors and correlated is not None and correlated.unchanged:
-        return Result(match_count=result.match_count)
+        return ValidationResult(match_count=result.match_count)
     return result
 
 
-def _check(node: Node, value: Any, path: str, correlated: Correlated | None) -> Result:
-    result = Result()
+def _check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None) -> ValidationResult:
+    result = ValidationResult()
     if value is None:
         result.merge(_null(node, path))
         _check_enum(node, value, path, result)
@@ -76,17 +77,17 @@ def _check(node: Node, value: Any, path: str, correlated: Correlated | None) -> 
     return result
 
 
-def _null(node: Node, path: str) -> Result:
+def _null(node: SchemaNode, path: str) -> ValidationResult:
     if node.types and not node.nullable:
-        return Result.of(_wrong_type(path, ",".join(node.types), "null"))
-    return Result(match_count=1)
+        return ValidationResult.of(_wrong_type(path, ",".join(node.types), "null"))
+    return ValidationResult(match_count=1)
 
 
 def _wrong_type(path: str, wanted: str, found: str) -> Violation:
     return Violation("type", path, f"{path} in body must be of type {wanted}: {quote(found)}", found)
 
 
-def _type(node: Node, kind: str, value: Any, path: str) -> Result:
+def _type(node: SchemaNode, kind: str, value: Any, path: str) -> ValidationResult:
     types = node.types
     textual = kind in ("string", "array")
     fits = (
@@ -97,15 +98,15 @@ def _type(node: Node, kind: str, value: Any, path: str) -> Result:
     if node.format:
         own = {"integer": "int64", "number": "float64"}.get(kind, "")
         if not textual and not fits and own != node.format:
-            return Result.of(_wrong_type(path, node.format, own))
+            return ValidationResult.of(_wrong_type(path, node.format, own))
         if textual and "number" not in types and "integer" not in types:
-            return Result(match_count=1)  # the format check is to find the rest
+            return ValidationResult(match_count=1)  # the format check finds the rest
     if not fits:
-        return Result.of(_wrong_type(path, ",".join(types), kind))
-    return Result(match_count=1)
+        return ValidationResult.of(_wrong_type(path, ",".join(types), kind))
+    return ValidationResult(match_count=1)
 
 
-def _check_string(node: Node, value: str, path: str, result: Result) -> None:
+def _check_string(node: SchemaNode, value: str, path: str, result: ValidationResult) -> None:
     result.match_count += 1
     violation = _string_violation(node, value, path)
     if violation is not None:
@@ -118,7 +119,7 @@ def _check_string(node: Node, value: str, path: str, result: Result) -> None:
                 result.add(_wrong_type(path, node.format, value))
 
 
-def _string_violation(node: Node, value: str, path: str) -> Violation | None:
+def _string_violation(node: SchemaNode, value: str, path: str) -> Violation | None:
     if node.max_length is not None and len(value) > node.max_length:
         text = f"{path} in body should be at most {node.max_length} chars long"
         return Violation("too long", path, text, value, node.max_length)
@@ -134,57 +135,61 @@ def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
         if matcher(pattern)(value):
             return None
         text = pattern
-    except RegexError as error:
+    except GoError as error:
         text = f"{pattern}, but pattern is invalid: {error.message}"
     return Violation("", path, f"{path} in body should match '{text}'", value)
 
 
-def _check_array(node: Node, value: list[Any], path: str, correlated: Correlated | None, result: Result) -> None:
+def _check_array(
+    node: SchemaNode, value: list[Any], path: str, correlated: Correlated | None, result: ValidationResult
+) -> None:
     if node.items is not None:
         for i, item in enumerate(value):
             child = None if correlated is None else correlated.index(i)
             result.merge(check(node.items, item, f"{path}[{i}]", child))
             if len(result.errors) >= ERRORS:
                 break
-    size = len(value)
-    if node.min_items is not None and size < node.min_items:
-        result.add(Violation("", path, f"{path} in body should have at least {node.min_items} items", size))
-    if node.max_items is not None and size > node.max_items:
-        text = f"{path} in body should have at most {node.max_items} items"
-        result.add(Violation("too many", path, text, size, node.max_items))
+    _check_size(len(value), (node.min_items, node.max_items), "items", path, result)
     if node.unique_items and any(deep_equal(a, b) for i, a in enumerate(value) for b in value[:i]):
         result.add(Violation("", path, f"{path} in body shouldn't contain duplicates", None))
 
 
-def _check_enum(node: Node, value: Any, path: str, result: Result) -> None:
-    # a text is converted to no other type: C looks through a long enum by itself
+def _check_size(
+    size: int, bounds: tuple[int | None, int | None], unit: str, path: str, result: ValidationResult
+) -> None:
+    low, high = bounds
+    if low is not None and size < low:
+        result.add(Violation("", path, f"{path} in body should have at least {low} {unit}", size))
+    if high is not None and size > high:
+        result.add(Violation("too many", path, f"{path} in body should have at most {high} {unit}", size, high))
+
+
+def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResult) -> None:
+    # a string equals only strings, so the operator `in` is enough, and it is fast for a long enum
     is_text = isinstance(value, str)
     if node.enum and not (value in node.enum if is_text else any(convertible(value, one) for one in node.enum)):
-        shown = " ".join(a if isinstance(a, str) else go_json(a) for a in node.enum)
+        shown = " ".join(a if isinstance(a, str) else marshal(a) for a in node.enum)
         text = f"{path} in body should be one of [{shown}]"
         result.add(Violation("enum", path, text, value, node.enum))
 
 
-def _check_object(node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result) -> None:
-    size = len(value)
-    if node.min_properties is not None and size < node.min_properties:
-        result.add(Violation("", path, f"{path} in body should have at least {node.min_properties} properties", size))
-    if node.max_properties is not None and size > node.max_properties:
-        text = f"{path} in body should have at most {node.max_properties} properties"
-        result.add(Violation("too many", path, text, size, node.max_properties))
+def _check_object(
+    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
+) -> None:
+    _check_size(len(value), (node.min_properties, node.max_properties), "properties", path, result)
     _check_additional(node, value, path, correlated, result)
     prefix = f"{path}." if path else ""
     for key, item in value.items():
         child = node.properties.get(key)
         if child is not None:
-            result.merge(check(child, item, prefix + key, _correlated_key(correlated, path, key)))
+            result.merge(check(child, item, prefix + key, _correlated_field(correlated, path, key)))
     for key in node.required:
         if key not in value:
             result.add(Violation("required", f"{path}.{key}", f"{path}.{key} in body is required", None))
 
 
 def _check_additional(
-    node: Node, value: dict[str, Any], path: str, correlated: Correlated | None, result: Result
+    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
 ) -> None:
     if node.additional is None and node.additional_allowed:
         return
@@ -192,22 +197,22 @@ def _check_additional(
         if key in node.properties:
             continue
         if node.additional is not None:
-            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_key(correlated, path, key)))
+            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_field(correlated, path, key)))
         else:
             result.add(Violation("", path, f"{path}.{key} in body is a forbidden property", key))
         if len(result.errors) >= ERRORS:
             break
 
 
-def _correlated_key(correlated: Correlated | None, path: str, key: str) -> Correlated | None:
+def _correlated_field(correlated: Correlated | None, path: str, key: str) -> Correlated | None:
     if correlated is None or (not path and key in ("kind", "apiVersion")):
         return None
     return correlated.key(key)
 
 
-def _junctors(node: Node, value: Any, path: str) -> Result:
-    """anyOf, oneOf, allOf and not. They see nothing of the old value: inside them nothing ratchets."""
-    result = Result(match_count=1)
+def _junctors(node: SchemaNode, value: Any, path: str) -> ValidationResult:
+    """anyOf, oneOf, allOf and not. They do not see the old value, so nothing inside them ratchets."""
+    result = ValidationResult(match_count=1)
     if node.any_of:
         _check_any_of(node.any_of, value, path, result)
     if node.one_of:
@@ -219,54 +224,54 @@ def _junctors(node: Node, value: Any, path: str) -> Result:
     return result
 
 
-def junctor_errors(node: Node, value: Any) -> bool:
-    """Whether anyOf, oneOf, allOf or not of this node refuse a value."""
+def junctor_errors(node: SchemaNode, value: Any) -> bool:
+    """Whether anyOf, oneOf, allOf or not of this node refuses a value."""
     return bool(_junctors(node, value, "").errors)
 
 
 def _plain(message: str) -> Violation:
-    """An error that is no ``Validation`` in Go: it carries no field."""
+    """An error without a field: in Go it is not a ``Validation``."""
     return Violation("plain", "", message, None)
 
 
-def _check_any_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
-    best: Result | None = None
+def _check_any_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
+    best: ValidationResult | None = None
     for branch in branches:
-        outcome = check(branch, value, path)
-        if not outcome.errors:
-            result.merge(outcome)
+        branch_result = check(branch, value, path)
+        if not branch_result.errors:
+            result.merge(branch_result)
             return
-        if best is None or outcome.match_count > best.match_count:
-            best = outcome
+        if best is None or branch_result.match_count > best.match_count:
+            best = branch_result
     result.add(_plain(f"{quote(path)} must validate at least one schema (anyOf)"))
     if best is not None:
         result.merge(best)
 
 
-def _check_one_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
-    outcomes = [check(branch, value, path) for branch in branches]
-    valid = [outcome for outcome in outcomes if not outcome.errors]
+def _check_one_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
+    results = [check(branch, value, path) for branch in branches]
+    valid = [branch_result for branch_result in results if not branch_result.errors]
     if len(valid) == 1:
         result.merge(valid[0])
         return
     found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
     result.add(_plain(f"{quote(path)} must validate one and only one schema (oneOf). {found}"))
     if not valid:
-        result.merge(max(outcomes, key=lambda outcome: outcome.match_count))
+        result.merge(max(results, key=lambda branch_result: branch_result.match_count))
 
 
-def _check_all_of(branches: tuple[Node, ...], value: Any, path: str, result: Result) -> None:
+def _check_all_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
     failed = 0
     for branch in branches:
-        outcome = check(branch, value, path)
-        failed += bool(outcome.errors)
-        result.merge(outcome)
+        branch_result = check(branch, value, path)
+        failed += bool(branch_result.errors)
+        result.merge(branch_result)
     if failed:
         suffix = ". None validated" if failed == len(branches) else ""
         result.add(_plain(f"{quote(path)} must validate all the schemas (allOf){suffix}"))
 
 
-def field_errors(result: Result, path: str) -> list[FieldError]:
+def field_errors(result: ValidationResult, path: str) -> list[FieldError]:
     """``kubeOpenAPIResultToFieldErrors``: violations as field errors below ``path``."""
     return [_field_error(violation, path) for violation in result.errors.values()]
 
@@ -292,4 +297,4 @@ def _field_error(violation: Violation, path: str) -> FieldError:
 
 
 def _enum_text(value: Any) -> str:
-    return value if isinstance(value, str) else go_json(value)
+    return value if isinstance(value, str) else marshal(value)

@@ -1,4 +1,4 @@
-"""The HTTP face of the gate: five paths, and what every error looks like."""
+"""The HTTP application: five paths, limits on bodies, and the form of every error."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ __all__ = ["BODY_LIMIT", "Background", "application"]
 log = logging.getLogger("modelgate")
 
 BODY_LIMIT: Final = 7 * 1024 * 1024
-"""An object may have 3 MiB and a review holds two, plus a megabyte for the rest (as controller-runtime reckons)."""
+"""Bytes of one body: a review holds two objects of 3 MiB, plus a megabyte for the rest (as in controller-runtime)."""
 
 BODIES_LIMIT: Final = 64 * 1024 * 1024
-"""Of all bodies that are coming in together: nine of the largest, and an eighth of the memory that the chart allows."""
+"""Bytes of all bodies being received: nine of the largest, an eighth of the memory that the chart allows."""
 
 LARGE: Final = 1024 * 1024
-"""From this size of a body on, what an error's traceback holds in a circle is collected at once: a hundred megabytes,
-which the collector, set for small requests, would leave for hours. It takes a few milliseconds."""
+"""Collect garbage after a body of this size: reference cycles of an error's traceback may hold a hundred megabytes, and
+the collector, tuned for small requests, would keep them for hours. It takes a few milliseconds."""
 
-LONGEST: Final = 30.0
-"""Seconds: no API server waits longer for a webhook."""
+MAX_TIMEOUT: Final = 30.0
+"""Seconds: the API server's limit for a webhook."""
 
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\Z")
 
 Background = Callable[[], AbstractAsyncContextManager[None]]
-"""Something that goes on for as long as the application serves."""
+"""A task that runs while the application serves."""
 
 
 def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
-    """The ASGI application of a gate."""
+    """Build the ASGI application of a gate."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -73,23 +73,24 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
         exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False  # no API server follows a redirection
+    app.router.redirect_slashes = False  # the API server does not follow redirects
     return app
 
 
 class _Bodies:
-    """The bodies that are coming in, none larger than its limit, nor all together than theirs."""
+    """The bodies being received, with a limit for each and for all together."""
 
     def __init__(self) -> None:
         self._held = 0
 
     async def read(self, request: Request, seconds: float) -> bytes:
-        """One body, within so many seconds.
+        """Read one body.
 
         Raises:
-            TooLarge, TooSlow: it is, or has not come.
-            Unavailable: there are too many others.
-            ClientDisconnect: it never will.
+            TooLarge: it exceeds the limit.
+            TooSlow: it is not complete after ``seconds``.
+            Unavailable: too many bodies are being received.
+            ClientDisconnect: the client has closed the connection.
         """
         if int(request.headers.get("content-length", "0")) > BODY_LIMIT:
             raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
@@ -102,9 +103,9 @@ class _Bodies:
                     if len(body) > BODY_LIMIT:
                         raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
                     if self._held > BODIES_LIMIT:
-                        raise Unavailable("too many bodies are coming in at once")
+                        raise Unavailable("too many request bodies at once")
         except TimeoutError:
-            raise TooSlow(f"the body did not come within {seconds:g}s") from None
+            raise TooSlow(f"the body did not arrive within {seconds:g}s") from None
         finally:
             self._held -= len(body)
         return bytes(body)
@@ -117,9 +118,9 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
         timeout = _seconds(request.query_params.get("timeout"))
         try:
-            body = await bodies.read(request, LONGEST if timeout is None else max(timeout, 1.0))
+            body = await bodies.read(request, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody is left to read it
+            return Response(status_code=400)  # the client has left
         try:
             return Response(await gate.reply(call, body, timeout), media_type="application/json")
         finally:
@@ -130,14 +131,14 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
 
 
 def _seconds(text: str | None) -> float | None:
-    """The caller's patience, a Go duration such as ``5s``, at most :data:`LONGEST`; None where it is not given."""
+    """The caller's timeout, a Go duration such as ``5s``, at most :data:`MAX_TIMEOUT`; None if it is not given."""
     if not text:
         return None
     match = _DURATION.match(text)
     if not match:
         raise Malformed(f'timeout must be a duration such as 5s, not "{text[:80]}"')
     minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return min(minutes * 60 + seconds + milliseconds / 1000, LONGEST)
+    return min(minutes * 60 + seconds + milliseconds / 1000, MAX_TIMEOUT)
 
 
 async def _healthz(_request: Request) -> Response:
@@ -164,12 +165,12 @@ def _metrics(gate: Gate) -> Callable[[Request], object]:
 
 
 async def _error(_request: Request, error: Exception) -> Response:
-    """An error of ours: one sentence, and where a retry helps, when."""
+    """Report an expected error: one sentence, and Retry-After if a retry helps."""
     if isinstance(error, Unavailable):
         log.warning("unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, RequestError):
-        # What is left of a body that was not read to its end must not be taken for the next request.
+        # The unread rest of a body must not be read as the next request.
         headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else {}
         return PlainTextResponse(f"{error}\n", error.status, headers)
     log.error("fault: %s", one_line(str(error)))
@@ -179,13 +180,13 @@ async def _error(_request: Request, error: Exception) -> Response:
 async def _http_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentences = {
-        404: "no such path: the gate answers /mutate, /validate, /healthz, /readyz and /metrics",
-        405: "wrong method: reviews are POSTed to /mutate and /validate, the rest is read with GET",
+        404: "unknown path; use /mutate, /validate, /healthz, /readyz or /metrics",
+        405: "wrong method; use POST for /mutate and /validate, and GET for the other paths",
     }
     text = sentences.get(error.status_code, error.detail)
     return PlainTextResponse(f"{text}\n", error.status_code, dict(error.headers or {}))
 
 
 async def _fault(_request: Request, _error: Exception) -> Response:
-    """Something nobody foresaw: the log has the traceback, the caller a sentence and a 500."""
-    return PlainTextResponse("internal fault: the log of the gate has the details\n", 500)
+    """Report an unexpected error: the traceback goes to the log, the caller gets a 500."""
+    return PlainTextResponse("internal fault: see the log of the gate\n", 500)

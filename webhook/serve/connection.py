@@ -1,8 +1,8 @@
-"""One connection: uvicorn's, with bounds on what a stranger can make it hold, and for how long.
+"""uvicorn's connection with limits on memory and time, because any pod of the cluster can connect.
 
-Whoever is in the cluster's network can connect. uvicorn keeps what comes before a body (URL and
-header fields) and after it (trailer fields) whatever its size, waits for it for ever, and keeps as
-many connections as come. An API server sends a few hundred bytes, at once, on a few dozen connections.
+uvicorn buffers what precedes a body (URL and header fields) and what follows it (trailer fields) without a limit, waits
+for it without a timeout, and accepts any number of connections. An API server sends a few hundred bytes at once, on a
+few dozen connections.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 __all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
 
 HEAD_LIMIT: Final = 64 * 1024
-"""Bytes that may come and be neither body nor the end of anything: many times what an API server sends."""
+"""Bytes outside of bodies (URL, header and trailer fields): many times what an API server sends."""
 
 HEAD_SECONDS: Final = 10.0
-"""From the first byte of a request to the end of its header fields, which Go writes in one piece."""
+"""Seconds from the first byte of a request to the end of its header fields, which Go writes in one piece."""
 
 CONNECTIONS: Final = 500
-"""Each takes 40 KiB, and 250 while a body comes in: a quarter of the memory that the chart allows. An API server keeps
-25 idle ones, and opens one more for each call beyond."""
+"""Each takes 40 KiB, and 250 KiB while it receives a body: a quarter of the memory that the chart allows. An API server
+keeps 25 idle connections, and opens one more for each further call."""
 
 
 class Connection(HttpToolsProtocol):
-    """Closes where a bound is passed; where there are too many, the one that has been of no use longest is closed."""
+    """Closes itself at a limit. If there are too many connections, the one that was idle longest is closed."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._used = 0.0  # when its last request was complete
-        self._unheard = 0  # bytes since something was
+        self._unparsed = 0  # bytes received since a part of a message was complete
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._used = self.loop.time()
-        # An idle connection that was never used may be one that the API server dialled, and did not need after all.
+        # The API server may open a connection and never use it.
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
         if len(self.connections) > CONNECTIONS:
             self._make_room()
@@ -49,33 +49,31 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._unheard += len(data)
+        self._unparsed += len(data)
         super().data_received(data)
-        if self._unheard > HEAD_LIMIT:
-            self._close(431, f"what is no body is over the limit of {HEAD_LIMIT} bytes")
-        elif self._unheard and not self._in_body and self._head_timer is None and not self.transport.is_closing():
-            self._head_timer = self.loop.call_later(
-                HEAD_SECONDS, self._close, 408, "the request does not come to an end"
-            )
+        if self._unparsed > HEAD_LIMIT:
+            self._close(431, f"header and trailer fields exceed the limit of {HEAD_LIMIT} bytes")
+        elif self._unparsed and not self._in_body and self._head_timer is None and not self.transport.is_closing():
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close, 408, "the request is not complete")
 
     def on_headers_complete(self) -> None:
         self._end_head()
-        self._unheard, self._in_body = 0, True
+        self._unparsed, self._in_body = 0, True
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._unheard = 0
+        self._unparsed = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._end_head()
-        self._unheard, self._in_body = 0, False
+        self._unparsed, self._in_body = 0, False
         self._used = self.loop.time()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._in_body:  # it was answered by its header fields: nobody is to wait for the rest
+        if self._in_body:  # answered before the whole body was read: do not wait for the rest
             self.transport.close()
 
     def _end_head(self) -> None:
@@ -84,7 +82,7 @@ class Connection(HttpToolsProtocol):
             self._head_timer = None
 
     def _close(self, status: int, text: str) -> None:
-        """Say why, and close."""
+        """Send an error, and close."""
         if self.transport.is_closing():
             return
         head = b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
@@ -92,9 +90,9 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _make_room(self) -> None:
-        """Drop one that waits for its peer; one that is being answered is never dropped."""
-        waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - our own
-        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - our own
+        """Drop a connection that waits for its peer, never one that is being answered."""
+        waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - the same class
+        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - the same class
 
     def _waits(self) -> bool:
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body

@@ -1,4 +1,4 @@
-"""One review, from body to reply: the engine with the catalog, the deadline and the counting around it."""
+"""One review, from body to reply: the engine with its catalog, a deadline, metrics and the log."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
 from webhook.admission.request import Request
 from webhook.cluster import ClusterView, MemoryView
-from webhook.cluster.readthrough import Answer, Question, Reading
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
-from webhook.serve.liveview import Follower
+from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
 
-if TYPE_CHECKING:  # who loads no admission policies does not pay for their language: 80 ms at start
+if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
@@ -35,53 +35,52 @@ Call = Literal["mutate", "validate"]
 log = logging.getLogger("modelgate")
 
 RESERVE: Final = 0.1
-"""Seconds kept back from the caller's deadline for the answer to travel."""
+"""Seconds of the caller's deadline reserved for sending the answer."""
 
 READ_SECONDS: Final = 5.0
-"""For reading what memory does not know, where the caller does not say how long it waits: our webhooks' timeout."""
+"""Seconds for reads from the API server if the caller states no timeout: the default timeout in the chart."""
 
 ROUNDS: Final = 16
-"""Tries per request: each reads what the one before asked for. A service leads to its runtime, model, and on, and an
-admission policy from one question of its authorizer to the next; nothing sensible has a chain this long."""
+"""Evaluations per request: each reads what the one before asked for. A service refers to a runtime, that to a model,
+and so on; a policy may ask the authorizer several questions in turn. Real chains are much shorter."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 
 class _Unread(Exception):
-    """What was found does not count: memory did not know the answers to these questions."""
+    """The result is incomplete: the answers to these questions have to be read first."""
 
-    def __init__(self, questions: Iterable[Question]) -> None:
+    def __init__(self, questions: Iterable[ClusterQuestion]) -> None:
         super().__init__()
         self.questions = tuple(questions)
 
 
 class _Native(NamedTuple):
-    """A set of admission policies over a catalog, and what they know without asking anybody."""
+    """A set of admission policies over a catalog, and the objects that lie beside them."""
 
     catalog: Catalog
     policies: PolicySet
     files: Offline
 
-    def within(self, reading: Reading | None) -> Native:
-        """For one request; ``reading`` is its way to see the cluster, if there is one."""
+    def within(self, reading: RequestView | None) -> Native:
+        """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
         return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
 
 
 @dataclass(slots=True)
 class Gate:
-    """What the server answers from.
+    """Everything that the server answers from.
 
-    ``catalog`` is None until it is loaded; it is replaced as a whole, and so are the admission
-    ``policies``, where there are any. ``refused`` says what was wrong with newer ones, while the
-    last good ones stay in use. Other objects are those of ``view``, or, where there is a
-    ``follower``, those of the cluster.
+    ``catalog`` is None until it is loaded. Catalog and admission ``policies`` are replaced as a whole. ``refused``
+    describes the faults of newer ones, while the last good ones stay in use. Other objects come from ``view`` or, if it
+    is set, from ``live_view``.
     """
 
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
-    follower: Follower | None = None
     trust: Trust | None = None
+    live_view: ViewRunner | None = None
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
     draining: bool = False
@@ -91,14 +90,14 @@ class Gate:
     _native: _Native | None = None
 
     def use(self, catalog: Catalog) -> None:
-        """Answer from this catalog from now on."""
+        """Use this catalog from now on."""
         self.catalog = catalog
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(catalog.digest).set(1)
         log.info("catalog %s: %d kinds", catalog.digest, len(catalog.kinds))
 
     def use_policies(self, policies: PolicySet) -> None:
-        """Ask these admission policies, too, from now on; there is a catalog already."""
+        """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
         self.policies = policies
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
@@ -108,40 +107,40 @@ class Gate:
             log.warning("%s", " ".join(str(remark).split()))
 
     def refuse(self, part: str, why: str) -> None:
-        """Say that a newer part is not used."""
+        """Record that a newer part is not used."""
         self._refused[part] = why
 
     def accept(self, part: str) -> None:
-        """Say that the newest part is used."""
+        """Record that the newest part is used."""
         self._refused.pop(part, None)
 
     @property
     def refused(self) -> str:
-        """What was wrong with newer parts; empty where nothing is."""
+        """The faults of newer parts; empty if there are none."""
         return "; ".join(self._refused.values())
 
     def unready(self) -> list[str]:
-        """Why the gate must not be asked yet; empty when it may."""
+        """Why the server is not ready; empty if it is."""
         reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
-        if self.follower is not None:
-            reasons += self.follower.unready()
         if self.trust is not None:
             reasons += self.trust.unready()
+        if self.live_view is not None:
+            reasons += self.live_view.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
-        """The reply to one AdmissionReview; what memory does not know is read meanwhile, in a thread.
+        """The reply to one AdmissionReview; objects that are not in memory are read in a thread.
 
         Args:
             call: which webhook was called.
-            body: the review as it came.
+            body: the review as received.
             patience: seconds that the caller waits, from its ``?timeout=``; None for no limit.
 
         Raises:
             RequestError, Unavailable, Fault: as the exception tree says.
         """
         started = self.clock()
-        known: dict[Question, Answer] = {}
+        known: dict[ClusterQuestion, ClusterAnswer] = {}
         for _ in range(ROUNDS):
             try:
                 return self._answer(call, body, patience, started, known)
@@ -160,7 +159,7 @@ class Gate:
         body: bytes,
         patience: float | None,
         started: float,
-        known: Mapping[Question, Answer],
+        known: Mapping[ClusterQuestion, ClusterAnswer],
     ) -> bytes:
         kind = operation = ""
         try:
@@ -182,18 +181,18 @@ class Gate:
 
     async def _read(
         self,
-        questions: Iterable[Question],
+        questions: Iterable[ClusterQuestion],
         patience: float | None,
         started: float,
-        known: dict[Question, Answer],
+        known: dict[ClusterQuestion, ClusterAnswer],
     ) -> None:
-        """Read, one after the other: there are few, and each takes a millisecond.
+        """Read the answers in sequence: there are few, and each takes a millisecond.
 
         Raises:
-            Unavailable: the API server does not say, or not in time.
+            Unavailable: the API server does not answer, or not in time.
         """
-        assert self.follower is not None
-        view = self.follower.view()
+        assert self.live_view is not None
+        view = self.live_view.view()
         for question in questions:
             left = READ_SECONDS if patience is None else started + patience - RESERVE - self.clock()
             try:
@@ -214,27 +213,27 @@ class Gate:
         request: Request,
         catalog: Catalog,
         options: Options,
-        known: Mapping[Question, Answer],
+        known: Mapping[ClusterQuestion, ClusterAnswer],
     ) -> Decision:
         decide = engine.mutate if call == "mutate" else engine.validate
         native = self._policies_over(catalog)
-        if self.follower is None or (native is None and catalog.find(request.kind) is None):
+        if self.live_view is None or (native is None and catalog.find(request.kind) is None):
             if native is not None:
                 options = replace(options, native=native.within(None))
             return decide(request, catalog, self.view, options)
-        reading = Reading(self.follower.view(), known)
+        reading = RequestView(self.live_view.view(), known)
         if native is not None:
             options = replace(options, native=native.within(reading))
         decision = decide(request, catalog, reading, options)
         if reading.unlisted:
             kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
-            raise NotReady(f"what there is of {kinds} is not known yet")
+            raise NotReady(f"{kinds} is not listed yet")
         if reading.unread:
             raise _Unread(reading.unread)
         return decision
 
     def _policies_over(self, catalog: Catalog) -> _Native | None:
-        """The admission policies, made ready for a catalog when first they meet."""
+        """The admission policies over a catalog, prepared once for each pair."""
         policies = self.policies
         if not policies:
             return None
@@ -270,7 +269,7 @@ class Gate:
 
 
 def one_line(text: str) -> str:
-    """A text for the log, in which a name or a key of somebody's may be: he is not to write lines of ours."""
+    """Escape control characters, so that user-supplied names cannot forge log lines."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
@@ -279,7 +278,7 @@ def _outcome_of(error: Exception) -> str:
 
 
 def _codes(decision: Decision) -> list[str]:
-    """What was wrong, without the user's values: those may be secrets."""
+    """The causes without the user's values, which may be secret."""
     return list(map(_code, decision.causes))
 
 

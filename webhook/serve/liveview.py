@@ -1,4 +1,4 @@
-"""The life of a live view beside the server: connected in a thread, so that nobody waits for it to begin to serve."""
+"""The life cycle of a live view: connected in a thread, so that the server starts without waiting for it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Final, Protocol
 
 from webhook.admission.errors import NotReady
 from webhook.cluster.readthrough import ReadThrough
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 from webhook.facts.reads import FETCHED, WATCHED
 
-__all__ = ["Follower", "Startable", "follower"]
+__all__ = ["ThreadedView", "ViewRunner", "live_view"]
 
 log = logging.getLogger("modelgate")
 
-TRY_AGAIN: Final = 5.0
-"""Seconds between two tries to connect: what is missing is a file that somebody has to mount."""
+RETRY_SECONDS: Final = 5.0
+"""Seconds between two attempts to connect: the missing token or kubeconfig is a file that is yet to be mounted."""
 
 
-class Startable(ReadThrough, Protocol):
-    """A view with threads."""
+class ThreadedView(ReadThrough, Protocol):
+    """A view that runs threads."""
 
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
 
-    def news(self) -> Iterable[News]:
-        """How current it is, kind by kind; never blocks."""
+    def freshness(self) -> Iterable[Freshness]:
+        """How current each kind is; never blocks."""
         ...
 
 
-class Follower:
-    """Makes a view, starts it, and stops it in the end. ``make`` raises NotReady where it cannot be made yet."""
+class ViewRunner:
+    """Makes a view, starts it, and stops it at the end. ``make`` raises NotReady if that is not possible yet."""
 
-    def __init__(self, make: Callable[[], Startable]) -> None:
+    def __init__(self, make: Callable[[], ThreadedView]) -> None:
         self._make = make
-        self._view: Startable | None = None
+        self._view: ThreadedView | None = None
         self._trouble = "not connected to the API server yet"
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._connect, name="view", daemon=True)
@@ -49,23 +49,23 @@ class Follower:
         """The view.
 
         Raises:
-            NotReady: there is none yet.
+            NotReady: it is not connected yet.
         """
         if self._view is None:
             raise NotReady(self._trouble)
         return self._view
 
     def unready(self) -> list[str]:
-        """Why there is no view, or why it should not be relied on; empty when it may."""
+        """Why the view is missing or out of date; empty if it is current."""
         return [self._trouble] if self._view is None else self._view.unready()
 
-    def news(self) -> Iterable[News]:
-        """How current the view is, kind by kind; nothing where there is none."""
-        return () if self._view is None else self._view.news()
+    def freshness(self) -> Iterable[Freshness]:
+        """How current each kind of the view is; empty before it is connected."""
+        return () if self._view is None else self._view.freshness()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Follow the cluster for as long as the context lasts."""
+        """Follow the cluster while the context lasts."""
         self._thread.start()
         try:
             yield
@@ -78,8 +78,8 @@ class Follower:
                 view = self._make()
             except NotReady as error:
                 self._trouble = str(error)
-                log.warning("%s; again in %.0f s", error, TRY_AGAIN)
-                self._stop.wait(TRY_AGAIN)
+                log.warning("%s; retry in %.0f s", error, RETRY_SECONDS)
+                self._stop.wait(RETRY_SECONDS)
                 continue
             view.start()
             self._view = view
@@ -92,12 +92,12 @@ class Follower:
             self._view.stop()
 
 
-def follower(kubeconfig: Path | None, stale: float) -> Follower:
-    """Of the kinds that facts read, in the cluster of a kubeconfig or of the pod we run in."""
+def live_view(kubeconfig: Path | None, stale: float) -> ViewRunner:
+    """A runner for a view of the kinds that facts read, with a kubeconfig or the in-cluster configuration."""
 
-    def make() -> Startable:
+    def make() -> ThreadedView:
         from webhook.cluster.live import live_view  # noqa: PLC0415 - the client library takes a second to load
 
         return live_view(kubeconfig, WATCHED, FETCHED, stale)
 
-    return Follower(make)
+    return ViewRunner(make)

@@ -1,4 +1,4 @@
-"""What the gate counts: requests by outcome, their time, and the state that an operator must watch."""
+"""Metrics: requests by outcome, their duration, and the state that an operator monitors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhook.cluster.view import News
+from webhook.cluster.view import Freshness
 
 __all__ = ["Metrics"]
 
@@ -17,16 +17,16 @@ _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class _View(Collector):
-    def __init__(self, news: Callable[[], Iterable[News]]) -> None:
+    def __init__(self, news: Callable[[], Iterable[Freshness]]) -> None:
         self._news = news
 
     def collect(self) -> Iterator[Metric]:
         silence = GaugeMetricFamily(
             "modelgate_view_silence_seconds",
-            "Time since the API server last said anything of a kind that the gate watches; +Inf before its first word.",
+            "Time since the last event of a watched kind; +Inf before the first list.",
             labels=["kind"],
         )
-        held = GaugeMetricFamily("modelgate_view_objects", "Objects of a kind that are held.", labels=["kind"])
+        held = GaugeMetricFamily("modelgate_view_objects", "Objects of a watched kind in memory.", labels=["kind"])
         for each in self._news():
             silence.add_metric([each.kind], each.silence)
             held.add_metric([each.kind], each.held)
@@ -34,10 +34,10 @@ class _View(Collector):
 
 
 class Metrics:
-    """The metrics of one gate, in a registry of its own.
+    """The metrics of one gate, in a separate registry.
 
-    Labels have few values by construction: a kind that is not in the catalog is "other", and no
-    namespace or name is a label.
+    Labels have few values by construction: a kind outside the catalog is "other", and namespaces and names are not
+    labels.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Metrics:
         )
         self.seconds = Histogram(
             "modelgate_request_seconds",
-            "Time from the first byte of the body to the answer.",
+            "Time from the complete body to the answer.",
             ("call",),
             buckets=_BUCKETS,
             registry=self.registry,
@@ -64,7 +64,7 @@ class Metrics:
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
         self.reloads = Counter(
             "modelgate_catalog_loads",
-            "Sets of rules that were taken, or refused because something in them is wrong.",
+            "Sets of rules that were loaded (taken), or refused because of an error.",
             ("outcome",),
             registry=self.registry,
         )
@@ -73,7 +73,7 @@ class Metrics:
         )
         self.policy_reloads = Counter(
             "modelgate_admission_policies_loads",
-            "Sets of admission policies that were taken, or refused because something in them is wrong.",
+            "Sets of admission policies that were loaded (taken), or refused because of an error.",
             ("outcome",),
             registry=self.registry,
         )
@@ -83,8 +83,8 @@ class Metrics:
             registry=self.registry,
         )
 
-    def watch(self, news: Callable[[], Iterable[News]]) -> None:
-        """Show how current the view of the cluster is, as it is whenever the metrics are read."""
+    def watch(self, news: Callable[[], Iterable[Freshness]]) -> None:
+        """Report how current the view of the cluster is at each scrape."""
         self.registry.register(_View(news))
 
     def text(self) -> bytes:

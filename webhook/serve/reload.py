@@ -1,4 +1,4 @@
-"""New rules and policies into a running gate: compiled aside, swapped as a whole; what is broken changes nothing."""
+"""Reload rules and policies: compile them aside, then swap them as a whole. A broken set changes nothing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ T = TypeVar("T")
 
 
 class Reloader(Generic[T]):
-    """Keeps a part of a gate equal to a folder.
+    """Keeps a part of a gate in sync with a folder.
 
-    A ConfigMap that is mounted as a folder changes by one symlink, and so does a set of files
-    that is put in place by a rename; a folder that is written file by file may be seen half
-    done. So a set is taken only when two looks in a row find it the same, and a third one after
-    it has been read.
+    A ConfigMap that is mounted as a folder changes by one symlink, and so does a set of files replaced by a rename. A
+    folder that is written file by file may be seen half done. So a set is used only if two polls in a row, and a third
+    check after loading, find the same content.
     """
 
     def __init__(
@@ -52,13 +51,13 @@ class Reloader(Generic[T]):
         """Load for the first time.
 
         Raises:
-            LoadError: with every problem; there is no earlier set to go on with.
+            LoadError: with every problem.
         """
         self._tried = self._seen = self._digest()
         self._swap(self._load())
 
     def refresh(self) -> None:
-        """Look at the folder, and take what is new and sound."""
+        """Check the folder, and use a new set if it is valid."""
         try:
             self._look()
         except (LoadError, OSError, UnicodeDecodeError) as error:
@@ -73,17 +72,17 @@ class Reloader(Generic[T]):
         if self._digest() == self._tried:
             self._swap(new)
         else:
-            self._tried = ""  # it changed while it was read, so that this is neither the one set nor the other
+            self._tried = ""  # it changed during loading: what was loaded may mix two sets
 
     def _refuse(self, text: str) -> None:
-        """Say it once: a folder that cannot be read is looked at every few seconds."""
+        """Log each fault once: the folder is checked every few seconds."""
         if text not in self._gate.refused:
             self._gate.refuse(self._part, text)
             self._outcomes.labels("refused").inc()
             log.error("%s", text)
 
     def _swap(self, new: T) -> None:
-        """One assignment: a request sees the old set or the new one."""
+        """Swap by one assignment: a request sees either the old set or the new one."""
         self._use(new)
         self._gate.accept(self._part)
         self._outcomes.labels("taken").inc()
@@ -95,25 +94,25 @@ class Reloader(Generic[T]):
             for file in folders.files(root):
                 found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
         except OSError as error:
-            self._tried = ""  # whatever there is when it can be read again is new
+            self._tried = ""  # when it is readable again, load it in any case
             raise CatalogError([Problem(error.filename, "", f"cannot be read: {error.strerror}")]) from None
         return found.hexdigest()
 
 
 def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
-    """The rules of ours: a folder of APIs."""
+    """A reloader for the rules: a folder of APIs."""
 
     def load() -> Catalog:
         found = catalog.load(folder, gate.options.settings)
-        if not found.kinds:  # as before the first files are there: to let everything through would be ignorance
-            raise CatalogError([Problem(str(folder), "", "no API in it")])
+        if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
+            raise CatalogError([Problem(str(folder), "", "no API found")])
         return found
 
     return Reloader(gate, "rules", folder, load, gate.use, gate.metrics.reloads)
 
 
 def admission_policies(gate: Gate, folder: Path) -> Reloader[PolicySet]:
-    """Kubernetes' own policies: a folder of documents."""
+    """A reloader for Kubernetes' own policies: a folder of documents."""
     from webhook.engine import policyset  # noqa: PLC0415 - compiling their language costs 80 ms; only this needs it
 
     def load() -> PolicySet:

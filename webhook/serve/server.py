@@ -1,4 +1,4 @@
-"""The life of the server: start, serve, drain, stop."""
+"""The life cycle of the server: start, serve, drain, stop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import gc
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from types import FrameType
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from webhook.engine import Options, catalog
 from webhook.serve.app import Background, application
 from webhook.serve.connection import Connection
 from webhook.serve.gate import Gate
-from webhook.serve.liveview import follower
+from webhook.serve.liveview import live_view
 from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
@@ -31,15 +31,15 @@ __all__ = ["run"]
 log = logging.getLogger("modelgate")
 
 KEEP_ALIVE: Final = 120
-"""Seconds an idle connection is kept: longer than the 90 of the API server's pool, so that we never close first; it
-does not retry a POST that met a closed connection."""
+"""Seconds to keep an idle connection: longer than the 90 of the API server's pool, so that the API server closes first;
+it does not retry a POST on a connection that was closed meanwhile."""
 
 LAST_REQUESTS: Final = 10
-"""Seconds for the requests still running when the listener is closed; longer than any webhook timeout we register."""
+"""Seconds for requests that still run when the listener closes; longer than the timeout of the chart's webhooks."""
 
 
 class Draining:
-    """Tells every client to leave, once the server is to stop: the answer to each request closes its connection."""
+    """While the server drains, close each connection after its answer, so that clients move to another replica."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
@@ -59,10 +59,10 @@ class Draining:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which serves on for a while after the first SIGTERM.
+    """uvicorn's server, which serves for a while after the first SIGTERM.
 
-    Endpoints take seconds to leave every node; until then the API server goes on calling. It is
-    answered, and told to close, and comes back to another replica.
+    An endpoint takes seconds to leave every node, and until then the API server sends requests here. They are answered,
+    and their connections closed.
     """
 
     def __init__(self, config: uvicorn.Config, gate: Gate, seconds: float) -> None:
@@ -80,57 +80,36 @@ class _Server(uvicorn.Server):
 
 
 def run(settings: Settings) -> int:
-    """Serve until told to stop; the process's exit code."""
-    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
+    """Serve until stopped; returns the exit code of the process.
 
-    gate.trust = Trust(settings.tls_dir)
-    gate.metrics.registry.register(gate.trust)
-    try:
-        certificate = Certificate(settings.tls_dir, gate.trust.serve)
-    except (OSError, ValueError) as error:
-        raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
-    look_at_files = _Files(gate, gate.trust, certificate)
-    look_at_files()
-    background: list[Background] = [lambda: repeated(look_at_files, settings.tls_poll_seconds), _settled]
-    if settings.view == "live":
-        gate.follower = follower(settings.view_kubeconfig, settings.view_stale_seconds)
-        gate.metrics.watch(gate.follower.news)
-        background.append(gate.follower.running)
-    if settings.policies is None:
-        gate.use(catalog.load(settings=settings.facts))
-    else:
-        background.append(_followed(rules(gate, settings.policies), settings))
-    if settings.admission_policies is not None:
-        background.append(_followed(admission_policies(gate, settings.admission_policies), settings))
-    config = uvicorn.Config(
-        Draining(application(gate, background), gate),
-        host=settings.host,
-        port=settings.listen_port,
-        http=Connection,
-        ws="none",
-        proxy_headers=False,
-        ssl_context_factory=lambda _config, _default: certificate.context,
-        access_log=False,  # a third of the throughput; the metrics count
-        log_config=None,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=LAST_REQUESTS,
-    )
-    server = _Server(config, gate, settings.drain_seconds)
+    Raises:
+        LoadError: certificate, rules or policies cannot be loaded.
+    """
+    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
+    files = _certificate(gate, settings)
+    files.check()
+    background: list[Background] = [
+        lambda: repeated(files.check, settings.tls_poll_seconds),
+        _settled,
+        *_view(gate, settings),
+        *_rules(gate, settings),
+    ]
+    app = Draining(application(gate, background), gate)
+    server = _Server(_config(app, files.certificate, settings), gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
 
 
 class _Files:
-    """A look at the directory of the certificate: a new pair is taken up, and what is wrong is told to the gate."""
+    """The files of the certificate: a check takes up a new pair, and reports what is wrong to the gate."""
 
     def __init__(self, gate: Gate, trust: Trust, certificate: Certificate) -> None:
-        self._gate, self._trust, self._certificate = gate, trust, certificate
+        self._gate, self._trust, self.certificate = gate, trust, certificate
 
-    def __call__(self) -> None:
-        before = self._certificate.refused
-        self._certificate.refresh()
-        refused = self._certificate.refused
+    def check(self) -> None:
+        before = self.certificate.refused
+        self.certificate.refresh()
+        refused = self.certificate.refused
         if refused and refused != before:
             self._gate.metrics.certificates_refused.inc()
         self._trust.refresh()
@@ -140,15 +119,59 @@ class _Files:
             self._gate.accept("certificates")
 
 
-def _followed(reloader: Reloader[Any], settings: Settings) -> Background:
-    """Loaded now, and looked at again and again."""
+def _certificate(gate: Gate, settings: Settings) -> _Files:
+    """The certificate of the settings, and what clients think of it."""
+    gate.trust = Trust(settings.tls_dir)
+    gate.metrics.registry.register(gate.trust)
+    try:
+        return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve))
+    except (OSError, ValueError) as error:
+        raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
+
+
+def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
+    """Give the gate a live view, if the settings ask for one."""
+    if settings.view == "live":
+        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds)
+        gate.metrics.watch(gate.live_view.freshness)
+        yield gate.live_view.running
+
+
+def _rules(gate: Gate, settings: Settings) -> Iterator[Background]:
+    """Load the rules and the admission policies; those from folders are reloaded on change."""
+    if settings.policies is None:
+        gate.use(catalog.load(settings=settings.facts))
+    else:
+        yield _reloaded(rules(gate, settings.policies), settings)
+    if settings.admission_policies is not None:
+        yield _reloaded(admission_policies(gate, settings.admission_policies), settings)
+
+
+def _reloaded(reloader: Reloader[Any], settings: Settings) -> Background:
     reloader.load()
     return lambda: repeated(reloader.refresh, settings.policies_poll_seconds)
 
 
+def _config(app: ASGIApp, certificate: Certificate, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.listen_port,
+        http=Connection,
+        ws="none",
+        proxy_headers=False,
+        ssl_context_factory=lambda _config, _default: certificate.context,
+        access_log=False,  # it costs a third of the throughput; the metrics count
+        log_config=None,  # the command line has configured the loggers
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=LAST_REQUESTS,
+    )
+
+
 @contextlib.asynccontextmanager
 async def _settled() -> AsyncIterator[None]:
-    """What was loaded stays: the collector need not look at it again (halves the time of large objects)."""
+    """Exclude loaded objects from garbage collection, which halves the time of large reviews."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -1,4 +1,4 @@
-"""The settings of the server: one model, filled from ``MODELGATE_*`` variables and flags; unknown ones are errors."""
+"""The settings of the server: one model, filled from flags and ``MODELGATE_*`` variables. Unknown ones are errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Settings"]
 
 PREFIX: Final = "MODELGATE_"
 FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MODELGATE_PORT")
-"""Variables with our prefix that are not settings: the tests', and those that Kubernetes makes for a Service."""
+"""Variables with this prefix that are not settings: the tests', and those that Kubernetes creates for a Service."""
 
 
 class Settings(BaseModel):
-    """How the gate serves."""
+    """How the webhook serves."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,33 +31,37 @@ class Settings(BaseModel):
     tls_dir: Path
     profile: Profile = Profile.STANDARD
     policies: Path | None = None
-    """A folder of APIs, laid out as ``policies/`` is, to use instead of the installed one; changes are taken up."""
+    """A folder of APIs, laid out as ``policies/``, to use instead of the built-in one; reloaded on change."""
     admission_policies: Path | None = None
     """A folder of Kubernetes' own policies (ValidatingAdmissionPolicy and MutatingAdmissionPolicy) with their bindings
-    and params, that have a say, too; changes are taken up."""
+    and params, evaluated beside the built-in rules; reloaded on change."""
     policies_poll_seconds: Annotated[float, Field(gt=0)] = 5.0
-    """How often to look at those folders. The kubelet brings a changed ConfigMap within a minute."""
+    """How often to check those folders. The kubelet updates a mounted ConfigMap within a minute."""
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
-    """How long to serve on after SIGTERM: longer than endpoints need to leave every kube-proxy."""
+    """How long to serve after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
-    """How often to look at the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
+    """How often to check the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What to log, by Modelgate and by uvicorn."""
 
     view: Literal["none", "live"] = "none"
-    """What the gate knows of other objects: nothing, or what the API server tells it."""
+    """Which other objects rules can see: none, or those of the cluster."""
     view_kubeconfig: Path | None = None
-    """How to reach that API server; without it, as the service account of the pod."""
+    """The cluster's kubeconfig; without it, the in-cluster configuration of the pod."""
     view_stale_seconds: Annotated[float, Field(gt=0)] = 180.0
-    """After how long without news of a kind the gate is not ready: three of the bookmarks that come each minute."""
+    """The server is not ready after this time without an event of a kind: bookmarks come once a minute, and three are
+    missing."""
 
     facts: FactSettings = DEFAULT_SETTINGS
-    """What facts and rules do where an API has more than one right answer: each by its own name, as MODELGATE_OME."""
+    """Which behaviour to follow where an API has more than one correct behaviour; each has its own name, such as
+    MODELGATE_OME."""
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
-        """Settings from flags (None: not given) over environment variables over defaults.
+        """Settings from flags (None: not given), then environment variables, then defaults.
 
         Raises:
-            SettingsError: with every setting that is unknown or does not parse.
+            SettingsError: with every setting that is unknown or invalid.
         """
         values: dict[str, Any] = {}
         for name, value in environment.items():
@@ -75,5 +79,5 @@ def _problem(error: dict[str, Any]) -> Problem:
     name = str(error["loc"][-1])
     message = "unknown setting" if error["type"] == "extra_forbidden" else error["msg"]
     if error["type"] == "missing":
-        message = "is needed"
+        message = "is required"
     return Problem(f"--{name.replace('_', '-')} ({PREFIX}{name.upper()})", "", message)

@@ -1,4 +1,4 @@
-"""The TLS context of the server, renewed in place when the certificate files change."""
+"""The TLS context of the server, reloaded when the certificate files change."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ log = logging.getLogger("modelgate")
 class Certificate:
     """The certificate in a directory (``tls.crt``, ``tls.key``), and the context that serves it.
 
-    A live context is never loaded into: a pair that does not match would break every later
-    handshake. A new context is built aside and handed to each new connection by the SNI
-    callback, which OpenSSL runs with or without a server name; connections that are open stay
-    as they are.
+    A live context is never changed: a certificate and key that do not match would break every later handshake. A new
+    context is built aside, and the SNI callback assigns it to each new connection; OpenSSL calls it with or without a
+    server name. Open connections keep theirs.
     """
 
     def __init__(self, directory: Path, loaded: Callable[[ssl.SSLContext], None] = lambda _context: None) -> None:
@@ -35,7 +34,7 @@ class Certificate:
         self._load_into(self.context)
 
     def refresh(self) -> bool:
-        """Look at the files; True if they were new. Whatever is wrong with them, the old pair goes on serving."""
+        """Check the files; True if they are new. If they are invalid, the old pair stays in use."""
         try:
             if self._read() == self._digest:
                 self.refused = ""
@@ -57,7 +56,7 @@ class Certificate:
         connection.context = self._current
 
     def _read(self) -> bytes:
-        """A digest of both files, read through one resolved directory: a mounted Secret is swapped by one symlink."""
+        """A digest of both files, read through one resolved directory: a mounted Secret changes by one symlink."""
         folder = self._folder()
         return hashlib.sha256((folder / "tls.crt").read_bytes() + b"\0" + (folder / "tls.key").read_bytes()).digest()
 
@@ -74,12 +73,12 @@ class Certificate:
         context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
 
     def _folder(self) -> Path:
-        return Path(os.path.realpath(self._directory / "tls.crt", strict=True)).parent  # OSError for links in a circle
+        return Path(os.path.realpath(self._directory / "tls.crt", strict=True)).parent  # OSError for circular links
 
     @staticmethod
     def _context() -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["http/1.1"])  # the API server speaks nothing else to webhooks in the cluster
-        context.num_tickets = 0  # it does not resume sessions: tickets would be work for nothing
+        context.set_alpn_protocols(["http/1.1"])  # the protocol that the API server uses for webhooks in the cluster
+        context.num_tickets = 0  # the API server does not resume sessions
         return context

@@ -1,27 +1,35 @@
-"""Kubernetes' own policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with the API server's verdicts.
+"""Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with the API server's results and texts.
 
     policies = NativePolicies.load(documents)
-    verdict = policies.mutate(request, surroundings)
-    verdict = policies.validate(request, surroundings)
+    response = policies.mutate(request, context)
+    response = policies.validate(request, context)
 
-What the policies may know of the cluster comes in as :class:`Surroundings`.
+Policies look up everything outside of the request in an :class:`AdmissionContext`.
 """
 
-from webhook.vap.attributes import Attributes, Resource, resource_of_kind
-from webhook.vap.context import Equivalent, KindSchema, MemorySurroundings, Surroundings
+from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind
+from webhook.vap.context import CLUSTER_KINDS, AdmissionContext, Equivalent, KindSchema, MemoryContext
+from webhook.vap.matching.selector import Selector
+from webhook.vap.models import LabelSelector, ParamKind
+from webhook.vap.mutating.published import published
 from webhook.vap.policies import NativePolicies, is_native
-from webhook.vap.verdict import Denial, Verdict
+from webhook.vap.response import Denial, PolicyResponse
 
 __all__ = [
+    "CLUSTER_KINDS",
+    "AdmissionContext",
     "Attributes",
     "Denial",
     "Equivalent",
+    "GroupVersionResource",
     "KindSchema",
-    "MemorySurroundings",
+    "LabelSelector",
+    "MemoryContext",
     "NativePolicies",
-    "Resource",
-    "Surroundings",
-    "Verdict",
+    "ParamKind",
+    "PolicyResponse",
+    "Selector",
     "is_native",
+    "published",
     "resource_of_kind",
 ]

@@ -1,4 +1,4 @@
-"""The values of the variables for one request: ``object``, ``request``, ``authorizer`` and so on."""
+"""The values of the CEL variables for one request: ``object``, ``request``, ``authorizer`` and so on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
-from webhook.vap.attributes import Attributes, Resource
-from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.attributes import Attributes, GroupVersionResource
+from webhook.vap.context import AdmissionContext, Equivalent
 
 __all__ = ["bindings_of", "namespace_value"]
 
@@ -26,20 +26,20 @@ _NAMESPACE_METADATA: Final = (
     "annotations",
     "finalizers",
 )
-"""What policies may see of a namespace's metadata: not who owns or manages it."""
+"""The metadata of a namespace that policies can read: ownerReferences and managedFields are hidden."""
 
 
 def bindings_of(
     attributes: Attributes,
     matched: Equivalent,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All variables but ``variables``. ``matched`` is what the policy matched the request as."""
+    """The values of all variables except ``variables``. ``matched`` is what the policy matched."""
 
     def decide(question: Question) -> Decision:
-        return surroundings.decide(attributes.user, question)
+        return context.decide(attributes.user, question)
 
     resource = attributes.resource
     own = Question(
@@ -61,7 +61,7 @@ def bindings_of(
 
 
 def namespace_value(namespace: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A namespace as ``namespaceObject`` shows it."""
+    """The value of ``namespaceObject``."""
     if namespace is None:
         return None
     metadata = namespace.get("metadata") or {}
@@ -98,5 +98,5 @@ def _kind(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
-def _resource(resource: Resource) -> dict[str, str]:
+def _resource(resource: GroupVersionResource) -> dict[str, str]:
     return {"group": resource.group, "version": resource.version, "resource": resource.name}

@@ -1,4 +1,4 @@
-"""What a policy may ask of a request (``admission.Attributes``)."""
+"""The attributes of a request that policies match and read (``admission.Attributes``)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 from webhook.admission.request import GroupVersionKind, Request
 
-__all__ = ["Attributes", "Resource", "resource_of_kind"]
+__all__ = ["Attributes", "GroupVersionResource", "resource_of_kind"]
 
 
-class Resource(NamedTuple):
-    """A resource as it stands in a URL: ``Resource("apps", "v1", "deployments")``."""
+class GroupVersionResource(NamedTuple):
+    """A resource as URLs name it: ``GroupVersionResource("apps", "v1", "deployments")``."""
 
     group: str
     version: str
     name: str
 
 
-def resource_of_kind(kind: GroupVersionKind) -> Resource:
-    """The resource of a kind, where only its name can be asked (``meta.UnsafeGuessKindToResource``)."""
+def resource_of_kind(kind: GroupVersionKind) -> GroupVersionResource:
+    """The resource of a kind, guessed from the name of the kind (``meta.UnsafeGuessKindToResource``)."""
     name = kind.kind.lower()
     if name.endswith("endpoints"):
         plural = name
@@ -29,15 +29,15 @@ def resource_of_kind(kind: GroupVersionKind) -> Resource:
         plural = f"{name[:-1]}ies"
     else:
         plural = f"{name}s"
-    return Resource(kind.group, kind.version, plural)
+    return GroupVersionResource(kind.group, kind.version, plural)
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One request. ``namespace`` is the object's own name where the object is a namespace."""
+    """One request. If the object is a namespace, ``namespace`` is its name."""
 
     kind: GroupVersionKind
-    resource: Resource
+    resource: GroupVersionResource
     operation: str
     object: dict[str, Any] | None
     old_object: dict[str, Any] | None = None
@@ -50,11 +50,11 @@ class Attributes:
 
     @classmethod
     def of(cls, request: Request) -> Attributes:
-        """The attributes of a request that the gate was sent."""
+        """The attributes of an admission request."""
         kind = request.kind
         return cls(
             kind,
-            Resource(*(request.resource_api or (kind.group, kind.version)), request.resource),
+            GroupVersionResource(*(request.resource_api or (kind.group, kind.version)), request.resource),
             request.operation,
             request.object,
             request.old_object,
@@ -68,11 +68,11 @@ class Attributes:
 
     @property
     def namespace_of_object(self) -> str:
-        """The namespace the object is in; "" for a namespace itself, whose requests carry its own name there."""
+        """The namespace that contains the object; "" for a namespace, whose requests carry its own name."""
         return "" if self.kind == GroupVersionKind("", "v1", "Namespace") else self.namespace
 
     def converted(self, kind: GroupVersionKind) -> Attributes:
-        """The objects as another version of their kind, which differs by name only (conversion strategy None)."""
+        """The objects in another version of their kind: only apiVersion and kind change (conversion strategy None)."""
         if kind == self.kind:
             return self
         return replace(self, object=_renamed(self.object, kind), old_object=_renamed(self.old_object, kind))

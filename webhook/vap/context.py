@@ -1,4 +1,4 @@
-"""What policies may know beyond the request: params, namespaces, schemas, who may do what."""
+"""What a policy can look up beyond the request: params, namespaces, schemas, authorization."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple, Protocol
 
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cel.library.authorizer import Decision, Question
-from webhook.vap.attributes import Resource
+from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import ParamKind
 
-__all__ = ["CLUSTER_KINDS", "Equivalent", "KindSchema", "MemorySurroundings", "Surroundings"]
+__all__ = ["CLUSTER_KINDS", "AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"]
 
 
 class KindSchema(Protocol):
-    """The schema of a kind, as :class:`webhook.schema.Structural` has it."""
+    """The schema of a kind; :class:`webhook.schema.Structural` is one."""
 
     @property
     def raw(self) -> Mapping[str, Any]:
@@ -23,26 +23,26 @@ class KindSchema(Protocol):
         ...
 
     def default(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """The object with the defaults of its schema: what the API server does after every mutation."""
+        """The object with the defaults of its schema; the API server applies them after every mutation."""
         ...
 
 
 class Equivalent(NamedTuple):
-    """The same objects under another name: another version, or another group (extensions, apps)."""
+    """A resource and kind under which the same objects are served: another version or group (extensions, apps)."""
 
-    resource: Resource
+    resource: GroupVersionResource
     kind: GroupVersionKind
 
 
-class Surroundings(Protocol):
-    """The cluster, or what stands for it. Nothing here may block; objects must not be changed."""
+class AdmissionContext(Protocol):
+    """Access to the cluster, or a stand-in for it. No method may block; callers must not change the objects."""
 
     def namespace(self, name: str) -> dict[str, Any] | None:
-        """The Namespace object, or None where there is none."""
+        """The Namespace object; None if it does not exist."""
         ...
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
-        """The scope of a kind of params; None for a kind that is not known."""
+        """Whether a kind of params is namespaced; None for an unknown kind."""
         ...
 
     def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
@@ -50,19 +50,19 @@ class Surroundings(Protocol):
         ...
 
     def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
-        """The objects that a selector selects, ordered by name."""
+        """The selected objects, ordered by name."""
         ...
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
-        """The schema of a kind; None where it is not known."""
+        """The schema of a kind; None for an unknown kind."""
         ...
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
-        """All names of a resource, its own among them or not."""
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
+        """All resources that serve the same objects; the resource itself may be among them."""
         ...
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
-        """Whether the user may do something."""
+        """Whether the user is authorized."""
         ...
 
 
@@ -85,14 +85,14 @@ _CLUSTER_KINDS = {
     "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
 }
 CLUSTER_KINDS = frozenset((group, kind) for group, kinds in _CLUSTER_KINDS.items() for kind in kinds.split())
-"""The built-in kinds without namespaces, for where nobody can be asked (``kubectl api-resources`` lists them)."""
+"""The cluster-scoped built-in kinds, for use without a cluster (``kubectl api-resources`` lists them)."""
 
 
-class MemorySurroundings:
-    """A fixed set of objects and schemas: for the command line, for tables of tests, and for nothing at all.
+class MemoryContext:
+    """A fixed set of objects and schemas, for the command line and for tests.
 
-    A namespace that is not among the objects exists and has the label that every namespace
-    has. Nobody may do anything.
+    Every namespace exists: one that is not among the objects has only the label that all namespaces have.
+    No user is authorized for anything.
     """
 
     def __init__(
@@ -106,18 +106,18 @@ class MemorySurroundings:
             self._objects.setdefault(key, {})[metadata.get("namespace", ""), metadata.get("name", "")] = item
 
     def namespace(self, name: str) -> dict[str, Any] | None:
-        known = self._objects.get(("", "Namespace"), {}).get(("", name))
+        found = self._objects.get(("", "Namespace"), {}).get(("", name))
         labels = {"kubernetes.io/metadata.name": name}
-        if known is None:
+        if found is None:
             return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        metadata = known["metadata"]
-        return {**known, "metadata": {**metadata, "labels": labels | (metadata.get("labels") or {})}}
+        metadata = found["metadata"]
+        return {**found, "metadata": {**metadata, "labels": labels | (metadata.get("labels") or {})}}
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
         key = _key(kind)
-        known = self._objects.get(key)
-        if known:
-            return all(namespace for namespace, _ in known)
+        objects = self._objects.get(key)
+        if objects:
+            return all(namespace for namespace, _ in objects)
         return key not in CLUSTER_KINDS
 
     def param(self, kind: ParamKind, namespace: str, name: str) -> dict[str, Any] | None:
@@ -130,13 +130,13 @@ class MemorySurroundings:
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         return self._schemas.get(kind)
 
-    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Equivalent]:
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         del resource, subresource
         return ()
 
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
         del user, question
-        return Decision(False, "nobody is authorised offline")
+        return Decision(False, "no user is authorized offline")
 
 
 def _key(kind: ParamKind) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What the expressions of admission policies may name: the variables and their types (``plugin/cel/compile.go``)."""
+"""The variables of the expressions of admission policies, and their types (``plugin/cel/compile.go``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from webhook.cel.environment import Environment
+from webhook.cel import COMPATIBLE, Environment
 from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.library.jsonpatch import JSON_PATCH
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
@@ -65,7 +65,7 @@ NAMESPACE: Final = object_of(
 
 @cache
 def admission_environment(
-    version: tuple[int, int] = (1, 36),
+    version: tuple[int, int] = COMPATIBLE,
     *,
     stored: bool = True,
     params: bool = False,
@@ -74,8 +74,8 @@ def admission_environment(
 ) -> Environment:
     """The environment of one sort of expression.
 
-    ``params`` where the policy has a paramKind, ``authorizer`` but for message expressions,
-    ``patches`` for mutations, which may make ``Object{}`` and ``JSONPatch{}``.
+    ``params``: the policy has a paramKind. ``authorizer``: all expressions except messages. ``patches``: mutations,
+    which can construct ``Object{}`` and ``JSONPatch{}``.
     """
     variables: dict[str, Type] = {"object": DYN, "oldObject": DYN, "namespaceObject": NAMESPACE, "request": REQUEST}
     if params:
@@ -90,5 +90,5 @@ def admission_environment(
 
 
 def with_variables(environment: Environment, types: Mapping[str, Type]) -> Environment:
-    """The environment with ``variables.x``. ``types`` may grow: a variable sees those before it."""
+    """The environment with ``variables.x``. ``types`` may grow: a variable can read the variables before it."""
     return environment.extend({"variables": object_of("kubernetes.variables", lambda: types)})

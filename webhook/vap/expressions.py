@@ -1,4 +1,4 @@
-"""Expressions of a policy: compiled once, evaluated with variables that are computed when they are first read."""
+"""The expressions of a policy: compiled once, evaluated with variables that are computed on first use."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure, Issue, ResultFailure
-from webhook.cel.program import Budget, Program
+from webhook.cel import Budget, BudgetExceeded, CelError, CompileFailure, Environment, Issue, Program, ResultFailure
 from webhook.cel.types import DYN, Type
 from webhook.vap.environments import with_variables
 
-__all__ = ["Evaluation", "Expression", "Scope", "VariableSet", "compile_expression"]
+__all__ = ["Evaluation", "EvaluationScope", "Expression", "VariableSet", "compile_expression"]
 
 _PER_CALL: Final = "operation cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression, compiled or not: one that is wrong fails whenever it is evaluated, as failurePolicy has it.
+    """An expression and its program. Without a program every evaluation fails, and failurePolicy decides.
 
-    ``issues`` says what is wrong, one sentence each, for who writes the policy; ``error`` is
-    the API server's text.
+    ``issues`` are the faults for the author of the policy, one sentence each; ``error`` is the API server's text.
     """
 
     source: str
@@ -32,7 +29,7 @@ class Expression:
 
 
 def compile_expression(environment: Environment, source: str, expect: Sequence[Type] = ()) -> Expression:
-    """Compile; the result must be of one of the types of ``expect``, if there are any."""
+    """Compile an expression. Its result must have one of the types in ``expect``, if any are given."""
     try:
         return Expression(source, environment.compile(source, tuple(expect) or None))
     except ResultFailure:
@@ -53,12 +50,12 @@ def _wrong_result(environment: Environment, source: str, expect: Sequence[Type])
 
 
 def _name(of: Type) -> str:
-    """As cel-go prints a type outside the checker."""
+    """The name of a type, as cel-go prints it outside the checker."""
     return "null_type" if of.kind == "null" else str(of)
 
 
 class VariableSet:
-    """The variables of a policy, in their order: each sees those before it."""
+    """The variables of a policy, in their order: each can read the variables before it."""
 
     __slots__ = ("compiled", "types")
 
@@ -67,10 +64,10 @@ class VariableSet:
         self.types: dict[str, Type] = {}
 
     def add(self, environment: Environment, name: str, source: str) -> Expression:
-        """Compile and keep a variable. ``environment`` is that of the policy's expressions."""
+        """Compile and add a variable. ``environment`` is the environment of the policy's expressions."""
         expression = compile_expression(with_variables(environment, self.types), source)
         self.compiled[name] = expression
-        self.types[name] = DYN if expression.program is None else _declared(expression.program.result)
+        self.types[name] = DYN if expression.program is None else _kept_type(expression.program.result)
         return expression
 
 
@@ -79,36 +76,36 @@ _KEPT: Final = frozenset(
 )
 
 
-def _declared(of: Type) -> Type:
-    """What the API server remembers of a variable's type: scalars, lists and maps; anything else is dyn."""
+def _kept_type(of: Type) -> Type:
+    """The type that the API server keeps for a variable: scalars, lists and maps; any other type becomes dyn."""
     if of.kind not in _KEPT:
         return DYN
-    return Type(of.kind, tuple(map(_declared, of.params))) if of.params else of
+    return Type(of.kind, tuple(map(_kept_type, of.params))) if of.params else of
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The value of an expression; or why it has none, in the API server's words."""
+    """The value of an expression, or its error in the API server's words."""
 
     value: Any = None
     error: str | None = None
 
 
 class _Variables(Mapping[str, Any]):
-    """``variables`` while expressions are evaluated: computes each once, and repeats its error."""
+    """The value of ``variables``: computes each variable once, and repeats its error."""
 
-    def __init__(self, scope: Scope, compiled: Mapping[str, Expression]) -> None:
+    def __init__(self, scope: EvaluationScope, compiled: Mapping[str, Expression]) -> None:
         self._scope = scope
         self._compiled = compiled
-        self._known: dict[str, Evaluation] = {}
+        self._evaluations: dict[str, Evaluation] = {}
 
     def __getitem__(self, name: str) -> Any:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = self._scope.variable(name, self._compiled[name])
-        if known.error is not None:
-            raise CelError(known.error)
-        return known.value
+        evaluation = self._evaluations.get(name)
+        if evaluation is None:
+            evaluation = self._evaluations[name] = self._scope.variable(name, self._compiled[name])
+        if evaluation.error is not None:
+            raise CelError(evaluation.error)
+        return evaluation.value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._compiled)
@@ -120,8 +117,8 @@ class _Variables(Mapping[str, Any]):
         return name in self._compiled
 
 
-class Scope:
-    """What a group of expressions sees in one request: bindings, variables, a budget. Not for several threads."""
+class EvaluationScope:
+    """The bindings, variables and budget that a group of expressions shares in one request. Not thread-safe."""
 
     def __init__(self, bindings: Mapping[str, Any], variables: VariableSet, budget: Budget) -> None:
         self._bindings = {**bindings, "variables": _Variables(self, variables.compiled)}
@@ -131,7 +128,7 @@ class Scope:
         """The value of an expression, or its error.
 
         Raises:
-            BudgetExceeded: nothing more can be evaluated here.
+            BudgetExceeded: the budget is spent; no further expression can be evaluated.
         """
         if expression.program is None:
             return Evaluation(error=f"compilation error: {expression.error}")
@@ -145,7 +142,7 @@ class Scope:
             return Evaluation(error=_failed(expression, error))
 
     def variable(self, name: str, expression: Expression) -> Evaluation:
-        """The value of a variable. That the budget is spent is found when who reads it is accounted for."""
+        """The value of a variable, or its error. If the budget is spent, the expression that reads it raises."""
         if expression.program is None:
             return Evaluation(error=f'composited variable "{name}" fails to compile: {expression.error}')
         try:

@@ -1,7 +1,7 @@
-"""The native documents as they are written: policies, bindings, what they match, where their params are.
+"""Policies and bindings as documents: the fields of ``admissionregistration.k8s.io/v1``.
 
-The fields of ``admissionregistration.k8s.io/v1``; v1beta1 and v1alpha1 have the same. What of
-their shape the API server would refuse is refused here, each error with its line; the rest is in ``mistakes``.
+v1beta1 and v1alpha1 have the same fields. The models refuse a document of the wrong shape, each error with its line;
+:mod:`webhook.vap.validation` checks the rest.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from webhook.cel.syntax.treebuilder import RESERVED
+from webhook.cel.syntax.reserved import RESERVED
 
 __all__ = [
     "KINDS",
@@ -35,7 +35,7 @@ Version = Literal[
     "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1", "admissionregistration.k8s.io/v1alpha1"
 ]
 
-# The names below are the fields of Kubernetes documents, spelled as there.
+# The names below are the fields of Kubernetes documents, in Kubernetes' spelling.
 # ruff: noqa: N815
 
 
@@ -62,7 +62,7 @@ class LabelSelector(_Model):
 
 
 class Rule(_Model):
-    """Requests by operation and resource; ``resources`` may name subresources (``pods/scale``, ``*/*``)."""
+    """Selects requests by operation and resource; ``resources`` may name subresources (``pods/scale``, ``*/*``)."""
 
     apiGroups: list[str] = Field(min_length=1)
     apiVersions: list[str] = Field(min_length=1)
@@ -73,7 +73,7 @@ class Rule(_Model):
 
 
 class MatchResources(_Model):
-    """Absent selectors select everything, and versions of one kind are equivalent: the API server's defaults."""
+    """The API server's defaults: an absent selector selects everything, and versions of a kind are equivalent."""
 
     namespaceSelector: LabelSelector = LabelSelector()
     objectSelector: LabelSelector = LabelSelector()
@@ -88,7 +88,7 @@ class ParamKind(_Model):
 
 
 class ParamRef(_Model):
-    """Params by name or by selector; an empty selector selects all."""
+    """Selects params by name or by selector; an empty selector selects all."""
 
     name: str = ""
     namespace: str = ""
@@ -96,7 +96,7 @@ class ParamRef(_Model):
     parameterNotFoundAction: Literal["Allow", "Deny"] = "Deny"
 
     @model_validator(mode="after")
-    def _one_way(self) -> ParamRef:
+    def _name_or_selector(self) -> ParamRef:
         if bool(self.name) == (self.selector is not None):
             raise ValueError("give one of name and selector")
         return self
@@ -111,9 +111,9 @@ class Variable(Named):
     name: Identifier
 
     @model_validator(mode="after")
-    def _is_no_keyword(self) -> Variable:
+    def _is_not_reserved(self) -> Variable:
         if self.name in RESERVED:
-            raise ValueError(f"name must not be a word of the language: {self.name}")
+            raise ValueError(f"name must not be a reserved word of CEL: {self.name}")
         return self
 
 
@@ -160,7 +160,7 @@ class ValidatingSpec(_PolicySpec):
     auditAnnotations: list[AuditAnnotation] = Field(default=[], max_length=20)
 
     @model_validator(mode="after")
-    def _says_something(self) -> ValidatingSpec:
+    def _has_checks(self) -> ValidatingSpec:
         if not self.validations and not self.auditAnnotations:
             raise ValueError("give validations or auditAnnotations")
         return self
@@ -178,7 +178,7 @@ class Mutation(_Model):
     jsonPatch: ApplyConfiguration | None = None
 
     @model_validator(mode="after")
-    def _fits_its_type(self) -> Mutation:
+    def _matches_patch_type(self) -> Mutation:
         wanted, other = ("jsonPatch", "applyConfiguration")
         if self.patchType == "ApplyConfiguration":
             wanted, other = other, wanted
@@ -189,7 +189,7 @@ class Mutation(_Model):
     @property
     def expression(self) -> str:
         patch = self.jsonPatch or self.applyConfiguration
-        assert patch is not None  # one of them is given
+        assert patch is not None  # the validator demands one of them
         return patch.expression
 
 
@@ -199,7 +199,7 @@ class MutatingSpec(_PolicySpec):
 
 
 class Metadata(BaseModel):
-    """The name; all other metadata is the cluster's."""
+    """The name. :func:`~webhook.vap.validation.metadata_errors` checks the other fields."""
 
     model_config = ConfigDict(frozen=True, strict=True)
     name: Text
@@ -231,7 +231,7 @@ class ValidatingBindingSpec(BindingSpec):
     validationActions: list[Literal["Deny", "Warn", "Audit"]] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _says_it_once(self) -> ValidatingBindingSpec:
+    def _actions_are_distinct(self) -> ValidatingBindingSpec:
         if len(set(self.validationActions)) < len(self.validationActions):
             raise ValueError("validationActions: an action is given twice")
         if {"Deny", "Warn"} <= set(self.validationActions):
@@ -259,4 +259,4 @@ KINDS: dict[str, type[ValidatingPolicy | MutatingPolicy | ValidatingBinding | Mu
     "ValidatingAdmissionPolicyBinding": ValidatingBinding,
     "MutatingAdmissionPolicyBinding": MutatingBinding,
 }
-"""The documents this package reads, by kind."""
+"""The models by kind."""

@@ -1,4 +1,4 @@
-"""All native policies of a set of documents: loaded with every problem at once, then asked for each request."""
+"""The native policies of a set of documents: load them with all problems at once, evaluate them for each request."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from pydantic import ValidationError
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.admission.request import Request
+from webhook.cel import COMPATIBLE
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import At, Compilation, Interrupt, selector_problems
-from webhook.vap.hooks import Binding, Hook
+from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
-from webhook.vap.mistakes import metadata_mistakes, mistakes
 from webhook.vap.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
 from webhook.vap.mutating.dispatch import Webhooks, mutate, unchanged
 from webhook.vap.mutating.mutator import Mutator, compile_mutator
+from webhook.vap.response import PolicyResponse
 from webhook.vap.validating.dispatch import validate
 from webhook.vap.validating.typecheck import KindsFor, SchemaOf, TypeWarning, type_warnings
 from webhook.vap.validating.validator import Validator, compile_validator
-from webhook.vap.verdict import Verdict
+from webhook.vap.validation import metadata_errors, spec_errors
 
 __all__ = ["NativePolicies", "is_native"]
 
-LATEST: Final = (1, 36)
 VALIDATING: Final = "ValidatingAdmissionPolicy"
 MUTATING: Final = "MutatingAdmissionPolicy"
 P = TypeVar("P", Validator, Mutator)
 
 
 def is_native(document: Document) -> bool:
-    """Whether a document is one of those that :meth:`NativePolicies.load` reads."""
+    """Whether :meth:`NativePolicies.load` reads a document."""
     group = str(document.value.get("apiVersion", "")).partition("/")[0]
     return group == "admissionregistration.k8s.io" and document.value.get("kind") in KINDS
 
 
 @dataclass(frozen=True, slots=True)
 class NativePolicies:
-    """A set of policies with their bindings: immutable, and safe in many threads. ``NativePolicies()`` is none.
+    """A set of policies with their bindings: immutable and thread-safe. ``NativePolicies()`` is the empty set.
 
-    ``unbound`` are the policies without a binding (kind, name), which never apply; ``documents``
-    the validating policies as they are written.
+    ``unbound`` are the policies without a binding (kind, name), which never apply. ``documents`` are the documents of
+    the validating policies.
     """
 
-    validators: tuple[Hook[Validator], ...] = ()
-    mutators: tuple[Hook[Mutator], ...] = ()
+    validators: tuple[BoundPolicy[Validator], ...] = ()
+    mutators: tuple[BoundPolicy[Mutator], ...] = ()
     unbound: tuple[tuple[str, str], ...] = ()
     documents: tuple[ValidatingPolicy, ...] = ()
 
     @classmethod
-    def load(cls, documents: Iterable[Document], version: tuple[int, int] = LATEST) -> NativePolicies:
+    def load(cls, documents: Iterable[Document], version: tuple[int, int] = COMPATIBLE) -> NativePolicies:
         """Read and compile policies and bindings.
 
         Args:
             documents: native documents (see :func:`is_native`).
-            version: the Kubernetes minor whose expressions are understood, at least.
+            version: the Kubernetes minor whose CEL libraries the expressions can use; they may use newer ones too.
 
         Raises:
-            CatalogError: with every problem of every document.
+            CatalogError: all problems of all documents.
         """
         loader = _Loader(version)
         for document in documents:
@@ -71,17 +71,17 @@ class NativePolicies:
         loader.bind()
         if loader.problems:
             raise CatalogError(loader.problems)
-        validators = tuple(_hooks(loader.validators, loader.validating))
-        mutators = tuple(_hooks(loader.mutators, loader.mutating))
+        validators = tuple(_bound(loader.validators, loader.validating))
+        mutators = tuple(_bound(loader.mutators, loader.mutating))
         unbound = (*_unbound(VALIDATING, validators), *_unbound(MUTATING, mutators))
         return cls(validators, mutators, unbound, tuple(loader.documents))
 
     def warnings(self, kinds_for: KindsFor, schema_of: SchemaOf) -> list[tuple[str, TypeWarning]]:
-        """What the validating policies get wrong about the kinds they name, by policy (``status.typeChecking``).
+        """The type errors of the validating policies for the kinds they name, by policy (``status.typeChecking``).
 
         Args:
-            kinds_for: the kinds of a resource, none for one that is not known.
-            schema_of: the OpenAPI schema of a kind, None for one that is not known.
+            kinds_for: the kinds of a resource; empty for an unknown resource.
+            schema_of: the OpenAPI schema of a kind; None for an unknown kind.
         """
         return [
             (document.metadata.name, warning)
@@ -90,46 +90,47 @@ class NativePolicies:
         ]
 
     def only(self, name: str) -> NativePolicies:
-        """The policies of one name: one of each sort at most."""
-        validators = tuple(hook for hook in self.validators if hook.policy.head.name == name)
-        mutators = tuple(hook for hook in self.mutators if hook.policy.head.name == name)
+        """The policies of one name: at most one validating and one mutating policy."""
+        validators = tuple(each for each in self.validators if each.policy.compiled.name == name)
+        mutators = tuple(each for each in self.mutators if each.policy.compiled.name == name)
         return NativePolicies(validators, mutators)
 
     def mutate(
         self,
         request: Request,
-        surroundings: Surroundings,
+        context: AdmissionContext,
         interrupt: Interrupt | None = None,
         webhooks: Webhooks = unchanged,
-    ) -> Verdict:
-        """What the mutating policies make of the request's object.
+    ) -> PolicyResponse:
+        """Apply the mutating policies to the request's object.
 
-        ``interrupt`` is asked now and then, in long loops of expressions, whether to give up; it may
-        raise what is to be raised then (a deadline). ``webhooks`` is what mutates the object after
-        the policies, and again where they are invoked once more because of it.
+        Long loops of expressions call ``interrupt`` at intervals; it ends them by returning True or by raising (a
+        deadline). ``webhooks`` mutates the object after the policies, and again after a reinvocation.
         """
         attributes = Attributes.of(request)
         if not self.mutators or is_exempt(attributes) or request.object is None:
-            return Verdict(webhooks(request.object))
-        return mutate(self.mutators, attributes, surroundings, interrupt, webhooks)
+            return PolicyResponse(webhooks(request.object))
+        return mutate(self.mutators, attributes, context, interrupt, webhooks)
 
-    def validate(self, request: Request, surroundings: Surroundings, interrupt: Interrupt | None = None) -> Verdict:
-        """What the validating policies say about a request; ``interrupt`` as for :meth:`mutate`."""
+    def validate(
+        self, request: Request, context: AdmissionContext, interrupt: Interrupt | None = None
+    ) -> PolicyResponse:
+        """Evaluate the validating policies; ``interrupt`` as for :meth:`mutate`."""
         attributes = Attributes.of(request)
         if not self.validators or is_exempt(attributes):
-            return Verdict(request.object)
-        return validate(self.validators, attributes, surroundings, interrupt)
+            return PolicyResponse(request.object)
+        return validate(self.validators, attributes, context, interrupt)
 
 
-def _hooks(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[Hook[P]]:
-    """By name: the order of a cluster, which nobody may rely on, but which is always the same."""
+def _bound(policies: dict[str, P], bindings: dict[str, list[Binding]]) -> Iterator[BoundPolicy[P]]:
+    """Sort by name. Kubernetes documents no order, but the order must be stable."""
     for name in sorted(policies):
-        bound = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
-        yield Hook(policies[name], tuple(bound))
+        own = sorted(bindings.get(name, ()), key=lambda binding: binding.name)
+        yield BoundPolicy(policies[name], tuple(own))
 
 
-def _unbound(kind: str, hooks: Iterable[Hook[P]]) -> Iterator[tuple[str, str]]:
-    return ((kind, hook.policy.head.name) for hook in hooks if not hook.bindings)
+def _unbound(kind: str, policies: Iterable[BoundPolicy[P]]) -> Iterator[tuple[str, str]]:
+    return ((kind, each.policy.compiled.name) for each in policies if not each.bindings)
 
 
 def _identity(origin: Document) -> tuple[str, str]:
@@ -138,7 +139,7 @@ def _identity(origin: Document) -> tuple[str, str]:
 
 
 def _named(origin: Document, found: Problem) -> Problem:
-    """The problem of a JSON document says whose it is: it has no lines by which to find that out."""
+    """Add the kind and name to a problem of a JSON document: it has no line numbers."""
     return found if origin.node else replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
 
 
@@ -163,9 +164,9 @@ class _Loader:
             document = model.model_validate(origin.value)
         except ValidationError as error:
             self.problems += [_named(origin, found) for found in problems(origin, error)]
-            self._seen.add(_identity(origin))  # what is bound to it is not to be blamed, too
+            self._seen.add(_identity(origin))  # so that its bindings are not reported as well
             return
-        for at, message in (*metadata_mistakes(origin.value["metadata"]), *mistakes(document)):
+        for at, message in (*metadata_errors(origin.value["metadata"]), *spec_errors(document)):
             self._problem(origin, at, message)
         identity = (document.kind, document.metadata.name)
         if identity in self._seen:
@@ -187,13 +188,13 @@ class _Loader:
             self._problem(origin, at, message)
 
     def bind(self) -> None:
-        """Give the bindings to their policies, once all are read."""
+        """Assign the bindings to their policies, after all documents are read."""
         for origin, document in self._bindings:
             validating = isinstance(document, ValidatingBinding)
             kind = VALIDATING if validating else MUTATING
             name = document.spec.policyName
             if (kind, name) not in self._seen:
-                self._problem(origin, ("spec", "policyName"), f"there is no {kind} {name}")
+                self._problem(origin, ("spec", "policyName"), f'{kind} "{name}" does not exist')
             at: At = ("spec", "matchResources")
             if document.spec.matchResources is not None:
                 for where, message in selector_problems(Criteria.of(document.spec.matchResources), at):

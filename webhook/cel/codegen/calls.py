@@ -1,54 +1,49 @@
-"""Generated forms of calls: a table of those that have one, and the call of an implementation for the rest."""
+"""Generated forms of calls: tables of those with a form of their own; all others call their implementation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from webhook.cel.codegen import logic as srclogic
-from webhook.cel.codegen import operators as srcoperators
-from webhook.cel.codegen import optionals as srcoptional
-from webhook.cel.codegen import strings as srcstrings
+from webhook.cel.codegen import logic, operators, optionals, strings
 from webhook.cel.codegen.code import Code, Unsupported
+from webhook.cel.codegen.writer import Form, Writer
 from webhook.cel.cost import runtime as costs
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter import calls
-from webhook.cel.library import operators
+from webhook.cel.interpreter.calls import is_open
+from webhook.cel.library import operators as library
 from webhook.cel.overload import dispatcher
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import DYN
-
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
 
 __all__ = ["write_call"]
 
 
 def write_call(writer: Writer, expr: Call) -> Code:
-    special = _SPECIAL.get(expr.function)
-    if special is not None:
-        return special(writer, expr)
+    operator = _OPERATORS.get(expr.function)
+    if operator is not None:
+        return operator(writer, expr)
     reference = writer.checked.references.get(expr)
     if reference is None or not reference.overloads:
         raise Unsupported
     args = expr.args if expr.target is None or reference.namespaced else (expr.target, *expr.args)
     if reference.name == "size":
-        return srcstrings.size(writer, args[0])
-    own = _FUNCTIONS.get(reference.overloads[0].id) if len(reference.overloads) == 1 else None
-    if own is not None:
-        return own(writer, expr, args)
+        return strings.size(writer, args[0])
+    function = _FUNCTIONS.get(reference.overloads[0].id) if len(reference.overloads) == 1 else None
+    if function is not None:
+        return function(writer, expr, args)
     return _function(writer, expr, args)
 
 
 def _function(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
-    """Any function: its implementation is called, and its cost computed where it is not 1."""
+    """A call of the function's implementation; its cost is computed where it is not 1."""
     reference = writer.checked.references[expr]
     overloads = reference.overloads
     values = [writer.value(writer.expr(arg)) for arg in args]
     if len(overloads) == 1:
         chosen, cost = overloads[0], overloads[0].cost
-        is_open = any(calls.is_open(value.of) for value in values)
-        impl = chosen.impl if is_open or chosen.raw is None else chosen.raw
+        is_checked = any(is_open(value.of) for value in values)
+        impl = chosen.impl if is_checked or chosen.raw is None else chosen.raw
     else:
         declared = writer.functions[reference.name]
         impl = dispatcher([signature.overload for signature in (*declared.free, *declared.member)])
@@ -66,7 +61,7 @@ def _function(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
 
 
 def _folded(writer: Writer, expr: Call, impl: Callable[..., Any], cost: costs.Cost | None, args: Sequence[Any]) -> Code:
-    """A call with nothing but literals: its value is the same whenever it is computed."""
+    """A call whose arguments are all literals, evaluated now."""
     try:
         result = impl(*args)
     except CelError:
@@ -83,37 +78,37 @@ def _dyn(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
 
 
 _FUNCTIONS: Final[dict[str, Callable[[Writer, Call, Sequence[Expr]], Code]]] = {
-    "starts_with_string": srcstrings.affix("startswith"),
-    "ends_with_string": srcstrings.affix("endswith"),
-    "contains_string": srcstrings.contains,
-    "matches": srcstrings.matches,
-    "matches_string": srcstrings.matches,
-    "optional_hasValue": srcoptional.has_value,
-    "optional_of": srcoptional.of,
-    "optional_none": srcoptional.none,
-    "optional_value": srcoptional.value,
-    "optional_orValue_value": srcoptional.or_value,
+    "starts_with_string": strings.affix("startswith"),
+    "ends_with_string": strings.affix("endswith"),
+    "contains_string": strings.contains,
+    "matches": strings.matches,
+    "matches_string": strings.matches,
+    "optional_hasValue": optionals.has_value,
+    "optional_of": optionals.of,
+    "optional_none": optionals.none,
+    "optional_value": optionals.value,
+    "optional_orValue_value": optionals.or_value,
     "to_dyn": _dyn,
 }
-"""By overload, for calls that have but one."""
+"""By overload id, for calls that have only one overload."""
 
-_SPECIAL: Final[dict[str, Callable[[Writer, Call], Code]]] = {
-    "_&&_": srclogic.logical("and"),
-    "_||_": srclogic.logical("or"),
-    "_?_:_": srclogic.conditional,
-    "!_": srclogic.negation,
-    "_==_": srcoperators.equality(negated=False),
-    "_!=_": srcoperators.equality(negated=True),
-    "_<_": srcoperators.comparison("<", operators.less),
-    "_<=_": srcoperators.comparison("<=", operators.less_equal),
-    "_>_": srcoperators.comparison(">", operators.greater),
-    "_>=_": srcoperators.comparison(">=", operators.greater_equal),
-    "_+_": srcoperators.arithmetic("+", operators.add),
-    "_-_": srcoperators.arithmetic("-", operators.subtract),
-    "_*_": srcoperators.arithmetic("*", operators.multiply),
-    "@in": srcoperators.membership,
-    "_[_]": srcoptional.index,
-    "_?._": srcoptional.optional_select,
-    "_[?_]": srcoptional.optional_select,
+_OPERATORS: Final[dict[str, Form]] = {
+    "_&&_": logic.logical("and"),
+    "_||_": logic.logical("or"),
+    "_?_:_": logic.conditional,
+    "!_": logic.negation,
+    "_==_": operators.equality(negated=False),
+    "_!=_": operators.equality(negated=True),
+    "_<_": operators.comparison("<", library.less),
+    "_<=_": operators.comparison("<=", library.less_equal),
+    "_>_": operators.comparison(">", library.greater),
+    "_>=_": operators.comparison(">=", library.greater_equal),
+    "_+_": operators.arithmetic("+", library.add),
+    "_-_": operators.arithmetic("-", library.subtract),
+    "_*_": operators.arithmetic("*", library.multiply),
+    "@in": operators.membership,
+    "_[_]": optionals.index,
+    "_?._": optionals.optional_select,
+    "_[?_]": optionals.optional_select,
 }
 """By function, for operators."""

@@ -5,40 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.syntax.ast import Call, Comprehension, ListExpr, MapExpr, Select, StructExpr
-from webhook.cel.values import scalars as leaves
+from webhook.cel.values import scalars
 
 if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.values.nodes import Node
 
-__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "children", "is_not_of", "is_of", "render"]
+__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "is_not_of", "is_of", "render"]
 
 Block = list[Any]
-"""Lines of source; a pair is a header with the block below it, a list is a part of the block itself."""
+"""Lines of source. A pair is a header and the block below it; a list is a part of the block itself."""
 
 CLASSES: Final[dict[Any, str]] = {
-    leaves.text: "str",
-    leaves.boolean: "bool",
-    leaves.integer: "int",
-    leaves.int_or_string: "(str, int)",
+    scalars.text: "str",
+    scalars.boolean: "bool",
+    scalars.integer: "int",
+    scalars.int_or_string: "(str, int)",
 }
-"""The leaves that are CEL values already, if they are of this class (or one of these)."""
+"""The scalars whose JSON is already a CEL value, by the class (or classes) it must have."""
 
 CONTAINERS: Final = {"object": "dict", "map": "dict", "list": "list", "set": "list", "maplist": "list"}
 
 
 class Unsupported(Exception):
-    """An expression that has no generated form."""
+    """The expression has no generated form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A Python expression and what is known of its value.
+    """A Python expression and what is known about its value.
 
-    ``node`` is the schema of raw JSON that is not a CEL value yet; ``checked`` says that its
-    class was looked at. ``is_name`` marks text that may be repeated for nothing. ``maybe``
-    is an optional without its wrapping: the value, or ABSENT.
+    ``node`` is the schema of raw JSON that is not yet a CEL value; ``checked`` says that its
+    class was checked. ``is_name`` marks text that costs nothing to repeat. ``maybe`` marks an
+    unwrapped optional: the value, or ABSENT.
     """
 
     text: str
@@ -52,7 +51,7 @@ class Code:
 
     @property
     def atom(self) -> str:
-        """The text as what a method may be called on."""
+        """The text in parentheses if a method call on it needs them."""
         return self.text if self.is_name else f"({self.text})"
 
 
@@ -79,19 +78,3 @@ def is_of(value: str, wanted: str) -> str:
 
 def is_not_of(value: str, wanted: str) -> str:
     return f"{value}.__class__ {'not in IS' if wanted.startswith('(') else f'is not {wanted}'}"
-
-
-def children(expr: Any) -> list[Any]:
-    """The parts of an expression, in no particular order."""
-    match expr:
-        case Select():
-            return [expr.operand]
-        case Call():
-            return [*expr.args] if expr.target is None else [expr.target, *expr.args]
-        case ListExpr():
-            return [*expr.elements]
-        case MapExpr() | StructExpr():
-            return [part for entry in expr.entries for part in (entry.key, entry.value)]
-        case Comprehension():
-            return [expr.iter_range, expr.accu_init, expr.loop_condition, expr.loop_step, expr.result]
-    return []

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from webhook.cel.codegen.code import Code, Unsupported
+from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call, Comprehension, ListExpr
 from webhook.cel.types import BOOL, DYN, INT, STRING
 
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
+__all__ = ["write_comprehension"]
 
-__all__ = ["write_fold"]
-
-Body = Callable[["Writer", Comprehension, str], int]
-"""Writes what is done for each element, ``result`` being the accumulator; its value is the cost of the macro itself."""
+Body = Callable[[Writer, Comprehension, str], int]
+"""Writes the body of the loop, given the accumulator's name; returns the macro's own cost per element."""
 
 
-def write_fold(writer: Writer, expr: Comprehension) -> Code:
+def write_comprehension(writer: Writer, expr: Comprehension) -> Code:
     if isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements:
         return _bind(writer, expr)
     macro = _MACROS.get(expr.macro)
@@ -52,7 +50,7 @@ def write_fold(writer: Writer, expr: Comprehension) -> Code:
 
 
 def _bind(writer: Writer, expr: Comprehension) -> Code:
-    """``optMap`` and its like: a name for a value, evaluated once."""
+    """``optMap`` and similar macros: a name for a value that is evaluated once."""
     bound = writer.expr(expr.accu_init)
     if bound.maybe:
         raise Unsupported
@@ -99,7 +97,7 @@ def _in_list(values: str, is_pair: bool) -> str:
 
 
 _RANGES: Final = {"list": "list", "set": "list", "maplist": "list", "dyn": "list", "map": "dict"}
-"""What a range must be; one of unknown type that is no list is left to the closures."""
+"""The class of a range. A range of unknown type is taken for a list; if it is not one, the interpreter decides."""
 
 
 def _all(writer: Writer, expr: Comprehension, result: str) -> int:

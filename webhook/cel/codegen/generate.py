@@ -1,12 +1,12 @@
 """The fast backend: an expression as one generated Python function over native JSON.
 
-The function is *optimistic*: every form that is emitted either has CEL's value or raises,
-and whatever it raises, the closures evaluate the expression again and decide. So nothing here
-absorbs errors or words messages. Costs are bounded, not counted: constants are summed when the
-source is written, loops and long strings are subtracted from an allowance ``b`` as they are met.
-An evaluation whose bound fits its budget would have fitted exactly.
+The function is *optimistic*: every form either has CEL's value or raises, and after any exception
+the interpreter evaluates the expression again and decides. So no form absorbs errors or words
+messages. Costs are bounded, not counted: constants are summed when the source is written; loops
+and long strings are subtracted at run time from an allowance ``b``. If the bound fits the budget,
+the exact cost fits too.
 
-No text of the user's gets into the source: literals are written by ``repr``, names are our own.
+The source contains no text of users: ``repr`` writes the literals, and all names are generated.
 A value read from under a schema is checked where its class matters, once on each path.
 """
 
@@ -15,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from webhook.cel.codegen import calls, comprehensions, members
 from webhook.cel.codegen.code import Code, Unsupported, render
 from webhook.cel.codegen.runtime import GLOBALS
-from webhook.cel.codegen.writer import Writer
+from webhook.cel.codegen.writer import Forms, Writer
 from webhook.cel.errors import CelError
+from webhook.cel.syntax.ast import Call, Comprehension, Const, Ident, ListExpr, MapExpr, Select, StructExpr
 from webhook.cel.types import BOOL
 
 if TYPE_CHECKING:
@@ -26,14 +28,44 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["LIMIT", "Fast", "Generated", "generate"]
+__all__ = ["FORMS", "LIMIT", "Fast", "Generated", "Source", "generate", "write"]
+
+FORMS: Final[Forms] = {
+    Const: members.write_const,
+    Ident: members.write_ident,
+    Select: members.write_select,
+    Call: calls.write_call,
+    ListExpr: members.write_list,
+    MapExpr: members.unsupported,
+    StructExpr: members.unsupported,
+    Comprehension: comprehensions.write_comprehension,
+}
+"""The function that writes each kind of expression."""
 
 LIMIT: Final = 1_000_000
-"""What a call may cost; a budget that allows less than a bound has it counted exactly."""
+"""What a call may cost. With a budget that allows less than the bound, the interpreter counts the exact cost."""
+
+_FUNCTION: Final = """\
+# V: the bindings. n: the budget, or None. i: its interrupt. b: what the call may still cost. r: the result.
+# E: raised where only the interpreter is exact. A: an absent value. IS: the classes int and str.
+# t0, t1, ...: values. k0, k1, ...: constants. exact: the interpreter.
+def make({parameters}):
+ def run(V, n=None):
+  try:
+{body}
+  except Exception: return exact(V, n)
+  if n is not None:
+   left = n.left - ({bound})
+   if left < 0: return r if n.note(exact, V, {bound}) else exact(V, n)
+   n.left = left
+   n.noted.append((exact, V))
+  return r
+ return run
+"""
 
 
 class Exact(Protocol):
-    """The closures: what decides when the generated function cannot."""
+    """The interpreter, which decides where the generated function cannot."""
 
     def __call__(self, bindings: Mapping[str, Any], budget: Any, /) -> Any: ...
 
@@ -41,11 +73,22 @@ class Exact(Protocol):
 Fast = Callable[..., Any]
 
 
+class Source(NamedTuple):
+    """A function as text, the ``constants`` k0, k1, … it is made with, and what it costs at most.
+
+    ``bound`` is None if that depends on the values.
+    """
+
+    text: str
+    constants: tuple[Any, ...]
+    bound: int | None
+
+
 class Generated(NamedTuple):
     """The function of an expression, and its ``bound``: what it costs at most, None if that depends on the values.
 
-    ``evaluate`` takes what :meth:`Program.evaluate` takes. ``attempt`` takes bindings alone, and
-    gives None where only the closures can decide; then the bound says nothing.
+    ``evaluate`` takes what :meth:`Program.evaluate` takes. ``attempt`` takes only bindings, and
+    returns None where only the interpreter can decide; then the bound does not apply.
     """
 
     evaluate: Fast
@@ -54,20 +97,33 @@ class Generated(NamedTuple):
 
 
 def generate(
-    checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], exact: Exact
+    checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], exact: Exact, file: str
 ) -> Generated | None:
-    """The function of an expression, which calls ``exact`` where it must; None if only the closures can do it."""
-    writer = Writer(checked, functions, nodes)
+    """The function of an expression, compiled under a file name; None if it has no generated form.
+
+    The function calls ``exact`` where only the interpreter can decide.
+    """
+    try:
+        source = write(checked, functions, nodes)
+        if source is None:
+            return None
+        make = _compiled(source.text, file)
+    except (RecursionError, SyntaxError, MemoryError):
+        return None
+    return Generated(make(exact, *source.constants), make(_undecided, *source.constants), source.bound)
+
+
+def write(checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node]) -> Source | None:
+    """The source of an expression's function; None if it has no generated form."""
+    writer = Writer(checked, functions, nodes, FORMS)
     try:
         result = writer.value(writer.expr(checked.expr))
         writer.line(f"r = {_tested(result)}")
-        make = _compiled(_source(writer))
-    except (CelError, Unsupported, RecursionError, SyntaxError, MemoryError):
-        return None  # a CelError: what it takes for constant fails, and only an evaluation may say so
+    except (CelError, Unsupported):  # a CelError: a constant part fails, which only an evaluation may report
+        return None
     if writer.cost > LIMIT:
         return None
-    bound = None if writer.is_metered else writer.cost
-    return Generated(make(exact, *writer.constants), make(_undecided, *writer.constants), bound)
+    return Source(_text(writer), tuple(writer.constants), None if writer.is_metered else writer.cost)
 
 
 def _undecided(_bindings: Mapping[str, Any], _budget: Any) -> None:
@@ -75,37 +131,28 @@ def _undecided(_bindings: Mapping[str, Any], _budget: Any) -> None:
 
 
 def _tested(result: Code) -> str:
-    """A Boolean as a test that jumps: comparisons take CPython 3.11 half the time where nobody keeps their value."""
+    """A Boolean as a jump: CPython 3.11 evaluates a comparison twice as fast where its value is not kept."""
     jumps = result.of == BOOL and not result.is_name
     return f"True if {result.text} else False" if jumps else result.text
 
 
-def _source(writer: Writer) -> str:
-    """The function; ``b`` is what the call may still cost, and ``n`` the budget, from which the bound is taken."""
-    arguments = "".join(f", k{index}" for index in range(len(writer.constants)))
-    lines = [f"def make(exact{arguments}):", " def run(V, n=None):", "  try:"]
+def _text(writer: Writer) -> str:
+    body = []
     if writer.is_interruptible:
-        lines.append("   i = None if n is None else n.interrupt")
+        body.append("   i = None if n is None else n.interrupt")
     if writer.is_metered:
-        lines.append(f"   b = {LIMIT - writer.cost}")
+        body.append(f"   b = {LIMIT - writer.cost}")
         writer.line("if b < 0: raise E")
-    render(writer.block, 3, lines)
-    bound = f"{LIMIT} - b" if writer.is_metered else str(writer.cost)
-    lines += [
-        "  except Exception: return exact(V, n)",
-        "  if n is not None:",
-        f"   left = n.left - ({bound})",
-        f"   if left < 0: return r if n.note(exact, V, {bound}) else exact(V, n)",
-        "   n.left = left",
-        "   n.noted.append((exact, V))",
-        "  return r",
-        " return run",
-    ]
-    return "\n".join(lines)
+    render(writer.block, 3, body)
+    return _FUNCTION.format(
+        parameters=", ".join(("exact", *(f"k{index}" for index in range(len(writer.constants))))),
+        body="\n".join(body),
+        bound=f"{LIMIT} - b" if writer.is_metered else writer.cost,
+    )
 
 
-def _compiled(source: str) -> Callable[..., Fast]:
+def _compiled(text: str, file: str) -> Callable[..., Fast]:
     scope: dict[str, Any] = {}
-    exec(compile(source, "<cel>", "exec"), GLOBALS, scope)  # noqa: S102 - our own text, see above
+    exec(compile(text, file, "exec"), GLOBALS, scope)  # noqa: S102 - it contains no text of users, see above
     make: Callable[..., Fast] = scope["make"]
     return make

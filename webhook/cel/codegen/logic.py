@@ -1,21 +1,18 @@
 """Generated forms of ``&&``, ``||``, ``!`` and ``?:``.
 
-A form that needs statements of its own becomes a ladder of ``if``; none absorbs an error, for
-any error leads to the closures.
+A form that needs statements of its own becomes a ladder of ``if``. No form absorbs an error:
+after any error the interpreter decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from webhook.cel.codegen.code import Block, Code, Unsupported
+from webhook.cel.codegen.writer import Writer
 from webhook.cel.interpreter import logic
 from webhook.cel.syntax.ast import Call
 from webhook.cel.types import BOOL
-
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
 
 __all__ = ["conditional", "logical", "negation"]
 
@@ -28,7 +25,7 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
         outer = writer.block
         first, *others = logic.chain(expr)
         ladder.add(writer.truth(first), [])
-        # What a term reads is known to the terms after it, and to nobody else: it may not have been evaluated.
+        # Only the following terms may reuse the members that a term reads: it may not have been evaluated.
         names = dict(writer.names)
         previous = first
         for term in others:
@@ -46,10 +43,10 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
 
 
 class _Ladder:
-    """The terms written so far: those that are mere expressions are joined, the others nest.
+    """The terms written so far: terms that are mere expressions are joined, terms with statements nest.
 
-    The result is what it is if the terms so far decide; a test that jumps is a fast comparison
-    to CPython 3.11, one whose value is kept is not.
+    The result is assigned beforehand and only changed by a later term, because CPython 3.11
+    evaluates a comparison faster in a test that jumps than where its value is kept.
     """
 
     def __init__(self, writer: Writer, operator: str) -> None:

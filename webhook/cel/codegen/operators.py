@@ -1,19 +1,17 @@
-"""Generated forms of comparison, arithmetic and membership: Python's own operators where they are CEL's."""
+"""Generated forms of comparison, arithmetic and membership: Python's own operators where they agree with CEL's."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from webhook.cel.codegen.code import CLASSES, Code, Unsupported, is_of
+from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call
 from webhook.cel.types import BOOL
-from webhook.cel.values import scalars as leaves
+from webhook.cel.values import scalars
 from webhook.cel.values.nodes import COMPOSITE
-
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
 
 __all__ = ["arithmetic", "comparison", "equality", "membership"]
 
@@ -41,7 +39,7 @@ def equality(negated: bool) -> Callable[[Writer, Call], Code]:
 
 
 def _plain_equality(first: Code, second: Code, negated: bool) -> str | None:
-    """Python's own comparison, where it is CEL's."""
+    """Python's own comparison, where it agrees with CEL's."""
     operator = "!=" if negated else "=="
     if second.is_literal is False and first.is_literal:
         first, second = second, first
@@ -52,7 +50,7 @@ def _plain_equality(first: Code, second: Code, negated: bool) -> str | None:
     if kinds[0] == kinds[1] and (kinds[0] in _SCALARS or kinds[0] == "double"):
         return f"{first.text} {operator} {second.text}"
     if second.is_literal and second.literal.__class__ in _LITERALS and kinds[0] == "dyn" and first.is_name:
-        # a set of the API server's, or a value of a library, is equal to no text, but says so by an error
+        # comparing a set of the API server, or a library value, with a string is an error, not false
         exact = f"{'not ' if negated else ''}equal({first.text}, {second.text})"
         is_same_class = is_of(first.text, second.literal.__class__.__name__)
         return f"{first.text} {operator} {second.text} if {is_same_class} else {exact}"
@@ -69,9 +67,9 @@ def _meter_shorter(writer: Writer, first: Code, second: Code) -> None:
     scalar = ("int", "uint", "bool", "double", "null", "timestamp", "duration", "type", "opaque")
     if any(code.of.kind in scalar or (code.is_literal and code.literal is None) for code in (first, second)):
         return
-    shown = first if first.is_name else second
-    if shown.is_name:
-        writer.meter(f"length({shown.text})")
+    sized = first if first.is_name else second
+    if sized.is_name:
+        writer.meter(f"length({sized.text})")
     else:
         raise Unsupported
 
@@ -140,8 +138,8 @@ def membership(writer: Writer, expr: Call) -> Code:
         fits = f"{writer.constant(node.items.value)}({value}) is not A"
         fits = fits if wanted is None else f"({is_of(value, wanted)} or {fits})"
         return Code(f"({element.text} in {parent} and {fits})", BOOL)
-    holds_text = node is not None and node.kind in ("list", "set") and node.items.enter is leaves.text
-    if holds_text and element.of.kind == "string":
+    is_of_strings = node is not None and node.kind in ("list", "set") and node.items.enter is scalars.text
+    if is_of_strings and element.of.kind == "string":
         parent = writer.container(container, "list")
         writer.meter(f"len({parent}) + 1")
         return Code(f"({element.text} in {parent} or strings({parent}))", BOOL)
@@ -162,12 +160,12 @@ def _in_literal(writer: Writer, element: Code, values: list[Any]) -> Code:
         raise Unsupported
     if len(values) == 1:
         return Code(f"({element.text} == {values[0]!r})", BOOL)
-    # A dict or list on the left cannot be hashed, which the closures then report as "not in".
+    # A dict or list on the left cannot be hashed; that raises, and the interpreter answers false.
     return Code(f"({element.text} in {writer.constant(frozenset(values))})", BOOL)
 
 
 def _can_be_hashed(element: Code, values: list[Any]) -> bool:
-    """Whether Python's set has CEL's equality: of strings always, of ints if no bool comes along."""
+    """Whether a Python set has CEL's equality: for strings always, for ints unless a bool is among them."""
     if all(value.__class__ is str for value in values):
         return True
     return element.of.kind == "int" and all(value.__class__ is int for value in values)

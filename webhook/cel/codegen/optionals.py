@@ -1,20 +1,17 @@
-"""Generated forms of members by index and of optionals, which are not wrapped before somebody asks."""
+"""Generated forms of members by index and of optionals, which stay unwrapped as long as possible."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from webhook.cel.codegen.code import CLASSES, CONTAINERS, Code, Unsupported, is_not_of
+from webhook.cel.codegen.code import Code, Unsupported
+from webhook.cel.codegen.members import member, optional_member
+from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call, Const, Expr
-from webhook.cel.types import BOOL, Type
-from webhook.cel.values.members import member
-from webhook.cel.values.nodes import COMPOSITE, Node, unescape
+from webhook.cel.types import BOOL
+from webhook.cel.values import members
 
-if TYPE_CHECKING:
-    from webhook.cel.codegen.writer import Writer
-
-__all__ = ["has_value", "index", "none", "of", "optional_member", "optional_select", "or_value", "value"]
+__all__ = ["has_value", "index", "none", "of", "optional_select", "or_value", "value"]
 
 
 def index(writer: Writer, expr: Call) -> Code:
@@ -24,7 +21,7 @@ def index(writer: Writer, expr: Call) -> Code:
     key_expr = expr.args[1]
     if isinstance(key_expr, Const) and key_expr.value.__class__ is str:
         writer.cost += 2
-        return writer.member(operand, key_expr.value, writer.type_of(expr))
+        return member(writer, operand, key_expr.value, writer.type_of(expr))
     key = writer.value(writer.expr(key_expr))
     writer.cost += 2
     of = writer.type_of(expr)
@@ -36,7 +33,7 @@ def index(writer: Writer, expr: Call) -> Code:
         return Code(writer.name(f"{parent}[{at}] if {at} >= 0 else fail()"), of, node.items, is_name=True)
     if node is not None:
         raise Unsupported
-    text = f"{writer.constant(member)}({writer.named(operand).text}, {key.text})"
+    text = f"{writer.constant(members.member)}({writer.named(operand).text}, {key.text})"
     return Code(writer.name(text), of, is_name=True)
 
 
@@ -47,39 +44,6 @@ def optional_select(writer: Writer, expr: Call) -> Code:
     operand = writer.expr(expr.args[0])
     writer.cost += 2
     return optional_member(writer, operand, key.value, writer.type_of(expr))
-
-
-def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
-    """The member of something that may be ABSENT, or ABSENT itself."""
-    if operand.of.kind == "optional" and not operand.maybe:
-        raise Unsupported
-    node = operand.node
-    if node is None:
-        parent = writer.local(operand)
-        return Code(writer.name(f"find({parent}, {field!r})"), of, is_name=True, maybe=True)
-    if node.kind == "object":
-        name = unescape(field)
-        child = None if name is None else node.field(name)
-    else:
-        name, child = field, node.items if node.kind == "map" else None
-    if child is None:
-        raise Unsupported
-    if operand.maybe:
-        found = writer.name(f"A if {operand.text} is A else {operand.text}.get({name!r}, A)")
-    else:
-        found = writer.name(f"{writer.container(operand, 'dict')}.get({name!r}, A)")
-    _enter_optional(writer, found, child, is_null_absent=node.kind == "object")
-    return Code(found, of, child if child.kind in COMPOSITE else None, checked=True, is_name=True, maybe=True)
-
-
-def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: bool) -> None:
-    if is_null_absent:
-        writer.line(f"if {found} is None: {found} = A")
-    wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
-    if wanted is not None:
-        writer.line(f"if {found} is not A and {is_not_of(found, wanted)}: raise E")
-    else:
-        writer.line(f"if {found} is not A: {found} = {writer.constant(child.value)}({found})")
 
 
 def _maybe(writer: Writer, expr: Expr) -> Code:

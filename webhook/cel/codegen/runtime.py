@@ -1,22 +1,21 @@
-"""What generated functions call: each helper is exact, or raises so that the closures decide."""
+"""The helpers that generated functions call: each is exact, or raises so that the interpreter decides."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.cel.values import containers, members
-from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import containers, members, schema_aware
 from webhook.cel.values import value as values
 from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import Node
-from webhook.cel.values.schema_aware import carry, is_whole
+from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Opt
 
 __all__ = ["GLOBALS", "Escape"]
 
 
 class Escape(Exception):
-    """The generated function met something it has no exact form for."""
+    """The generated function cannot be exact here; the interpreter evaluates the expression."""
 
 
 def _boolean(value: Any) -> bool:
@@ -28,14 +27,14 @@ def _boolean(value: Any) -> bool:
 def _carried(raw: Any, node: Node) -> Any:
     if raw is None:
         raise Escape
-    value = carry(node.enter(raw), node)
+    value = schema_aware_value(node.enter(raw), node)
     if not is_whole(value):
-        raise Escape  # the error comes where an element is read, which here is done without a look at it
+        raise Escape  # an element violates its schema; that error belongs where the element is read
     return value
 
 
 def _strings(items: list[Any]) -> bool:
-    """False for a list of strings: what ``x in items`` is once no element was equal."""
+    """False for a list of strings: the value of ``x in items`` when no element is equal."""
     for item in items:
         if item.__class__ is not str:
             raise Escape
@@ -54,11 +53,11 @@ _SCALARS: Final = frozenset({str, int, bool, bytes})
 def _contains(element: Any, container: Any) -> bool:
     if container.__class__ is list or container.__class__ is dict:
         return containers.contains(element, container)
-    return carriers.contains(container, element)
+    return schema_aware.contains(container, element)
 
 
 def _absent(value: Any) -> bool:
-    """What ``has`` says of a value that is not of its schema's class: null is absence, all else an error."""
+    """``has`` of a value of another class than its schema's: null is absence, anything else an error."""
     if value is None:
         return False
     raise Escape
@@ -77,7 +76,7 @@ _SIZED: Final = frozenset({str, bytes, list, dict})
 
 
 def _find(value: Any, key: Any) -> Any:
-    """``value.?key`` without the optional around it; ABSENT for what is not there."""
+    """``value.?key``, unwrapped: ABSENT if it does not exist."""
     if value is ABSENT:
         return value
     if value.__class__ is dict:
@@ -117,4 +116,4 @@ GLOBALS: Final[dict[str, Any]] = {
     "find": _find,
     "optional": _optional,
 }
-"""The global names of every generated function; shared, never written to."""
+"""The global names of every generated function; shared and never changed."""

@@ -1,1 +1,1 @@
-"""What expressions cost: the estimate when a rule is compiled, and the count when it runs."""
+"""The cost of expressions: estimated when a rule is compiled, counted when it runs."""

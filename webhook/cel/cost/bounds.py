@@ -1,4 +1,4 @@
-"""Ranges of sizes and costs, in 64 bits that do not overflow but stay at their greatest value."""
+"""Ranges of sizes and costs, in 64 bits that saturate at their maximum instead of overflowing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a call to the standard library may cost at most, and how large its result may be.
+"""Estimates for calls to the standard library: the cost, and the size of the result.
 
-From the sizes of its arguments, as cel-go's ``checker/cost.go`` estimates by overload. The
-cost of evaluating the arguments is not included, and operators that do not evaluate all
-of them (``&&``, ``?:``) are not here. The libraries are in :mod:`webhook.cel.cost.libraries`.
+Both follow from the sizes of the arguments, by overload, as in cel-go's ``checker/cost.go``. The
+cost of evaluating the arguments is not included. Operators that do not evaluate all arguments
+(``&&``, ``?:``) are in :mod:`webhook.cel.cost.estimate`, libraries in :mod:`webhook.cel.cost.libraries`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class CallEstimate(NamedTuple):
 class Operand:
     """An argument or the receiver of a call.
 
-    ``size`` is what is known of the size of its value. ``items`` is the size of an element, if
-    it is a list whose elements have a known type; ``of`` its type.
+    ``of`` is its type, ``size`` the size of its value if known. ``items`` is the size of an
+    element, if it is a list whose elements have a known type.
     """
 
     expr: Expr
@@ -48,7 +48,7 @@ class Operand:
 
 Operands = Sequence[Operand]
 CallEstimator = Callable[[str, Operand | None, Operands], CallEstimate | None]
-"""From overload id, receiver and arguments; None if the call costs 1 and nothing is known of its result."""
+"""Takes overload id, receiver and arguments; returns None if the call costs 1 and the result's size is unknown."""
 
 
 def read_argument(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
@@ -122,4 +122,4 @@ STANDARD: Final[Mapping[str, CallEstimator]] = {
     "equals": _comparison,
     "not_equals": _comparison,
 }
-"""By overload."""
+"""By overload id."""

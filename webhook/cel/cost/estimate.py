@@ -1,9 +1,9 @@
-"""What an expression may cost at most, before it ever runs.
+"""Estimates the cost of an expression before it runs.
 
 The API server refuses rules that could be too expensive for an object that its schema allows.
-This is cel-go's ``checker/cost.go``: a walk that knows of every part its cost and, where it
-can, the size of its value, which for a field of the schema is bounded by ``maxLength``,
-``maxItems`` and ``maxProperties``, and by the size of a request where these are missing.
+As cel-go's ``checker/cost.go``, the estimator computes for every part its cost and, if possible,
+the size of its value. ``maxLength``, ``maxItems`` and ``maxProperties`` bound the size of a field;
+without them, the size of a request does.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _OPTIONAL_SELECT = "select_optional_field"
 
 
 def estimate(checked: Checked, hint: SizeHint) -> Bounds:
-    """The least and the greatest cost of evaluating the expression.
+    """The minimal and maximal cost of evaluating the expression.
 
-    ``hint`` says what the variables' schema says about sizes; what is not known is unbounded.
+    ``hint`` returns the sizes that the variables' schemas declare; other sizes are unbounded.
     """
     return _Estimator(checked, hint).cost(checked.expr)
 
@@ -46,11 +46,11 @@ class _Estimator:
         self.costs: dict[Expr, Bounds] = {}
 
     def cost(self, expr: Expr) -> Bounds:
-        """The cost of a node, worked out once: what a macro uses twice costs twice, but is walked once."""
-        known = self.costs.get(expr)
-        if known is None:
-            known = self.costs[expr] = self._COSTS[type(expr)](self, expr)
-        return known
+        """The cost of a node, computed once, even if a macro uses the node twice (and pays twice)."""
+        found = self.costs.get(expr)
+        if found is None:
+            found = self.costs[expr] = self._COSTS[type(expr)](self, expr)
+        return found
 
     def _const(self, _expr: Const) -> Bounds:
         return ZERO
@@ -67,7 +67,7 @@ class _Estimator:
             return _ONE
         cost = self.cost(expr.operand)
         if expr.test_only:
-            return cost  # Kubernetes keeps the has() of old free of charge
+            return cost  # has() is free: Kubernetes sets PresenceTestHasCost(false)
         self.sizes.paths[expr] = (*self.sizes.path(expr.operand), expr.field)
         return cost.plus(_ONE) if self.checked.types[expr.operand].kind in ("map", "object") else cost
 
@@ -239,7 +239,7 @@ def _estimate_call(function: str, overload: str, target: Operand | None, args: S
 
 
 def _is_binding(expr: Comprehension) -> bool:
-    """Whether the fold is over nothing and only gives a value a name (optMap, sortBy)."""
+    """Whether the comprehension has an empty range and only names a value (optMap, sortBy)."""
     is_empty = isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements
     never = isinstance(expr.loop_condition, Const) and expr.loop_condition.value is False
     return is_empty and never and expr.accu_var != "__result__"

@@ -1,8 +1,8 @@
-"""What a call to a library may cost at most, and how large its result may be.
+"""Estimates for calls to libraries: the cost, and the size of the result.
 
 cel-go's list and set libraries estimate by overload (``ext/lists.go`` at version 3,
-``ext/sets.go``), Kubernetes' libraries by function name
-(``apiserver/pkg/cel/library/cost.go``), for cel-go's strings too. cel-go's go first.
+``ext/sets.go``); they take precedence. Kubernetes' libraries, and cel-go's strings, are estimated
+by function name (``apiserver/pkg/cel/library/cost.go``).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _list_scan(function: str) -> CallEstimator:
 
 
 def _read(factor: float = STRING_FACTOR, *, keeps: bool = False) -> CallEstimator:
-    """Reads its first argument, or its receiver; ``keeps`` when the result is as long as that."""
+    """A function that reads its first argument or receiver; ``keeps`` if the result has the same length."""
 
     def estimate(_id: str, target: Operand | None, args: Operands) -> CallEstimate | None:
         size = (target or args[0]).known_size
@@ -153,7 +153,7 @@ def _replace(_id: str, target: Operand | None, args: Operands) -> CallEstimate |
 
 
 def _replacements(size: int, old: int, *, replaced_grows: bool) -> tuple[int, int]:
-    """How many replacements there are, and how much of the string is kept, at one end of the bounds."""
+    """The number of replacements and the length of the rest, at one end of the bounds."""
     if old == 0:
         return saturated(size + 1), size
     return (math.ceil(float(size) / float(old)), 0) if replaced_grows else (0, size)
@@ -203,7 +203,7 @@ def _validate(_id: str, _target: Operand | None, args: Operands) -> CallEstimate
 
 
 def _equals(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    """Equality of values of the libraries, whose size is not that of a string."""
+    """Equality of library values, whose cost does not depend on a length."""
     left, right = args
     if left.of != right.of or left.of.kind not in ("opaque", "object"):
         return None

@@ -1,8 +1,8 @@
-"""What a call costs at run time, in the units of the API server's budget.
+"""The cost of a call at run time, in the units of the API server's budget.
 
 The tables are those of cel-go's ``interpreter/runtimecost.go`` and of Kubernetes'
-``pkg/cel/library/cost.go``. A function of Kubernetes is charged by its name, one of cel-go by
-the overload the checker decided on: a call it left open (``dyn`` arguments) costs 1.
+``pkg/cel/library/cost.go``. Kubernetes' functions are charged by name, cel-go's by the overload
+that the checker chose. If it could not choose (``dyn`` arguments), the call costs 1.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LIST_CREATE: Final = 10
 MAP_CREATE: Final = 30
 STRUCT_CREATE: Final = 40
 SELECT: Final = 1
-STRING_FACTOR: Final = 0.1  # of the length of a string, to read it once
-REGEX_FACTOR: Final = 0.25  # of the length of a pattern: an operator of it is taken to be four characters long
+STRING_FACTOR: Final = 0.1  # per character, to read a string once
+REGEX_FACTOR: Final = 0.25  # per character of a pattern, whose operators are taken to be four characters long
 AUTHORIZATION_CHECK: Final = 350_000  # allows two checks within the limit of one expression
 
 
 def size_of(value: Any) -> int:
-    """The number of elements of what has a size, 1 for everything else; an optional's is that of its value."""
+    """The number of elements or characters; 1 for a value without a size. An optional has the size of its value."""
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
     if value.__class__ is Opt:
@@ -152,7 +152,7 @@ def _flatten(args: tuple[Any, ...], _result: Any) -> int:
 
 
 def _compared_with_itself(args: tuple[Any, ...], _result: Any) -> int:
-    keys = args[-1]  # what is sorted by: the list itself, but for sortBy
+    keys = args[-1]  # the keys to sort by: the list itself, except in sortBy
     size = len(keys)
     return _new_list_of(size * size, 2 + STRING_FACTOR if keys and keys[0].__class__ in (str, bytes) else 2)
 
@@ -166,7 +166,7 @@ def _one(_args: tuple[Any, ...], _result: Any) -> int:
 
 
 def _equals(args: tuple[Any, ...], _result: Any) -> int:
-    # A value of a Kubernetes library has a fixed cost whatever its size (an IP address has one).
+    # A value of a Kubernetes library has a fixed cost, even if it has a size (as an IP address).
     return 1 if hasattr(args[0], "cel_type") else _shorter(args, _result)
 
 
@@ -239,8 +239,8 @@ _BY_OVERLOAD: Final[dict[str, Cost]] = {
 
 
 def call_cost(function: str, overload_id: str = "") -> Cost | None:
-    """How to charge a call; None for a cost of 1.
+    """The function that computes the cost of a call; None for a cost of 1.
 
-    ``overload_id`` is "" for a call that the checker left open between several overloads.
+    ``overload_id`` is "" if the checker could not choose between several overloads.
     """
     return _BY_KUBERNETES_OVERLOAD.get(overload_id) or _BY_FUNCTION.get(function) or _BY_OVERLOAD.get(overload_id)

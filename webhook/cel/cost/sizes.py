@@ -1,6 +1,6 @@
-"""How large the parts of an expression may be, as far as literals, macros and the schema tell.
+"""The sizes of the parts of an expression, as far as literals, macros and schemas determine them.
 
-The half of cel-go's ``checker/cost.go`` that does not count costs.
+This is the part of cel-go's ``checker/cost.go`` that does not compute costs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["Entries", "Local", "Path", "SizeHint", "Sizes", "schema_hint"]
 _SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
 Path = tuple[str, ...]
 SizeHint = Callable[[Path, "Type"], Bounds | None]
-"""What is known of the size of a value from its path (a variable and names; empty if computed) and its type."""
+"""Returns the size of a value, by its path (a variable and names; empty if computed) and type; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The sizes of what a list or map holds."""
+    """The sizes of the elements of a list, or the keys and values of a map."""
 
     kind: str
     key: Bounds
@@ -48,7 +48,7 @@ class Local:
 
 
 class Sizes:
-    """What is known so far of the expression's parts; the estimator adds to it on its walk."""
+    """The sizes and paths of the expression's parts; the estimator adds them one by one."""
 
     def __init__(self, checked: Checked, hint: SizeHint) -> None:
         self.checked = checked
@@ -60,7 +60,7 @@ class Sizes:
 
     @contextmanager
     def scope(self, variables: Mapping[str, Local]) -> Iterator[None]:
-        """Within it the variables of a macro are visible."""
+        """A context in which the variables of a macro are visible."""
         for name, local in variables.items():
             self.locals.setdefault(name, []).append(local)
         yield
@@ -72,7 +72,7 @@ class Sizes:
         return stack[-1] if stack else None
 
     def path(self, expr: Expr) -> Path:
-        """The names from a variable to the value; empty where it does not come from one."""
+        """The names from a variable to the value; empty for a computed value."""
         if isinstance(expr, Ident) and (local := self.local(expr.name)) is not None:
             return local.path
         return self.paths.get(expr, ())
@@ -104,7 +104,7 @@ class Sizes:
         return found
 
     def set(self, expr: Expr, size: Bounds | None, entries: Entries | None = None) -> None:
-        """Remember what is known of a part; None changes nothing."""
+        """Store the sizes of a part; None changes nothing."""
         if size is not None:
             self.sizes[expr] = size
         if entries is not None:
@@ -124,10 +124,10 @@ def _is_scalar(of: Type) -> bool:
 
 
 def schema_hint(roots: Mapping[str, Declared], variables: Container[str]) -> SizeHint:
-    """The bounds that the schemas of variables set.
+    """The sizes that the schemas of variables declare.
 
-    The API server's estimator takes every path for one of ``self``, also that of a type's name
-    or of a computed value. So does this, but for ``variables`` that have no schema.
+    The API server's estimator looks up every path in the schema of ``self``, even the path of a
+    type name or a computed value. So does this one, except for ``variables`` without a schema.
     """
 
     def hint(path: Path, _of: Type) -> Bounds | None:

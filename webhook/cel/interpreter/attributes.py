@@ -1,38 +1,36 @@
-"""Closures for what cel-go calls attributes: variables, members, presence tests, optional members.
+"""Closures for constants and for what cel-go calls attributes: variables, members, presence tests, optional members.
 
 Reading a variable, or the members of a computed value, costs 1, and each member 1; a
-presence test has no such base cost. An optional access costs its member only if it is there.
-A static :class:`~webhook.cel.values.nodes.Node` makes the access typed, otherwise the rules of
+presence test has no such base cost. An optional access costs its member only if it exists.
+A static :class:`~webhook.cel.values.nodes.Node` makes the access typed; without one, the rules of
 :mod:`webhook.cel.values.members` apply.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter.frame import UNSET, Frame, Run, Step
+from webhook.cel.interpreter.compiler import Compiler, Local
+from webhook.cel.interpreter.frame import RESERVED, UNSET, Frame, Run, Step, constant
 from webhook.cel.syntax.ast import Call, Const, Expr, Ident, Select
 from webhook.cel.values import members
 from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import COMPOSITE, Node, unescape
 from webhook.cel.values.value import NONE, Opt
 
-if TYPE_CHECKING:
-    from webhook.cel.interpreter.compiler import Compiler
-
-__all__ = ["compile_index", "compile_select", "is_attribute", "variable"]
+__all__ = ["compile_const", "compile_ident", "compile_index", "compile_select"]
 
 _ATTRIBUTE_CALLS = frozenset({"_[_]", "_[?_]", "_?._", "_?_:_"})
 
 
-def is_attribute(expr: Expr) -> bool:
+def _is_attribute(expr: Expr) -> bool:
     return isinstance(expr, (Ident, Select)) or (isinstance(expr, Call) and expr.function in _ATTRIBUTE_CALLS)
 
 
 def _operand(compiler: Compiler, expr: Expr, base: int) -> Step:
     step = compiler.compile(expr, base)
-    if step.is_constant or not is_attribute(expr):
+    if step.is_constant or not _is_attribute(expr):
         return _costing(step, base)
     return step
 
@@ -49,8 +47,53 @@ def _costing(step: Step, cost: int) -> Step:
     return Step(costing, step.node, step.optional)
 
 
-def variable(name: str, slot: int, base: int) -> Run:
-    """Reads a variable of the program."""
+def compile_const(_compiler: Compiler, expr: Const, _base: int) -> Step:
+    return constant(expr.value)
+
+
+def compile_ident(compiler: Compiler, expr: Ident, base: int) -> Step:
+    local = compiler.locals.get(expr.name)
+    if local is not None:
+        return _local(local, base)
+    reference = compiler.reference(expr)
+    if reference is not None and reference.value is not None:
+        return constant(reference.value)
+    return _global(compiler, expr, reference.name if reference is not None else expr.name, base)
+
+
+def _local(local: Local, base: int) -> Step:
+    """Read a variable of a comprehension."""
+    step = local.step
+    if not base:
+        return step
+    run = step.run
+
+    def read(frame: Frame) -> Any:
+        frame[0] += base
+        return run(frame)
+
+    return Step(read, step.node, step.optional)
+
+
+def _global(compiler: Compiler, expr: Expr, name: str, base: int) -> Step:
+    """Read a variable of the program; raw JSON enters its schema here."""
+    slot = compiler.globals.setdefault(name, RESERVED + len(compiler.globals))
+    read = _slot_reader(name, slot, base)
+    node = compiler.nodes.get(name)
+    if node is None:
+        return Step(read)
+    is_optional = compiler.checked.types[expr].kind == "optional"
+
+    def enter(frame: Frame) -> Any:
+        value = read(frame)
+        if value.__class__ is Opt:
+            return Opt.of(node.value(value.value)) if value.present else value
+        return node.value(value)
+
+    return Step(enter, node if node.kind in COMPOSITE else None, is_optional)
+
+
+def _slot_reader(name: str, slot: int, base: int) -> Run:
 
     def read(frame: Frame) -> Any:
         frame[0] += base
@@ -63,6 +106,11 @@ def variable(name: str, slot: int, base: int) -> Run:
 
 
 def compile_select(compiler: Compiler, expr: Select, base: int) -> Step:
+    reference = compiler.reference(expr)
+    if reference is not None and reference.value is not None:
+        return constant(reference.value)
+    if reference is not None:
+        return _global(compiler, expr, reference.name, base)
     if expr.test_only:
         return _presence(compiler, expr, base)
     operand = _operand(compiler, expr.operand, base)
@@ -103,7 +151,7 @@ def _through(frame: Frame, optional: Opt, find: Any) -> Opt:
 
 
 def _field(run: Run, field: str, child: Node | None) -> Step:
-    """A declared property: null is absent, and the value is entered into its schema."""
+    """Read a declared property: null counts as absent, and the value enters its schema."""
     name = unescape(field)
     enter = child.enter if child is not None else None
 
@@ -125,7 +173,7 @@ def _typed(run: Run, child: Node | None, *, optional: bool = False) -> Step:
 
 
 def _into_optional(run: Run, find: Any, child: Node | None) -> Step:
-    """A member of what may be an optional, as an optional."""
+    """Read a member of a value that may be an optional; the result is an optional."""
 
     def select(frame: Frame) -> Any:
         value = run(frame)
@@ -135,7 +183,7 @@ def _into_optional(run: Run, find: Any, child: Node | None) -> Step:
 
 
 def _child(operand: Step, field: str) -> Node | None:
-    """The schema of a member, where the operand's is known."""
+    """The schema of a member, or None if the schema of the operand is unknown."""
     node = operand.node
     if node is None:
         return None
@@ -146,7 +194,7 @@ def _child(operand: Step, field: str) -> Node | None:
 
 
 def _finder(operand: Step, field: str) -> Any:
-    """Looks up a member by name: gives its value, entered, or ABSENT."""
+    """A function that looks up a member by name: it returns the entered value, or ABSENT."""
     node = operand.node
     if node is None or node.kind not in ("object", "map"):
         return lambda value: members.find(value, field)
@@ -175,7 +223,7 @@ def _presence(compiler: Compiler, expr: Select, base: int) -> Step:
     operand = _operand(compiler, expr.operand, 0)
     find = _finder(operand, expr.field)
     run = operand.run
-    # The test gives back the base cost of a variable, which a conditional never charged.
+    # cel-go refunds the base cost of the variable here; a conditional did not charge it.
     cost = 0 if base and _root_is_conditional(expr.operand) else 1
 
     def has(frame: Frame) -> bool:

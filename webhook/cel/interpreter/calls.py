@@ -1,101 +1,152 @@
-"""Closures for calls: operators, equality, logic, functions with one or several overloads."""
+"""Closures for calls: operators, equality, logic, functions with one or several overloads.
+
+Three tables name the calls that need special closures: operators that compile their arguments themselves,
+overloads that evaluate an argument lazily, and functions that are called like any but do more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.cost.runtime import call_cost, size_of
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter import attributes, logic
+from webhook.cel.interpreter.compiler import Compiler, Form
 from webhook.cel.interpreter.frame import COPIED, COPY_LIMIT, Frame, Run, Step, constant, over_limit
 from webhook.cel.library.regex import compiled
-from webhook.cel.overload import Cost, Overload, dispatcher
+from webhook.cel.overload import Cost, dispatcher
 from webhook.cel.syntax.ast import Call, Expr
-from webhook.cel.values import schema_aware as carriers
+from webhook.cel.values import schema_aware
 from webhook.cel.values.schema_aware import Struct
 from webhook.cel.values.value import Opt, equal
 
 if TYPE_CHECKING:
-    from webhook.cel.interpreter.compiler import Compiler
+    from webhook.cel.typing.declarations import Reference
 
-__all__ = ["CONVERSIONS", "compile_call", "is_open"]
+__all__ = ["compile_call", "is_open"]
 
-_NO_OVERLOAD = "no such overload"
-CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+_NO_OVERLOAD: Final = "no such overload"
+_CONVERSIONS: Final = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
 """The functions that cel-go's planner evaluates when their argument is a constant."""
-_REGEX = {"matches": 1, "find": 1, "findAll": 1}
-"""Functions whose pattern, if constant, is compiled with the program, by the position of the pattern."""
-_PRIMITIVES = frozenset({bool, int, float, str}) | {type(None)}
+_PRIMITIVES: Final = frozenset({bool, int, float, str}) | {type(None)}
+
+
+@dataclass(slots=True)
+class _Operation:
+    """A call whose implementation is known and whose arguments are compiled."""
+
+    function: str
+    steps: list[Step]
+    impl: Callable[..., Any]
+    cost: Cost | None
+
+    def runs(self) -> list[Run]:
+        return [step.value() for step in self.steps]
 
 
 def compile_call(compiler: Compiler, expr: Call, base: int) -> Step:
-    special = _SPECIAL.get(expr.function)
-    if special is not None:
-        return special(compiler, expr, base)
+    operator = _OPERATORS.get(expr.function)
+    if operator is not None:
+        return operator(compiler, expr, base)
     reference = compiler.reference(expr)
     assert reference is not None, "every call that was checked has a reference"
-    overloads = reference.overloads
     args = expr.args if expr.target is None or reference.namespaced else (expr.target, *expr.args)
-    if overloads[0].id in _LAZY:
-        return _LAZY[overloads[0].id](compiler, args)
-    return _call(compiler, reference.name, overloads, args)
+    lazy = _LAZY.get(reference.overloads[0].id)
+    if lazy is not None:
+        return lazy(compiler, args)
+    return _strict_call(compiler, reference, args)
 
 
-def _call(compiler: Compiler, function: str, overloads: Sequence[Overload], args: Sequence[Expr]) -> Step:
+def _strict_call(compiler: Compiler, reference: Reference, args: Sequence[Expr]) -> Step:
+    """A call whose arguments are all evaluated first."""
     steps = [compiler.compile(arg) for arg in args]
-    impl, cost = _implementation(compiler, function, overloads)
-    if function == "@in":
-        impl = _among(impl)
-    if function == "size" and steps[0].node is not None and not steps[0].optional and not steps[0].node.nullable:
-        return Step(_counted(steps[0].run, len))
-    has_pattern = function in _REGEX and steps[1].is_constant and isinstance(steps[1].constant, str)
-    if has_pattern:
-        compiled(steps[1].constant)  # a pattern that is none is found now, as cel-go does
-        impl = _of_text(impl)
-    if len(steps) == 1 and function in CONVERSIONS and steps[0].is_constant:
-        return constant(impl(steps[0].constant))
-    runs = [step.value() for step in steps]
+    operation = _Operation(reference.name, steps, *_implementation(compiler, reference))
+    return _FUNCTIONS.get(reference.name, _plain)(operation)
+
+
+def _implementation(compiler: Compiler, reference: Reference) -> tuple[Callable[..., Any], Cost | None]:
+    overloads = reference.overloads
+    if len(overloads) == 1:  # the checked implementation: a nullable field may hold null
+        return overloads[0].impl, overloads[0].cost
+    declared = compiler.functions[reference.name]
+    everything = [signature.overload for signature in (*declared.free, *declared.member)]
+    return dispatcher(everything), call_cost(reference.name)
+
+
+def _plain(operation: _Operation) -> Step:
+    runs, impl, cost = operation.runs(), operation.impl, operation.cost
     if len(runs) == 1:
         return Step(_unary(runs[0], impl, cost))
-    if len(runs) == 2 and not has_pattern:
-        run = _binary(runs[0], runs[1], impl, cost)
-        return Step(_limited(run) if function == "_+_" else run)
+    if len(runs) == 2:
+        return Step(_binary(runs[0], runs[1], impl, cost))
     return Step(_variadic(runs, impl, cost))
 
 
-def _of_text(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with a compiled pattern, for which cel-go has another message."""
+def _addition(operation: _Operation) -> Step:
+    """``+`` watches how much it copies."""
+    return Step(_limited(_plain(operation).run))
+
+
+def _size(operation: _Operation) -> Step:
+    """The size of raw JSON under a schema is its length; no carrier is needed."""
+    step = operation.steps[0]
+    if step.node is None or step.optional or step.node.nullable:
+        return _plain(operation)
+    return Step(_counted(step.run, len))
+
+
+def _conversion(operation: _Operation) -> Step:
+    """A conversion of a constant is evaluated when it is compiled, as cel-go's planner does."""
+    step = operation.steps[0]
+    if len(operation.steps) == 1 and step.is_constant:
+        return constant(operation.impl(step.constant))
+    return _plain(operation)
+
+
+def _regex(operation: _Operation) -> Step:
+    """A constant pattern is compiled with the program; then cel-go has another message for a wrong text."""
+    pattern, impl = operation.steps[1], operation.impl
+    if not (pattern.is_constant and isinstance(pattern.constant, str)):
+        return _plain(operation)
+    compiled(pattern.constant)  # an invalid pattern is an error now, as in cel-go
 
     def call(text: Any, *others: Any) -> Any:
         if text.__class__ is str:
             return impl(text, *others)
         raise CelError(_NO_OVERLOAD)
 
-    return call
+    return Step(_variadic(operation.runs(), call, operation.cost))
 
 
-def _implementation(
-    compiler: Compiler, function: str, overloads: Sequence[Overload]
-) -> tuple[Callable[..., Any], Cost | None]:
-    if len(overloads) == 1:  # its arguments are checked: what the schema allows to be null may be null
-        return overloads[0].impl, overloads[0].cost
-    declared = compiler.functions[function]
-    everything = [signature.overload for signature in (*declared.free, *declared.member)]
-    return dispatcher(everything), call_cost(function)
+def _contains(operation: _Operation) -> Step:
+    """``in`` where the container is not a constant list: it may be a carrier."""
+    impl = operation.impl
 
-
-def _among(impl: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def member(value: Any, container: Any) -> Any:
+    def contains(value: Any, container: Any) -> Any:
         if container.__class__ is list or container.__class__ is dict:
             return impl(value, container)
-        return carriers.contains(container, value)
+        return schema_aware.contains(container, value)
 
-    return member
+    operation.impl = contains
+    return _plain(operation)
+
+
+_FUNCTIONS: Final[dict[str, Callable[[_Operation], Step]]] = {
+    "_+_": _addition,
+    "@in": _contains,
+    "size": _size,
+    **dict.fromkeys(("matches", "find", "findAll"), _regex),
+    **dict.fromkeys(_CONVERSIONS, _conversion),
+}
+"""The functions whose arguments are evaluated first, like any, and which need more than :func:`_plain` does."""
 
 
 def is_open(of: Any) -> bool:
-    """Whether a value of the type may be of another type at run time than an overload asks for (null fits many)."""
+    """Whether a value of the type may have another type at run time than an overload takes (null fits many)."""
     return of.kind in ("dyn", "any", "param", "null") or any(map(is_open, of.params))
 
 
@@ -105,7 +156,7 @@ def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:
         try:
             return impl(run(frame))
         except BudgetExceeded:
-            frame[0] -= 1  # never called
+            frame[0] -= 1  # the function was not called
             raise
 
     return call
@@ -123,7 +174,7 @@ def _unary(run: Run, impl: Callable[[Any], Any], cost: Cost | None) -> Run:
         except BudgetExceeded:
             raise
         except CelError as error:
-            frame[0] += charge(cost, (error if arg is None else arg,), error)
+            frame[0] += _charge(cost, (error if arg is None else arg,), error)
             raise
         frame[0] += cost((arg,), result)
         return result
@@ -131,7 +182,7 @@ def _unary(run: Run, impl: Callable[[Any], Any], cost: Cost | None) -> Run:
     return call
 
 
-def charge(cost: Cost, args: tuple[Any, ...], result: Any) -> int:
+def _charge(cost: Cost, args: tuple[Any, ...], result: Any) -> int:
     """The cost of a call that failed: an error is of size 1."""
     try:
         return cost(args, result)
@@ -163,9 +214,9 @@ def _binary(first: Run, second: Run, impl: Callable[[Any, Any], Any], cost: Cost
             else:
                 frame[0] += cost((a, b), result)
                 if frame[0] > frame[1]:
-                    raise over_limit()  # cel-go stops there, and charges no more
+                    raise over_limit()  # cel-go stops here and charges no more
                 return result
-        frame[0] += charge(cost, (a, b), failure)
+        frame[0] += _charge(cost, (a, b), failure)
         raise failure
 
     return call_costed
@@ -177,7 +228,7 @@ def _limited(add: Run) -> Run:
         if isinstance(result, list):
             frame[COPIED] += len(result)
         elif result.__class__ is str or result.__class__ is bytes:
-            frame[COPIED] += len(result) // 8  # as many as a pointer has
+            frame[COPIED] += len(result) // 8  # a pointer, as an element of a list is, has 8 bytes
         if frame[COPIED] > COPY_LIMIT:
             raise over_limit()
         return result
@@ -193,13 +244,13 @@ def _variadic(runs: Sequence[Run], impl: Callable[..., Any], cost: Cost | None) 
         args = [run(frame) for run in leading]
         try:
             if last is not None:
-                args.append(CelError(""))  # in whose place the argument comes, if it is no error
+                args.append(CelError(""))  # replaced by the argument, unless evaluating that fails
                 args[-1] = last(frame)
             result = impl(*args)
         except BudgetExceeded:
             raise
         except CelError as error:
-            frame[0] += 1 if cost is None else charge(cost, tuple(args), error)
+            frame[0] += 1 if cost is None else _charge(cost, tuple(args), error)
             raise
         frame[0] += 1 if cost is None else cost(tuple(args), result)
         return result
@@ -214,7 +265,7 @@ def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
         def run(frame: Frame) -> bool:
             a = first(frame)
             b, failure = logic.attempt(second, frame)
-            frame[0] += equality_cost(a, b, is_equal=expected)
+            frame[0] += _equality_cost(a, b, is_equal=expected)
             if failure is not None:
                 raise failure
             try:
@@ -222,23 +273,23 @@ def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
             except CelError:
                 if expected:
                     raise
-                return True  # != says only that the values are not equal
+                return True  # values that cannot be compared are not equal
 
         return Step(run)
 
     return build
 
 
-def equality_cost(a: Any, b: Any, *, is_equal: bool) -> int:
+def _equality_cost(a: Any, b: Any, *, is_equal: bool) -> int:
     """A tenth of the shorter operand's length, rounded up; a value of a Kubernetes library costs 1 with ``==``."""
     if a.__class__ in _PRIMITIVES and a.__class__ is not str:
-        return 0 if _size(b) == 0 else 1
+        return 0 if _length(b) == 0 else 1
     if is_equal and hasattr(a, "cel_type"):
         return 1
-    return -(-min(_size(a), _size(b)) // 10)
+    return -(-min(_length(a), _length(b)) // 10)
 
 
-def _size(value: Any) -> int:
+def _length(value: Any) -> int:
     return len(value.raw) if value.__class__ is Struct else size_of(value)
 
 
@@ -248,15 +299,15 @@ def _membership(compiler: Compiler, expr: Call, _base: int) -> Step:
     step = compiler.compile(expr.args[1])
     if step.is_constant and reference.overloads[0].id == "in_list" and len(reference.overloads) == 1:
         if not step.constant:
-            compiler.compile(expr.args[0])  # never evaluated, but what cannot be planned is an error here, too
+            compiler.compile(expr.args[0])  # not evaluated, but an error in planning it counts
             return constant(False)
         if all(element.__class__ in _PRIMITIVES or isinstance(element, int) for element in step.constant):
             return Step(_set_membership(compiler.value(expr.args[0]), step.constant))
-    return _call(compiler, reference.name, reference.overloads, expr.args)
+    return _strict_call(compiler, reference, expr.args)
 
 
 def _set_membership(run: Run, elements: list[Any]) -> Run:
-    """``x in [1, 2]``: a look-up in a set, which costs nothing."""
+    """``x in [1, 2]``: look up in a set; cel-go charges nothing."""
     strings = frozenset(element for element in elements if element.__class__ is str)
     others = [element for element in elements if element.__class__ is not str]
 
@@ -290,9 +341,9 @@ def _lazy(compiler: Compiler, args: Sequence[Expr], chosen: Callable[[Opt], Any]
     return Step(run)
 
 
-_LAZY = {"optional_or_optional": _optional_or, "optional_orValue_value": _optional_or_value}
+_LAZY: Final = {"optional_or_optional": _optional_or, "optional_orValue_value": _optional_or_value}
 
-_SPECIAL: dict[str, Callable[[Compiler, Call, int], Step]] = {
+_OPERATORS: Final[dict[str, Form]] = {
     "_&&_": logic.logical(decisive=False),
     "_||_": logic.logical(decisive=True),
     "_?_:_": logic.conditional,

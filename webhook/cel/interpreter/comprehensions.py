@@ -1,16 +1,17 @@
-"""Closures for comprehensions: the generic fold, and the macros it is too slow for.
+"""Closures for comprehensions: the generic loop, and faster ones for the macros.
 
-A macro is compiled to what its fold would do, step by step and cost by cost: an error of a
+A macro compiles to what its generic loop does, step by step and cost by cost: the error of a
 step becomes the accumulator's value, so ``all`` and ``exists`` absorb it when a later element
-decides, and ``map``, ``filter`` and ``exists_one`` go on to the end before they raise it.
+decides, and ``map``, ``filter`` and ``exists_one`` visit all elements before they raise it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.interpreter.compiler import Compiler, Local
 from webhook.cel.interpreter.frame import COST, INTERRUPT, LIMIT, UNSET, Frame, Run, Step, over_limit
 from webhook.cel.library.twovariables import insertion
 from webhook.cel.syntax.ast import Call, Comprehension, Expr
@@ -18,38 +19,42 @@ from webhook.cel.values.nodes import COMPOSITE, Node
 from webhook.cel.values.schema_aware import Invalid
 from webhook.cel.values.value import from_map_key
 
-if TYPE_CHECKING:
-    from webhook.cel.interpreter.compiler import Compiler
-
-__all__ = ["compile_fold"]
+__all__ = ["compile_comprehension"]
 
 Add = Callable[[Frame, Any], None]
+"""Evaluates what a step adds, and adds it to the list or map that is being built."""
 
 
-class _Variables:
-    """Where the variables of one comprehension live, and how an element is put there."""
+def compile_comprehension(compiler: Compiler, expr: Comprehension, _base: int) -> Step:
+    outer = compiler.locals
+    try:
+        return Step(_MACROS.get(expr.macro, _generic)(_Comprehension(compiler, expr)))
+    finally:
+        compiler.locals = outer
 
-    def __init__(self, compiler: Compiler, expr: Comprehension, items: Node | None) -> None:
-        from webhook.cel.interpreter.compiler import Local  # noqa: PLC0415 - the two modules need each other
 
+class _Loop:
+    """What runs: ``values`` evaluates the range, ``items`` is the schema of its elements if those are raw JSON.
+
+    The variables are frame slots: ``element`` holds the element or map key, and in a loop over
+    pairs ``key`` the index or map key.
+    """
+
+    __slots__ = ("element", "is_pair", "items", "key", "values")
+
+    def __init__(self, values: Run, items: Node | None, *, key: int | None, element: int) -> None:
+        self.values = values
         self.items = items
-        self.is_pair = expr.iter_var2 is not None
-        self.first = compiler.new_local()
-        self.second = compiler.new_local() if self.is_pair else 0
-        self.element = self.second if self.is_pair else self.first
-        node = items if items is not None and items.kind in COMPOSITE else None
-        self.scope = {expr.iter_var: Local(self.first, Step(_reader(self.first)))}
-        if expr.iter_var2 is not None:
-            self.scope[expr.iter_var2] = Local(self.second, Step(_reader(self.second)))
-        holder = expr.iter_var2 if expr.iter_var2 is not None else expr.iter_var
-        self.scope[holder] = Local(self.element, Step(_reader(self.element), node))
+        self.is_pair = key is not None
+        self.key = 0 if key is None else key
+        self.element = element
 
-    def rounds(self, frame: Frame, values: Any) -> Iterator[None]:
-        """Set the variables to each element in turn, watching the limit."""
+    def rounds(self, frame: Frame) -> Iterator[None]:
+        """Evaluate the range and set the variables to each element in turn, watching the limit."""
         limit, interrupt = frame[LIMIT], frame[INTERRUPT]
-        for key, element in self._pairs(values):
+        for key, element in self._pairs(self.values(frame)):
             if self.is_pair:
-                frame[self.first] = key
+                frame[self.key] = key
             frame[self.element] = element if self.items is None else _entered(element, self.items)
             yield
             if frame[COST] > limit:
@@ -68,7 +73,55 @@ class _Variables:
         raise CelError(f"got '{_go_class(values)}', expected iterable type")
 
 
-_GO_CLASSES = {
+class _Comprehension:
+    """What is compiled: the loop, and the scope in which its parts are compiled."""
+
+    def __init__(self, compiler: Compiler, expr: Comprehension) -> None:
+        self.compiler = compiler
+        self.expr = expr
+        values, items = self._range()
+        first = compiler.new_local()
+        self.scope = {expr.iter_var: Local(first, Step(_reader(first)))}
+        element = first if expr.iter_var2 is None else compiler.new_local()
+        node = items if items is not None and items.kind in COMPOSITE else None
+        self.scope[expr.iter_var2 or expr.iter_var] = Local(element, Step(_reader(element), node))
+        self.loop = _Loop(values, items, key=None if expr.iter_var2 is None else first, element=element)
+
+    def _range(self) -> tuple[Run, Node | None]:
+        source = self.compiler.compile(self.expr.iter_range)
+        node = None if source.optional else source.node
+        if node is None or node.kind == "object":
+            return source.value(), None
+        if node.kind == "map" and self.expr.iter_var2 is None:
+            return source.run, None  # the elements are keys
+        return source.run, node.items
+
+    @property
+    def step(self) -> Call:
+        """The loop's step; every macro has a call there."""
+        step = self.expr.loop_step
+        assert isinstance(step, Call)
+        return step
+
+    def guarded_step(self) -> tuple[Run | None, Call]:
+        """The condition under which an element counts, if there is one, and the step without it."""
+        step = self.step
+        if step.function != "_?_:_":
+            return None, step
+        condition, then = step.args[0], step.args[1]
+        assert isinstance(then, Call)
+        return self.body(condition), then
+
+    def body(self, expr: Expr) -> Run:
+        """Compile an expression that sees the variables of the loop."""
+        outer = self.compiler.locals
+        self.compiler.locals = {**outer, **self.scope}
+        run = self.compiler.value(expr)
+        self.compiler.locals = outer
+        return run
+
+
+_GO_CLASSES: Final = {
     str: "types.String",
     int: "types.Int",
     bool: "types.Bool",
@@ -98,55 +151,28 @@ def _reader(slot: int) -> Run:
     return read
 
 
-def compile_fold(compiler: Compiler, expr: Comprehension) -> Step:
-    source = compiler.compile(expr.iter_range)
-    node = None if source.optional else source.node
-    if node is not None and (node.kind == "object" or (node.kind == "map" and expr.iter_var2 is None)):
-        values, items = (source.run, None) if node.kind == "map" else (source.value(), None)
-    else:
-        values, items = (source.run, node.items) if node is not None else (source.value(), None)
-    variables = _Variables(compiler, expr, items)
-    build = _MACROS.get(expr.macro, _generic)
-    outer = compiler.locals
-    try:
-        return Step(build(compiler, expr, values, variables))
-    finally:
-        compiler.locals = outer
-
-
-def _body(compiler: Compiler, variables: _Variables, body: Expr) -> Run:
-    outer = compiler.locals
-    compiler.locals = {**outer, **variables.scope}
-    run = compiler.value(body)
-    compiler.locals = outer
-    return run
-
-
-def _generic(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
-    from webhook.cel.interpreter.compiler import Local  # noqa: PLC0415 - the two modules need each other
-
+def _generic(comprehension: _Comprehension) -> Run:
+    """The loop of a comprehension that is not one of the macros below."""
+    compiler, expr, loop = comprehension.compiler, comprehension.expr, comprehension.loop
     accu = compiler.new_local()
     init = compiler.value(expr.accu_init)
-    outer = compiler.locals
-    compiler.locals = {**outer, expr.accu_var: Local(accu, Step(_accumulator(accu, init)))}
+    compiler.locals = {**compiler.locals, expr.accu_var: Local(accu, Step(_accumulator(accu, init)))}
     result = compiler.value(expr.result)
-    compiler.locals = {**compiler.locals, **variables.scope}
-    condition, step = compiler.value(expr.loop_condition), compiler.value(expr.loop_step)
-    compiler.locals = outer
+    condition, step = map(comprehension.body, (expr.loop_condition, expr.loop_step))
 
     def run(frame: Frame) -> Any:
-        source = values(frame)
         frame[accu] = UNSET
-        for _ in variables.rounds(frame, source):
-            if _outcome(condition, frame) is False:
+        for _ in loop.rounds(frame):
+            if _attempt(condition, frame) is False:
                 break
-            frame[accu] = _outcome(step, frame)
+            frame[accu] = _attempt(step, frame)
         return result(frame)
 
     return run
 
 
-def _outcome(run: Run, frame: Frame) -> Any:
+def _attempt(run: Run, frame: Frame) -> Any:
+    """The value, or the error as a value."""
     try:
         return run(frame)
     except BudgetExceeded:
@@ -156,12 +182,12 @@ def _outcome(run: Run, frame: Frame) -> Any:
 
 
 def _accumulator(slot: int, init: Run) -> Run:
-    """Reads the accumulator; like cel-go, computes its initial value when somebody asks for it."""
+    """Reads the accumulator; like cel-go, computes its initial value at the first reading."""
 
     def read(frame: Frame) -> Any:
         value = frame[slot]
         if value is UNSET:
-            value = frame[slot] = _outcome(init, frame)
+            value = frame[slot] = _attempt(init, frame)
         if value.__class__ is Invalid:
             raise value.error
         return value
@@ -169,52 +195,54 @@ def _accumulator(slot: int, init: Run) -> Run:
     return read
 
 
-def _quantifier(decisive: bool, per_element: int) -> Any:
-    """``all`` and ``exists``: ``per_element`` is the cost of the loop condition, the accumulator costs 1 more."""
+def _all(comprehension: _Comprehension) -> Run:
+    return _quantifier(comprehension, decisive=False, condition_cost=2)
 
-    def build(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
-        assert isinstance(expr.loop_step, Call)
-        predicate = _body(compiler, variables, expr.loop_step.args[1])
 
-        def run(frame: Frame) -> bool:
-            failure = None
-            decided = False
-            for _ in variables.rounds(frame, values(frame)):
-                frame[COST] += per_element
-                if decided:
-                    break
-                frame[COST] += 1
-                try:
-                    value = predicate(frame)
-                except BudgetExceeded:
-                    raise
-                except CelError as error:
-                    failure = failure or error
-                    continue
-                if value is decisive:
-                    decided = True
-                elif value.__class__ is not bool:
-                    failure = failure or CelError("no such overload")
-            frame[COST] += 1
+def _exists(comprehension: _Comprehension) -> Run:
+    return _quantifier(comprehension, decisive=True, condition_cost=3)
+
+
+def _quantifier(comprehension: _Comprehension, *, decisive: bool, condition_cost: int) -> Run:
+    """``all`` and ``exists``: the ``decisive`` value ends the loop; the accumulator costs 1 per round."""
+    loop, predicate = comprehension.loop, comprehension.body(comprehension.step.args[1])
+
+    def run(frame: Frame) -> bool:
+        failure = None
+        decided = False
+        for _ in loop.rounds(frame):
+            frame[COST] += condition_cost
             if decided:
-                return decisive
-            if failure is not None:
-                raise failure
-            return not decisive
+                break
+            frame[COST] += 1
+            try:
+                value = predicate(frame)
+            except BudgetExceeded:
+                raise
+            except CelError as error:
+                failure = failure or error
+                continue
+            if value is decisive:
+                decided = True
+            elif value.__class__ is not bool:
+                failure = failure or CelError("no such overload")
+        frame[COST] += 1
+        if decided:
+            return decisive
+        if failure is not None:
+            raise failure
+        return not decisive
 
-        return run
-
-    return build
+    return run
 
 
-def _exists_one(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
-    assert isinstance(expr.loop_step, Call)
-    predicate = _body(compiler, variables, expr.loop_step.args[0])
+def _exists_one(comprehension: _Comprehension) -> Run:
+    loop, predicate = comprehension.loop, comprehension.body(comprehension.step.args[0])
 
     def run(frame: Frame) -> bool:
         found = 0
         failure = None
-        for _ in variables.rounds(frame, values(frame)):
+        for _ in loop.rounds(frame):
             try:
                 value = _truth(predicate(frame))
             except BudgetExceeded:
@@ -240,55 +268,35 @@ def _truth(value: Any) -> bool:
     raise CelError("no such overload")
 
 
-def _collect(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
+def _collect(comprehension: _Comprehension) -> Run:
     """``map``, ``filter``, ``transformList``: the step is ``accu + [item]``."""
+    condition, step = comprehension.guarded_step()
+    list_of_one = comprehension.body(step.args[1])
 
-    def adding(step: Call) -> Add:
-        list_of_one = _body(compiler, variables, step.args[1])
+    def add(frame: Frame, collected: list[Any]) -> None:
+        frame[COST] += 1
+        collected += list_of_one(frame)
 
-        def add(frame: Frame, collected: list[Any]) -> None:
-            frame[COST] += 1
-            collected += list_of_one(frame)
-
-        return add
-
-    return _gather(compiler, expr, values, variables, list, adding)
+    return _gather(comprehension.loop, condition=condition, empty=list, add=add)
 
 
-def _build_map(compiler: Compiler, expr: Comprehension, values: Run, variables: _Variables) -> Run:
+def _build_map(comprehension: _Comprehension) -> Run:
     """``transformMap``, ``transformMapEntry``: the step is an insertion.
 
     The map grows in place; inserting into a copy would take quadratic time.
     """
-
-    def adding(step: Call) -> Add:
-        return insertion([_body(compiler, variables, arg) for arg in step.args[1:]])
-
-    return _gather(compiler, expr, values, variables, dict, adding)
+    condition, step = comprehension.guarded_step()
+    add = insertion([comprehension.body(arg) for arg in step.args[1:]])
+    return _gather(comprehension.loop, condition=condition, empty=dict, add=add)
 
 
-def _gather(
-    compiler: Compiler,
-    expr: Comprehension,
-    values: Run,
-    variables: _Variables,
-    empty: Callable[[], Any],
-    adding: Callable[[Call], Add],
-) -> Run:
-    """A loop that adds to a list or a map what a step makes, perhaps under a condition; its last error decides."""
-    step = expr.loop_step
-    condition = None
-    assert isinstance(step, Call)
-    if step.function == "_?_:_":
-        condition = _body(compiler, variables, step.args[0])
-        step = step.args[1]
-    assert isinstance(step, Call)
-    add = adding(step)
+def _gather(loop: _Loop, *, condition: Run | None, empty: Callable[[], Any], add: Add) -> Run:
+    """Build a list or a map from the elements that meet the condition; the last error is the result."""
 
     def run(frame: Frame) -> Any:
         gathered = empty()
         failure = None
-        for _ in variables.rounds(frame, values(frame)):
+        for _ in loop.rounds(frame):
             try:
                 if condition is not None and not _truth(condition(frame)):
                     continue
@@ -307,9 +315,9 @@ def _gather(
     return run
 
 
-_MACROS = {
-    "all": _quantifier(decisive=False, per_element=2),
-    "exists": _quantifier(decisive=True, per_element=3),
+_MACROS: Final[Mapping[str, Callable[[_Comprehension], Run]]] = {
+    "all": _all,
+    "exists": _exists,
     "exists_one": _exists_one,
     "map": _collect,
     "filter": _collect,

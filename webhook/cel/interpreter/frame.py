@@ -1,4 +1,4 @@
-"""What the closures are made of: the frame they run on and the steps they compile to."""
+"""The frame that closures run on, and the steps that expressions compile to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.errors import BudgetExceeded
-from webhook.cel.values.schema_aware import carry, carry_optional
+from webhook.cel.values.schema_aware import schema_aware_optional, schema_aware_value
 
 if TYPE_CHECKING:
     from webhook.cel.values.nodes import Node
@@ -38,11 +38,11 @@ COPIED: Final = 3
 RESERVED: Final = 4
 
 COPY_LIMIT: Final = 10_000_000
-"""Elements that ``+`` may copy in one evaluation: on lists cel-go copies none, and on values of unknown type it
-charges nothing for it."""
+"""The number of elements that ``+`` may copy in one evaluation. cel-go needs no such limit: its ``+`` of lists copies
+no elements. It charges nothing for ``+`` on values of unknown type, so the cost limit does not bound them either."""
 
 UNSET: Final = object()
-"""A variable without a value: not bound, or an accumulator whose initial value nobody has asked for."""
+"""Marks a variable that is not bound, or an accumulator whose initial value is not computed yet."""
 
 _NO_CONSTANT: Final = object()
 
@@ -51,9 +51,9 @@ _NO_CONSTANT: Final = object()
 class Step:
     """A compiled expression.
 
-    ``run`` gives a CEL value; or, when there is a ``node``, raw JSON already entered into that
-    node (or null), and when it is ``optional`` an Opt of such. ``constant`` is the value of an
-    expression that folding made one.
+    ``run`` returns a CEL value; or, if there is a ``node``, raw JSON that already passed
+    ``node.enter`` (or null); or, if also ``optional``, an Opt of such JSON. ``constant`` is the
+    value if constant folding computed it.
     """
 
     run: Run
@@ -66,13 +66,13 @@ class Step:
         return self.constant is not _NO_CONSTANT
 
     def value(self) -> Run:
-        """The same as a CEL value, whatever it was."""
+        """A closure that returns the result as a CEL value."""
         run, node = self.run, self.node
         if node is None:
             return run
         if self.optional:
-            return lambda frame: carry_optional(run(frame), node)
-        return lambda frame: carry(run(frame), node)
+            return lambda frame: schema_aware_optional(run(frame), node)
+        return lambda frame: schema_aware_value(run(frame), node)
 
 
 def constant(value: Any) -> Step:

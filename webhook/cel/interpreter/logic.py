@@ -1,16 +1,14 @@
-"""Closures for ``&&``, ``||``, ``?:`` and what a loop asks of its condition: who absorbs an error, and who does not."""
+"""Closures for ``&&``, ``||``, ``?:`` and the condition of a loop: some of them absorb errors, some do not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.interpreter.compiler import Compiler
 from webhook.cel.interpreter.frame import Frame, Run, Step
 from webhook.cel.syntax.ast import Call, Expr
-
-if TYPE_CHECKING:
-    from webhook.cel.interpreter.compiler import Compiler
 
 __all__ = ["attempt", "chain", "conditional", "logical", "not_strictly_false"]
 
@@ -18,7 +16,7 @@ _NO_OVERLOAD: Final = "no such overload"
 
 
 def chain(expr: Call) -> list[Expr]:
-    """The terms of ``a && b && c``, however they are nested."""
+    """The terms of ``a && b && c``, in order; parentheses do not matter."""
     terms: list[Expr] = []
     pending: list[Expr] = [expr]
     while pending:
@@ -90,7 +88,7 @@ def not_strictly_false(compiler: Compiler, expr: Call, _base: int) -> Step:
 
 
 def attempt(run: Run, frame: Frame) -> tuple[Any, CelError | None]:
-    """The value, or the error in the place of both."""
+    """The value and None; or the error, twice."""
     try:
         return run(frame), None
     except BudgetExceeded:

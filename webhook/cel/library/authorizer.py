@@ -1,9 +1,9 @@
 """The authorizer of admission policies: ``authorizer.group('apps').resource('deployments').check('get')``.
 
-Who may do what is decided outside: an :class:`Authorizer` is made with a function that answers
-a :class:`Question`. An evaluation cannot wait for a SubjectAccessReview: where the answer is not
-known yet, the function raises something that is no ``CelError``, which no ``||`` swallows; the
-caller finds the answer out, and evaluates again.
+The caller makes an :class:`Authorizer` with a function that answers a :class:`Question`. An evaluation
+cannot wait for a SubjectAccessReview: if the answer is not known yet, the function raises an
+exception that is not a ``CelError``, so that ``||`` does not absorb it. The caller then gets the
+answer and evaluates again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Final
 
 from webhook.cel import types
 from webhook.cel.errors import CelError
-from webhook.cel.library.formats import dns_label, dns_subdomain
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import BOOL, STRING, Type
 from webhook.cel.values.value import Opaque
+from webhook.golang.names import dns_1123_label, dns_1123_subdomain
 
 __all__ = [
     "AUTHORIZER",
@@ -35,8 +35,8 @@ __all__ = [
 class Question:
     """May the user do this? Either ``path`` or ``resource`` is set, as in a SubjectAccessReview.
 
-    ``service_account`` is (namespace, name) of another user to ask for, else it is the one of
-    the request.
+    ``service_account`` is the (namespace, name) of a service account to ask for; None asks for the user
+    of the request.
     """
 
     verb: str = ""
@@ -63,7 +63,7 @@ class _Receiver(Opaque):
 
 @dataclass(frozen=True, slots=True)
 class Decision(_Receiver):
-    """The answer; ``error`` is why there is none."""
+    """The answer; ``error`` is set if the authorizer failed."""
 
     allowed: bool
     reason: str = ""
@@ -95,7 +95,7 @@ class _Check(_Receiver):
 
 
 class PathCheck(_Check):
-    """A question about a path of the API server that is no resource."""
+    """A question about a path of the API server that is not a resource (nonResourceURL)."""
 
     __slots__ = ()
     cel_type: ClassVar[Type] = types.opaque("kubernetes.authorization.PathCheck")
@@ -126,9 +126,9 @@ def group(authorizer: Authorizer, name: str) -> GroupCheck:
 
 
 def service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
-    if dns_subdomain(name):
+    if dns_1123_subdomain(name):
         raise CelError("Invalid service account name")
-    if dns_label(namespace):
+    if dns_1123_label(namespace):
         raise CelError("Invalid service account namespace")
     return Authorizer(authorizer.decide, (namespace, name))
 

@@ -22,8 +22,9 @@ from webhook.cel.types import (
     type_of,
 )
 from webhook.cel.values import times
-from webhook.cel.values.value import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, type_of_value
-from webhook.golang import strconv as gofloat
+from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp, UInt, type_of_value
+from webhook.golang import strconv
+from webhook.golang.errors import GoError
 
 __all__ = ["CONVERSIONS"]
 
@@ -66,24 +67,24 @@ def int_to_uint(value: int) -> UInt:
 
 
 def string_to_int(text: str) -> int:
-    value = gofloat.parse_int(text)
-    if value is None or not INT_MIN <= value <= INT_MAX:
-        raise _failed(STRING, INT)
-    return value
+    try:
+        return strconv.parse_int(text)
+    except GoError:
+        raise _failed(STRING, INT) from None
 
 
 def string_to_uint(text: str) -> UInt:
-    value = None if text[:1] in ("+", "-") else gofloat.parse_int(text)
-    if value is None or value > UINT_MAX:
-        raise _failed(STRING, UINT)
-    return UInt(value)
+    try:
+        return UInt(strconv.parse_uint(text))
+    except GoError:
+        raise _failed(STRING, UINT) from None
 
 
 def string_to_double(text: str) -> float:
-    value = gofloat.parse_float(text)
-    if value is None:
-        raise _failed(STRING, DOUBLE)
-    return value
+    try:
+        return strconv.parse_float(text)
+    except GoError:
+        raise _failed(STRING, DOUBLE) from None
 
 
 def string_to_bool(text: str) -> bool:
@@ -144,7 +145,7 @@ def duration_to_int(value: Duration) -> int:
 
 
 def double_to_string(value: float) -> str:
-    return "NaN" if math.isnan(value) else gofloat.shortest(value)
+    return "NaN" if math.isnan(value) else strconv.shortest(value)
 
 
 _A: Final = param("A")

@@ -12,7 +12,7 @@ from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import Opaque
 from webhook.golang.errors import GoError
 from webhook.golang.netip import Address, parse_address, parse_prefix
-from webhook.golang.quote import quoted
+from webhook.golang.strconv import quote
 
 __all__ = ["CIDR", "CIDRS", "CIDR_TYPES", "IP", "IPS", "IP_TYPES"]
 
@@ -60,12 +60,12 @@ def to_ip(text: str) -> IP:
     try:
         address = parse_address(text)
     except GoError as error:
-        fault = f"IP Address {quoted(text)} parse error during conversion from string: {error.message}"
+        fault = f"IP Address {quote(text)} parse error during conversion from string: {error.message}"
         raise CelError(fault) from None
     if address.zone:
-        raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
+        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
     if address.is_mapped:
-        raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return IP(address.packed)
 
 
@@ -106,7 +106,7 @@ def is_link_local_unicast(ip: IP) -> bool:
 
 
 def is_global_unicast(ip: IP) -> bool:
-    """Everything that is no special address; private ones are global here."""
+    """Every address that is not special; private ones count as global."""
     multicast = ip.packed[0] & 0xF0 == 0xE0 if len(ip.packed) == 4 else ip.packed[0] == 0xFF
     broadcast = ip.packed == b"\xff" * 4
     return not (multicast or broadcast or is_unspecified(ip) or is_loopback(ip) or is_link_local_unicast(ip))
@@ -118,7 +118,7 @@ def to_cidr(text: str) -> CIDR:
     except GoError as error:
         raise CelError(_PREFIX_FAULT + _PREFIX_FAULT + error.message) from None
     if address.is_mapped:
-        raise CelError(f"{_PREFIX_FAULT}IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise CelError(f"{_PREFIX_FAULT}IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return CIDR(address.packed, bits)
 
 
@@ -138,7 +138,7 @@ def contains_ip_string(cidr: CIDR, text: str) -> bool:
     try:
         return contains_ip(cidr, to_ip(text))
     except CelError:
-        raise CelError("no such overload") from None  # Kubernetes says so of a text that is no address
+        raise CelError("no such overload") from None  # Kubernetes' error for a text that is not an address
 
 
 def contains_cidr(cidr: CIDR, other: CIDR) -> bool:

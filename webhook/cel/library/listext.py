@@ -51,7 +51,7 @@ def slice_(values: list[Any], start: int, end: int) -> list[Any]:
 
 
 def flatten(values: Any, depth: Any = None) -> list[Any]:
-    """``flatten()`` is ``flatten(1)``; cel-go checks the types here itself and says so in other words."""
+    """``flatten()`` is ``flatten(1)``; cel-go checks the types in the function, with its own error text."""
     if not isinstance(values, list) or (depth is not None and depth.__class__ is not int):
         arguments = "" if depth is None else type_name(type_of_value(depth))
         raise CelError(f"no such overload: {_type_text(values)}.flatten({arguments})")

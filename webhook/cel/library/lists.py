@@ -43,7 +43,7 @@ _NAMES: Final = {
 
 
 def _compare(a: Any, b: Any) -> int:
-    """The order of two elements; elements that have none (1 and 'a', NaN) count as equal here."""
+    """The order of two elements; elements without an order (1 and 'a', NaN) count as equal."""
     try:
         return operators.compare(a, b)
     except CelError:

@@ -1,9 +1,9 @@
 """The operators of CEL on native values.
 
 Each operator is one function for all its overloads, as in cel-go: it looks at the values, so
-it also serves a call whose types are known only at run time. Integers have 64 bits and say so
-("integer overflow"); numbers of different types compare by value. ``==`` is
-:func:`webhook.cel.values.value.equal`; what asks containers is in :mod:`webhook.cel.values.containers`.
+it also serves a call whose types are known only at run time. Integers have 64 bits, beyond
+which they raise "integer overflow"; numbers of different types compare by value. ``==`` is
+:func:`webhook.cel.values.value.equal`; functions of containers are in :mod:`webhook.cel.values.containers`.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def _joined(a: Any, b: Any) -> Any:
 
 
 def concatenate(a: list[Any], b: list[Any]) -> list[Any]:
-    """``a + b``; a list that knows better (a set, a map list) says so in its ``__add__``.
+    """``a + b``; a set or a map list has its own ``__add__``.
 
-    An empty list that comes from no schema adds nothing: the other one stays what it is.
+    An empty list without a schema adds nothing: the result is the other one, with its schema.
     """
     within(len(a) + len(b), LIST_LIMIT)
     return a + b if a or a.__class__ is not list else b

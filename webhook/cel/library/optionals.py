@@ -42,12 +42,12 @@ def has_value(optional: Opt) -> bool:
 
 
 def or_(optional: Any, other: Any) -> Any:
-    """``a.or(b)``; the backends evaluate ``b`` only if there is no ``a``."""
+    """``a.or(b)``; the backends evaluate ``b`` only if ``a`` is empty."""
     return _opened(optional, optional, other)
 
 
 def or_value(optional: Any, other: Any) -> Any:
-    """``a.orValue(b)``; the backends evaluate ``b`` only if there is no ``a``."""
+    """``a.orValue(b)``; the backends evaluate ``b`` only if ``a`` is empty."""
     return _opened(optional, optional.value if optional.__class__ is Opt else None, other)
 
 

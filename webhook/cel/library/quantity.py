@@ -9,6 +9,8 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DOUBLE, INT, STRING
 from webhook.cel.values.quantity import Quantity, parse_quantity
+from webhook.golang import quantity
+from webhook.golang.errors import GoError
 
 __all__ = ["QUANTITY"]
 
@@ -21,43 +23,62 @@ def is_quantity(text: str) -> bool:
     return True
 
 
-def as_integer(quantity: Quantity) -> int:
-    value = quantity.as_int()
+def as_integer(a: Quantity) -> int:
+    value = a.number.as_int()
     if value is None:
         raise CelError("cannot convert value to integer")
     return value
 
 
-def is_integer(quantity: Quantity) -> bool:
-    return quantity.as_int() is not None
+def is_integer(a: Quantity) -> bool:
+    return a.number.as_int() is not None
+
+
+def as_float(a: Quantity) -> float:
+    return a.number.as_float()
+
+
+def sign(a: Quantity) -> int:
+    return a.number.sign()
+
+
+def compare(a: Quantity, b: Quantity) -> int:
+    return a.number.compare(b.number)
 
 
 def is_greater_than(a: Quantity, b: Quantity) -> bool:
-    return a.compare(b) > 0
+    return compare(a, b) > 0
 
 
 def is_less_than(a: Quantity, b: Quantity) -> bool:
-    return a.compare(b) < 0
-
-
-def _of_int(value: int) -> Quantity:
-    return Quantity(Decimal(value), False, "DecimalExponent")
+    return compare(a, b) < 0
 
 
 def add(a: Quantity, b: Quantity) -> Quantity:
-    return a.plus(b)
+    return _sum(a, b.number)
 
 
 def add_int(a: Quantity, b: int) -> Quantity:
-    return a.plus(_of_int(b))
+    return _sum(a, _of_int(b))
 
 
 def sub(a: Quantity, b: Quantity) -> Quantity:
-    return a.plus(b, minus=True)
+    return _sum(a, b.number, minus=True)
 
 
 def sub_int(a: Quantity, b: int) -> Quantity:
-    return a.plus(_of_int(b), minus=True)
+    return _sum(a, _of_int(b), minus=True)
+
+
+def _of_int(value: int) -> quantity.Quantity:
+    return quantity.Quantity(Decimal(value), False, "DecimalExponent")
+
+
+def _sum(a: Quantity, b: quantity.Quantity, *, minus: bool = False) -> Quantity:
+    try:
+        return Quantity(a.number.plus(b, minus=minus), computed=True)
+    except GoError as error:
+        raise CelError(error.message) from None
 
 
 _Q: Final = Quantity.cel_type
@@ -65,11 +86,11 @@ _Q: Final = Quantity.cel_type
 QUANTITY: Final[tuple[Overload, ...]] = (
     free("quantity", "string_to_quantity", (STRING,), _Q, parse_quantity),
     free("isQuantity", "is_quantity_string", (STRING,), BOOL, is_quantity),
-    free("sign", "quantity_sign", (_Q,), INT, Quantity.sign),
+    free("sign", "quantity_sign", (_Q,), INT, sign),
     member("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, is_greater_than),
     member("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, is_less_than),
-    member("compareTo", "quantity_compare_to", (_Q, _Q), INT, Quantity.compare),
-    member("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, Quantity.as_float),
+    member("compareTo", "quantity_compare_to", (_Q, _Q), INT, compare),
+    member("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, as_float),
     member("asInteger", "quantity_get_int", (_Q,), INT, as_integer),
     member("isInteger", "quantity_is_integer", (_Q,), BOOL, is_integer),
     member("add", "quantity_add", (_Q, _Q), _Q, add),

@@ -24,6 +24,7 @@ from webhook.cel.library.standard import STANDARD, TYPE_NAMES
 from webhook.cel.library.strings import STRINGS_0, STRINGS_2
 from webhook.cel.library.twovariables import TWO_VARIABLES
 from webhook.cel.library.urls import URLS
+from webhook.cel.versions import LATEST, Version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
     from webhook.cel.overload import Overload
     from webhook.cel.types import Type
 
-__all__ = ["LATEST", "LIBRARIES", "Library", "constants", "overloads"]
-
-Version = tuple[int, int]
-
-LATEST: Final = (1, 37)
-"""The newest minor version whose libraries are here."""
+__all__ = ["LIBRARIES", "Library", "constants", "overloads"]
 
 
 class Library(NamedTuple):

@@ -11,7 +11,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import UINT_MAX, Opaque
-from webhook.golang.quote import quoted
+from webhook.golang.strconv import quote
 
 __all__ = ["SEMVER", "Semver"]
 
@@ -24,7 +24,7 @@ Identifier = int | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Semver(Opaque):
-    """major.minor.patch, the identifiers of a pre-release, and build metadata, which orders nothing."""
+    """major.minor.patch, the identifiers of a pre-release, and build metadata, which does not affect the order."""
 
     numbers: tuple[int, int, int]
     pre: tuple[Identifier, ...] = ()
@@ -60,9 +60,9 @@ def _uint(digits: str) -> int:
 
 def _component(name: str, digits: str) -> int:
     if not _NUMBER.fullmatch(digits):
-        raise CelError(f"Invalid character(s) found in {name.lower()} number {quoted(digits)}")
+        raise CelError(f"Invalid character(s) found in {name.lower()} number {quote(digits)}")
     if len(digits) > 1 and digits[0] == "0":
-        raise CelError(f"{name} number must not contain leading zeroes {quoted(digits)}")
+        raise CelError(f"{name} number must not contain leading zeroes {quote(digits)}")
     return _uint(digits)
 
 
@@ -71,10 +71,10 @@ def _pre_release(text: str) -> Identifier:
         raise CelError("Prerelease is empty")
     if _NUMBER.fullmatch(text):
         if len(text) > 1 and text[0] == "0":
-            raise CelError(f"Numeric PreRelease version must not contain leading zeroes {quoted(text)}")
+            raise CelError(f"Numeric PreRelease version must not contain leading zeroes {quote(text)}")
         return _uint(text)
     if not _IDENTIFIER.fullmatch(text):
-        raise CelError(f"Invalid character(s) found in prerelease {quoted(text)}")
+        raise CelError(f"Invalid character(s) found in prerelease {quote(text)}")
     return text
 
 
@@ -82,7 +82,7 @@ def _build(text: str) -> str:
     if not text:
         raise CelError("Build meta data is empty")
     if not _IDENTIFIER.fullmatch(text):
-        raise CelError(f"Invalid character(s) found in build meta data {quoted(text)}")
+        raise CelError(f"Invalid character(s) found in build meta data {quote(text)}")
     return text
 
 

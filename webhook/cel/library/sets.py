@@ -1,4 +1,4 @@
-"""Lists taken for sets: ``sets.contains``, ``sets.equivalent``, ``sets.intersects`` (cel-go's extension)."""
+"""Lists as sets: ``sets.contains``, ``sets.equivalent``, ``sets.intersects`` (cel-go's extension)."""
 
 from __future__ import annotations
 

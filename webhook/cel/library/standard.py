@@ -53,7 +53,7 @@ TYPE_NAMES: Final[dict[str, Type]] = {
     "type": Type("type"),
     "uint": UINT,
 }
-"""What the name of a type in an expression denotes."""
+"""By the name of a type in an expression, the type."""
 
 
 def _operator(

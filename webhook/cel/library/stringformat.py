@@ -1,8 +1,8 @@
 """``'%s is %d'.format([a, b])``: cel-go's string.format as of version 2 of its string extension.
 
 That version prints numbers by the rules of the locale en_US (``%f`` groups digits, ``%e`` is
-written with a power of ten) and takes the precision of ``%e`` for a width; Kubernetes has it
-so, and so have we. :func:`interpolate` reads the format string for the checker as well, which
+written with a power of ten) and takes the precision of ``%e`` for a width, and so does
+Kubernetes. :func:`interpolate` reads the format string for the checker as well, which
 looks at types where :func:`format_string` looks at values.
 """
 
@@ -17,8 +17,7 @@ from webhook.cel.types import Type
 from webhook.cel.values import times
 from webhook.cel.values.schema_aware import ABSENT, Struct
 from webhook.cel.values.value import Duration, Timestamp, UInt, from_map_key, type_name, type_of_value
-from webhook.golang import strconv as gofloat
-from webhook.golang.quote import quoted
+from webhook.golang import strconv
 
 __all__ = ["CLAUSE_ERRORS", "Render", "format_string", "interpolate"]
 
@@ -36,7 +35,7 @@ CLAUSE_ERRORS: Final = {
     "X": "only integers, byte buffers, and strings can be formatted as hex, was given {}",
     "o": "octal clause can only be used on integers, was given {}",
 }
-"""By clause, what it says of an argument whose type it cannot print."""
+"""By clause, the error for an argument whose type it cannot print."""
 
 _DEFAULT_PRECISION: Final = 6
 _LIMIT: Final = 10_000_000  # no longer string is made; see operators.STRING_LIMIT
@@ -49,10 +48,10 @@ _FLOAT_NAMES: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math
 def interpolate(text: str, count: int, render: Render, *, checking: bool = False) -> str:
     """Read a format string, rendering each clause with the next of ``count`` arguments.
 
-    When ``checking``, an incomplete clause is said before a missing argument, as cel-go's validator does.
+    When ``checking``, an incomplete clause is reported before a missing argument, as cel-go's validator does.
 
     Raises:
-        CelError: cel-go's text for a malformed clause, a missing argument, or what ``render`` says.
+        CelError: cel-go's text for a malformed clause, a missing argument, or an error of ``render``.
     """
     pieces: list[str] = []
     length = position = argument = 0
@@ -138,7 +137,7 @@ def _scalar(value: Any) -> str | None:
     if kind is bool:
         return "true" if value else "false"
     if kind is float:
-        return gofloat.shortest(value)
+        return strconv.shortest(value)
     if kind is bytes:
         return _text_of(value)
     if kind is Timestamp:
@@ -163,24 +162,24 @@ def _literal(value: Any) -> str:
     kind = value.__class__
     if kind is float:
         special = math.isnan(value) or math.isinf(value)
-        return quoted(gofloat.shortest(value)) if special else gofloat.fixed(value, _DEFAULT_PRECISION)
+        return strconv.quote(strconv.shortest(value)) if special else strconv.fixed(value, _DEFAULT_PRECISION)
     text = _string(value)
     if text is None:
         raise CelError(f"no formatting function for {type_name(type_of_value(value))}")
     if isinstance(value, str):
-        return quoted(text)
+        return strconv.quote(text)
     if kind is bytes:
-        return "b" + quoted(text)
+        return "b" + strconv.quote(text)
     if kind is Timestamp:
-        return f"timestamp({quoted(text)})"
-    return f"duration({quoted(text)})" if kind is Duration else text
+        return f"timestamp({strconv.quote(text)})"
+    return f"duration({strconv.quote(text)})" if kind is Duration else text
 
 
 def _map(value: dict[Any, Any]) -> str:
     entries: list[tuple[str, str]] = []
     for key, member in value.met() if isinstance(value, Struct) else value.items():
         if member is ABSENT:
-            raise CelError(f"could not find key: {quoted(key)}")
+            raise CelError(f"could not find key: {strconv.quote(key)}")
         found = from_map_key(key)
         if found.__class__ not in (str, bool, int, UInt):
             raise CelError(f"no formatting function for map key of type {type_name(type_of_value(found))}")

@@ -10,17 +10,17 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, STRING, Type, list_of, map_of
 from webhook.cel.values.value import Opaque
-from webhook.golang import url as gourl
 from webhook.golang.errors import GoError
+from webhook.golang.url import ParsedURL, decoded, parse, parse_request_uri, query_values
 
 __all__ = ["URL", "URLS"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class URL(Opaque):
-    """A URL; two are equal when they print alike."""
+    """A URL; two are equal if they print the same."""
 
-    parts: gourl.ParsedURL
+    parts: ParsedURL
 
     cel_type: ClassVar[Type] = types.opaque("kubernetes.URL")
 
@@ -33,42 +33,42 @@ class URL(Opaque):
 
 def to_url(text: str) -> URL:
     try:
-        gourl.parse_request_uri(text)  # decides what is a URL …
-        return URL(gourl.parse(text))  # … and this knows what a fragment is
+        parse_request_uri(text)  # decides what is a URL …
+        return URL(parse(text))  # … and this knows what a fragment is
     except GoError as error:
         raise CelError(f"URL parse error during conversion from string: {error.message}") from None
 
 
 def is_url(text: str) -> bool:
     try:
-        gourl.parse_request_uri(text)
+        parse_request_uri(text)
     except GoError:
         return False
     return True
 
 
 def scheme(url: URL) -> str:
-    return gourl.decoded(url.parts.scheme)
+    return decoded(url.parts.scheme)
 
 
 def host(url: URL) -> str:
-    return gourl.decoded(url.parts.host)
+    return decoded(url.parts.host)
 
 
 def hostname(url: URL) -> str:
-    return gourl.decoded(url.parts.host_and_port()[0])
+    return decoded(url.parts.host_and_port()[0])
 
 
 def port(url: URL) -> str:
-    return gourl.decoded(url.parts.host_and_port()[1])
+    return decoded(url.parts.host_and_port()[1])
 
 
 def escaped_path(url: URL) -> str:
-    return gourl.decoded(url.parts.escaped_path())
+    return decoded(url.parts.escaped_path())
 
 
 def query(url: URL) -> dict[str, list[str]]:
-    return gourl.query_values(url.parts)
+    return query_values(url.parts)
 
 
 _U: Final = URL.cel_type

@@ -26,22 +26,22 @@ __all__ = ["SyntaxProblem", "problem"]
 
 # in the order of cel-go's token types, with their names in its messages
 _TOKENS = {
-    "EQUALS": "'=='", "NOT_EQUALS": "'!='", "IN": "'in'", "LESS": "'<'", "LESS_EQUALS": "'<='",
-    "GREATER_EQUALS": "'>='", "GREATER": "'>'", "AND": "'&&'", "OR": "'||'", "LBRACKET": "'['", "RSQB": "']'",
-    "LBRACE": "'{'", "RBRACE": "'}'", "LPAREN": "'('", "RPAR": "')'", "DOT": "'.'", "COMMA": "','", "MINUS": "'-'",
-    "EXCLAM": "'!'", "QUESTION": "'?'", "COLON": "':'", "PLUS": "'+'", "STAR": "'*'", "SLASH": "'/'",
-    "PERCENT": "'%'", "TRUE": "'true'", "FALSE": "'false'", "NULL": "'null'", "FLOAT": "NUM_FLOAT",
-    "INT": "NUM_INT", "UINT": "NUM_UINT", "STRING": "STRING", "BYTES": "BYTES", "IDENT": "IDENTIFIER",
+    "EQUALS": "'=='", "NOT_EQUALS": "'!='", "IN": "'in'", "LESSTHAN": "'<'", "LESS_EQUALS": "'<='",
+    "GREATER_EQUALS": "'>='", "MORETHAN": "'>'", "AND": "'&&'", "OR": "'||'", "LSQB": "'['", "RSQB": "']'",
+    "LBRACE": "'{'", "RBRACE": "'}'", "LPAR": "'('", "RPAR": "')'", "DOT": "'.'", "COMMA": "','", "MINUS": "'-'",
+    "BANG": "'!'", "QMARK": "'?'", "COLON": "':'", "PLUS": "'+'", "STAR": "'*'", "SLASH": "'/'", "PERCENT": "'%'",
+    "BOOL_LIT": "'true', 'false'", "NULL_LIT": "'null'", "FLOAT_LIT": "NUM_FLOAT", "INT_LIT": "NUM_INT",
+    "UINT_LIT": "NUM_UINT", "STRING_LIT": "STRING", "BYTES_LIT": "BYTES", "IDENT": "IDENTIFIER",
     "ESC_IDENT": "ESC_IDENTIFIER", "$END": "<EOF>",
 }  # fmt: skip
 _TERMINATORS = frozenset(["RPAR", "RSQB", "RBRACE", "COLON", "COMMA", "$END"])
 _OPERATORS = (
     frozenset(
         [
-            *list(_TOKENS)[: list(_TOKENS).index("LBRACKET") + 1],
+            *list(_TOKENS)[: list(_TOKENS).index("LSQB") + 1],
             "DOT",
             "MINUS",
-            "QUESTION",
+            "QMARK",
             "PLUS",
             "STAR",
             "SLASH",
@@ -120,7 +120,7 @@ class _Unexpected:
 
     def _after_point(self) -> SyntaxProblem | None:
         """ANTLR does not know yet whether this would have been a field or a method; it goes on at an operator."""
-        if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT" in self.accepts:
+        if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT_LIT" in self.accepts:
             return None
         point = len(self.before) - 1
         shown = self.source[point : self.end]
@@ -129,11 +129,11 @@ class _Unexpected:
         else:
             message = f"no viable alternative at input '{shown}'"
         end = self.start if self.token.type in _OPERATORS else self.end
-        return SyntaxProblem(self.source, self.start, message, (point, end) if "QUESTION" in self.accepts else None)
+        return SyntaxProblem(self.source, self.start, message, (point, end) if "QMARK" in self.accepts else None)
 
     def _after_minus(self) -> SyntaxProblem | None:
         """ANTLR does not know yet whether this would have been a number or an operand."""
-        if not self.before.endswith("-") or "INT" not in self.accepts or "EXCLAM" in self.accepts:
+        if not self.before.endswith("-") or "INT_LIT" not in self.accepts or "BANG" in self.accepts:
             return None
         minus = len(self.before) - 1
         message = f"no viable alternative at input '{self.source[minus : self.end]}'"

@@ -96,7 +96,9 @@ def _lifted(part: Part, level: int) -> tuple[int, int, int, int, int]:
 
 
 def _deepest(depths: Sequence[tuple[int, int, int, int, int]]) -> list[int]:
-    return [max(column) for column in zip(*depths, strict=True)] if depths else list(_FLAT)
+    if len(depths) < 2:
+        return list(depths[0] if depths else _FLAT)
+    return list(map(max, *depths))
 
 
 def _tuple(depths: list[int]) -> tuple[int, int, int, int, int]:

@@ -11,7 +11,7 @@ from webhook.cel.syntax import macros
 from webhook.cel.syntax.errors import problem
 from webhook.cel.syntax.grammar import parser
 from webhook.cel.syntax.nesting import NestingError
-from webhook.cel.syntax.treebuilder import READING, Dialect, Reading
+from webhook.cel.syntax.reading import READING, Dialect, Reading
 
 if TYPE_CHECKING:
     from webhook.cel.syntax.ast import Expr

@@ -1,1 +1,1 @@
-"""Static types: the checker, and what a schema declares."""
+"""Static types: the type checker, and the declarations of schemas."""

@@ -1,7 +1,7 @@
-"""The type checker: what every part of an expression is, before anything is evaluated.
+"""The type checker: assigns a type to every part of an expression before evaluation.
 
-The algorithm and the messages of cel-go's ``checker/checker.go``. It goes on after an
-error, so that one run tells all: what is wrong has the type *error*, which fits everywhere.
+The algorithm and the messages are those of cel-go's ``checker/checker.go``. The checker continues
+after an error, so that one run reports all: a wrong part gets the type *error*, which fits everywhere.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from webhook.cel.values.value import type_of_value
 
 __all__ = ["Checked", "check"]
 
-_ERROR_LIMIT = 100  # cel-go reports no more
+_ERROR_LIMIT = 100  # cel-go reports at most so many
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An expression that makes sense.
+    """An expression without type errors.
 
     ``types`` has the type of every node (type parameters are resolved, ``dyn`` where they
     stay open), ``references`` the meaning of identifiers, qualified selections and calls.
@@ -52,7 +52,7 @@ class Checked:
 
 
 def check(expr: Expr, declarations: Declarations, source: str = "") -> Checked:
-    """Type the expression; raises :class:`CompileFailure` with every type error."""
+    """Check the types of an expression; raises :class:`CompileFailure` with every type error."""
     checker = _Checker(declarations, source)
     checker.check(expr)
     if checker.issues:
@@ -75,19 +75,19 @@ class _Checker:
         self.free_vars = 0
 
     def check(self, expr: Expr) -> Type:
-        """The type of the expression, which is remembered: a macro may use a node twice, with its errors."""
-        known = self.types.get(expr)
-        if known is not None:
+        """The type of the expression, computed once; a macro that uses a node twice repeats its errors."""
+        of = self.types.get(expr)
+        if of is not None:
             self._repeat(expr)
-            return known
+            return of
         issues, free_vars = len(self.issues), self.free_vars
-        known = self.types[expr] = self._CHECKS[type(expr)](self, expr)
+        of = self.types[expr] = self._CHECKS[type(expr)](self, expr)
         if len(self.issues) > issues or self.free_vars > free_vars:
             self.effects[expr] = issues, len(self.issues), self.free_vars - free_vars
-        return known
+        return of
 
     def _repeat(self, expr: Expr) -> None:
-        """What checking a node a second time does in cel-go, which has a copy of it there."""
+        """Repeat the effects of checking a node: cel-go copies such a node and checks the copy."""
         first, last, free_vars = self.effects.get(expr, (0, 0, 0))
         self.free_vars += free_vars
         if len(self.issues) < _ERROR_LIMIT:
@@ -146,7 +146,7 @@ class _Checker:
         if target.kind == "object":
             return self._object_field(expr, target, name)
         if target.kind == "opaque" and target.name.startswith("kubernetes."):
-            # in Go these are objects whose fields nobody knows
+            # in Go these are objects without declared fields
             self.report(expr, f"unexpected failed resolution of '{target.name}'")
             return ERROR
         if target.kind == "param":
@@ -231,7 +231,7 @@ class _Checker:
         return result if is_dyn(result) or candidate == result else DYN
 
     def _instance(self, signature: Signature) -> tuple[Sequence[Type], Type]:
-        """The overload's argument and result types, its parameters renamed to new ones."""
+        """The overload's argument and result types, with fresh type parameters."""
         overload = signature.overload
         if not signature.params:
             return overload.args, overload.result
@@ -282,7 +282,7 @@ class _Checker:
         return self._unwrapped(entry.value, of) if entry.optional else of
 
     def _unwrapped(self, expr: Expr, of: Type) -> Type:
-        """The inner type of the value of a ``?`` element, which must be an optional."""
+        """The inner type of a ``?`` element, whose value must be an optional."""
         if of.kind == "optional":
             return of.params[0]
         if not is_dyn(of):

@@ -1,4 +1,4 @@
-"""What names mean in an environment: variables, types and functions."""
+"""The names of an environment: variables, types and functions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ObjectMaker = Callable[[Type, dict[str, Any]], Any]  # from an object type and f
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a name in an expression was found to mean.
+    """The meaning of a name in an expression.
 
     For an identifier (or a selection that is a qualified identifier) ``name`` is its full
     name and ``value`` the type it denotes, None for a variable. For a call ``name`` is the
     function, ``overloads`` are those that the arguments' types allow, and ``namespaced`` says
-    that what looks like a receiver is a part of the function's name.
+    that the apparent receiver is part of the function's name.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Declarations:
     keyword_fields: bool = True
 
     def variable(self, name: str) -> tuple[Type, Reference] | None:
-        """The type and meaning of an identifier, which no variable of a macro hides."""
+        """The type and meaning of an identifier that is not a variable of a macro."""
         for candidate in self._candidates(name):
             if (of := self.variables.get(candidate)) is not None:
                 return of, Reference(candidate)
@@ -100,7 +100,7 @@ class Declarations:
         return None
 
     def type_named(self, name: str) -> tuple[Type, Reference] | None:
-        """What a type name denotes, even where a variable has the same name."""
+        """The type that a name denotes, even if a variable has the same name."""
         for candidate in self._candidates(name):
             if (denoted := self._denoted(candidate)) is not None:
                 return denoted, Reference(candidate, denoted)
@@ -128,7 +128,7 @@ class Declarations:
 
 
 def qualified_name(expr: Expr) -> str | None:
-    """``a.b.c`` if the expression is nothing but that."""
+    """The name of an expression that is only a qualified identifier: ``a.b.c``."""
     names: list[str] = []
     while isinstance(expr, Select) and not expr.test_only:
         names.append(expr.field)

@@ -1,4 +1,4 @@
-"""``'%d'.format([x])`` checked before it runs: the clauses against the types of a literal list of arguments.
+"""Checks ``'%d'.format([x])`` before it runs: the clauses against the types of a literal list of arguments.
 
 The checks of the validator that comes with cel-go's string extension (``ext/formatting.go``).
 """
@@ -38,7 +38,7 @@ _KINDS: Final = {
 
 
 def refused_formats(checked: Checked) -> Iterator[Issue]:
-    """Format strings that are none, arguments that do not fit them, and too many arguments."""
+    """Invalid format strings, arguments of the wrong type, and too many arguments."""
     for node in walk(checked.expr):
         if isinstance(node, Call) and node.function == "format" and len(node.args) == 1:
             arguments = node.args[0]
@@ -75,7 +75,7 @@ def _refused(checked: Checked, call: Call, text: str, arguments: ListExpr) -> It
 
 
 def _unprintable(checked: Checked, letter: str, argument: Expr) -> Expr | None:
-    """The argument, or the part of a literal in it, whose type the clause cannot print."""
+    """The argument, or the part of a literal argument, whose type the clause cannot print."""
     of = checked.types[argument]
     if of.kind != "dyn" and of.kind not in _KINDS[letter]:
         return argument

@@ -1,4 +1,4 @@
-"""What cel-go refuses in an expression whose types are right.
+"""What cel-go refuses in an expression whose types are correct.
 
 Literals that a function would refuse whenever it is called (``duration('1x')``), patterns
 that do not compile, and literal lists and maps of mixed types. The checks of cel-go's
@@ -24,12 +24,12 @@ __all__ = ["children", "mixed_literals", "refused_literals", "walk"]
 
 _MIXED_ALLOWED = "format"  # the list of arguments of string.format
 _PATTERN = re2.Options()
-_PATTERN.log_errors = False  # or a bad pattern would be printed on stderr
+_PATTERN.log_errors = False  # re2 would print invalid patterns on stderr
 _PATTERN.max_mem = 8 << 20
 
 
 def refused_literals(checked: Checked) -> Iterator[Issue]:
-    """Literal arguments of ``duration``, ``timestamp`` and ``matches`` that these can never take."""
+    """Literal arguments of ``duration``, ``timestamp`` and ``matches`` that always fail."""
     for node in walk(checked.expr):
         if not isinstance(node, Call) or not node.args or not isinstance(node.args[0], Const):
             continue
@@ -43,7 +43,7 @@ def refused_literals(checked: Checked) -> Iterator[Issue]:
 
 
 def mixed_literals(checked: Checked) -> Iterator[Issue]:
-    """Elements, keys and values whose type is not that of the first of their literal."""
+    """Elements, keys and values whose type differs from that of the first in the same literal."""
     pending: list[tuple[Expr, bool]] = [(checked.expr, False)]
     while pending:
         node, allowed = pending.pop()

@@ -38,18 +38,18 @@ _NAME_LENGTH: Final = 253  # of a DNS subdomain
 _TEXT: Final = {"type": "string"}
 _UNBOUNDED: Final = MAX_REQUEST - 2  # without the two brackets or quotation marks
 
-# type names that an environment with a schema knows in addition to the standard ones
+# type names that an environment with a schema has in addition to the standard ones
 SCALARS: Final[Mapping[str, Type]] = {"duration": DURATION, "timestamp": TIMESTAMP}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """A type with what is known about the size of its values.
+    """A type and the bounds of the size of its values.
 
     ``max_elements`` bounds the length of a string or bytes (in bytes), or the number of items
-    or entries; 0 where size has no meaning. ``min_size`` is the fewest bytes of JSON a value can
-    take. ``element`` is the type of items or map values, ``fields`` those of an object by
-    their escaped names, declared when they are first asked for: a rule about a pod reads few.
+    or entries; 0 for values without a size. ``min_size`` is the minimum of bytes of JSON a value
+    takes. ``element`` is the type of items or map values, ``fields`` those of an object by
+    their escaped names, declared when first used: a rule about a pod reads few of them.
     """
 
     type: Type
@@ -64,7 +64,7 @@ class Declared:
 
     @property
     def occurrences(self) -> int:
-        """How often such a value may occur in a request at all: each takes its least size and a comma."""
+        """How often such a value can occur in one request: each takes its minimal size and a comma."""
         return MAX_REQUEST // (self.min_size + 1)
 
 
@@ -80,7 +80,7 @@ def type_of_schema(schema: Mapping[str, Any], *, is_root: bool = False, name: st
 
 
 def declare(schema: Mapping[str, Any], *, is_root: bool = False, name: str) -> Declared | None:
-    """The type and sizes of values under a schema; None where CEL has no type, so that the field does not exist."""
+    """The type and sizes of values under a schema; None if CEL has no type for it: rules cannot see such a field."""
     if schema.get("x-kubernetes-int-or-string"):
         return Declared(DYN, 1, _string_bound(schema, _UNBOUNDED))
     if is_root:
@@ -170,7 +170,7 @@ def _bound(schema: Mapping[str, Any], keyword: str, default: int) -> int:
 
 
 def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema with what every resource has; nothing else of its metadata can be seen."""
+    """The schema with the fields of every resource; rules see no other fields of its metadata."""
     properties = dict(schema.get("properties") or {})
     if has_metadata(properties):
         return schema
@@ -184,6 +184,6 @@ def _with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _name(declared: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
-    """A name's schema: no longer than a DNS subdomain, whatever the CRD says (as Kubernetes since 1.37)."""
+    """The schema of a name, at most as long as a DNS subdomain, even if the CRD says more (Kubernetes 1.37)."""
     length = (declared or {}).get("maxLength")
     return {**_TEXT, "maxLength": limit if length is None else min(limit, length)}

@@ -1,4 +1,4 @@
-"""Which types fit where, and what stands for a type parameter.
+"""Unification: which types are assignable, and the types of type parameters.
 
 The rules of cel-go's ``checker/types.go``: a parameter takes the first type it meets and
 grows to a more general one; ``dyn`` fits everywhere; ``null`` fits objects, opaque types,
@@ -30,20 +30,20 @@ def _is_wild(of: Type) -> bool:
 
 
 class Bindings:
-    """What type parameters stand for."""
+    """The types that are bound to type parameters."""
 
     __slots__ = ("_bound", "_trail")
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
-        self._trail: list[tuple[Type, Type | None]] = []  # what bindings were, to take them back
+        self._trail: list[tuple[Type, Type | None]] = []  # earlier bindings, to undo an attempt
 
     def assign(self, expected: Type, found: Type) -> bool:
-        """Whether the types fit; binds parameters if they do, and changes nothing if they do not."""
+        """Whether the type found is assignable; if so, binds parameters, otherwise changes nothing."""
         return self.assign_all((expected,), (found,))
 
     def assign_all(self, expected: Sequence[Type], found: Sequence[Type]) -> bool:
-        """The same for lists of types, which must be of one length."""
+        """The same for two lists of types, which must have the same length."""
         self._trail.clear()
         if self._fit_all(expected, found):
             return True
@@ -55,7 +55,7 @@ class Bindings:
         return False
 
     def substitute(self, of: Type, *, free_to_dyn: bool = False) -> Type:
-        """``of`` with what its parameters stand for; those that stand for nothing may become ``dyn``."""
+        """``of`` with its bound parameters replaced; unbound parameters may become ``dyn``."""
         return substitute(self._bound, of, free_to_dyn=free_to_dyn)
 
     def _fit(self, one: Type, other: Type) -> bool:
@@ -82,7 +82,7 @@ class Bindings:
         return len(ones) == len(others) and all(map(self._fit, ones, others))
 
     def _bind(self, to: Type, parameter: Type) -> tuple[bool, bool]:
-        """Let ``parameter`` stand for ``to``: whether it may, and whether it stood for something before."""
+        """Bind ``parameter`` to ``to``; returns whether that is possible, and whether it was bound before."""
         if to == parameter:
             return True, True
         bound = self._bound.get(parameter)
@@ -114,7 +114,7 @@ class Bindings:
 
 
 def substitute(bound: dict[Type, Type], of: Type, *, free_to_dyn: bool = False) -> Type:
-    """``of`` with every parameter replaced by what ``bound`` has for it, as often as there is something."""
+    """``of`` with every bound parameter replaced, repeatedly."""
     while of.kind == "param" and of in bound:
         of = bound[of]
     if of.kind == "param":
@@ -140,7 +140,7 @@ def _less_specific(one: Type, other: Type) -> bool:
 
 
 def equivalent(one: Type, other: Type) -> bool:
-    """Whether two types are the same but for type parameters."""
+    """Whether two types are equal except for type parameters."""
     if one.kind == "param" or other.kind == "param":
         return True
     same = one.kind == other.kind and one.name == other.name and len(one.params) == len(other.params)

@@ -17,7 +17,7 @@ from webhook.cel.values.value import (
     type_name,
     type_of_value,
 )
-from webhook.golang import strconv as gofloat
+from webhook.golang.strconv import shortest
 
 __all__ = ["contains", "go_value", "holds", "index", "list_index", "optional_index", "size"]
 
@@ -100,5 +100,5 @@ def go_value(value: Any) -> str:
     if value is None:
         return "0"  # protobuf's NULL_VALUE
     if value.__class__ is float:
-        return gofloat.shortest(value)
+        return shortest(value)
     return str(int(value)) if value.__class__ is UInt else str(value)

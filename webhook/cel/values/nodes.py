@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
-from webhook.cel.values import scalars as leaves
+from webhook.cel.values import scalars
 
 __all__ = ["COMPOSITE", "Node", "escape", "has_metadata", "node_of", "unescape", "with_metadata"]
 
-Leaf = Callable[[Any], Any]
+Enter = Callable[[Any], Any]
 
 COMPOSITE: Final = frozenset({"object", "map", "list", "set", "maplist"})
 
@@ -88,8 +88,8 @@ class Node:
     """The CEL view of one schema; immutable, its children made when first asked for.
 
     ``kind`` is object (declared properties, maybe none), map (additionalProperties), list,
-    set or maplist (by x-kubernetes-list-type), or ``leaf``. ``enter`` turns non-null raw
-    JSON into what the backends work on: a CEL value for a leaf, the raw list or dict, its
+    set or maplist (by x-kubernetes-list-type), or ``scalar``. ``enter`` turns non-null raw
+    JSON into what the backends work on: a CEL value for a scalar, the raw list or dict, its
     class checked, for the others. It raises CelError ("invalid data, …").
     """
 
@@ -98,7 +98,7 @@ class Node:
     kind: str
     nullable: bool
     keys: tuple[str, ...]
-    enter: Leaf
+    enter: Enter
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema
@@ -163,27 +163,27 @@ def has_metadata(properties: Mapping[str, Any]) -> bool:
     return metadata.get("type") == "object" and all((text or {}).get("type") == "string" for text in texts)
 
 
-def _shape(schema: Mapping[str, Any]) -> tuple[str, Leaf]:
+def _shape(schema: Mapping[str, Any]) -> tuple[str, Enter]:
     if schema.get("x-kubernetes-int-or-string"):
-        return "leaf", leaves.int_or_string
+        return "scalar", scalars.int_or_string
     match schema.get("type"):
         case "object":
             additional = schema.get("additionalProperties")
             is_map = schema.get("properties") is None and isinstance(additional, Mapping)
-            return ("map" if is_map else "object"), leaves.mapping
+            return ("map" if is_map else "object"), scalars.mapping
         case "array":
-            return _LIST_KINDS.get(schema.get("x-kubernetes-list-type") or "", "list"), leaves.sequence
+            return _LIST_KINDS.get(schema.get("x-kubernetes-list-type") or "", "list"), scalars.sequence
         case "string":
-            return "leaf", leaves.STRINGS.get(schema.get("format") or "", leaves.text)
+            return "scalar", scalars.STRINGS.get(schema.get("format") or "", scalars.text)
         case "number":
-            return "leaf", leaves.number
+            return "scalar", scalars.number
         case "integer":
-            return "leaf", leaves.integer
+            return "scalar", scalars.integer
         case "boolean":
-            return "leaf", leaves.boolean
+            return "scalar", scalars.boolean
     if schema.get("x-kubernetes-preserve-unknown-fields"):
-        return "leaf", leaves.Unknown
-    return "leaf", leaves.untyped
+        return "scalar", scalars.Unknown
+    return "scalar", scalars.untyped
 
 
 _LIST_KINDS: Final = {"set": "set", "map": "maplist"}

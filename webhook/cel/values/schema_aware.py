@@ -1,11 +1,11 @@
 """Values that remember the schema they came from.
 
-The closures know statically which schema a raw list or dict is under. Where such a value
-goes to where that is not known (``dyn(…)``, an argument of a function, an element of a
-literal), :func:`carry` makes it a *carrier*: a list or dict of CEL values which still knows
-what the API server's values know: that the order of a set does not matter, that a list map
-is merged by key, and what unknown fields its object has. Everything that works on lists and
-dicts works on carriers; only equality, ``+`` and ``in`` ask them first.
+The closures know statically which schema a raw list or dict is under. Where a value goes to a
+place that does not know it (``dyn(…)``, an argument of a function, an element of a literal),
+:func:`schema_aware_value` makes a list or dict of CEL values that keeps what the API server
+knows: the order of a set does not matter, a list map is merged by key, and an object may have
+unknown fields. Everything that works on lists and dicts works on these; only equality, ``+``
+and ``in`` ask them first.
 """
 
 from __future__ import annotations
@@ -15,18 +15,28 @@ from typing import Any, ClassVar, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type, opaque
-from webhook.cel.values import scalars as leaves
+from webhook.cel.values import scalars
 from webhook.cel.values.nodes import COMPOSITE, Node, escape, unescape
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, equal
 
-__all__ = ["ABSENT", "Invalid", "Made", "Struct", "carry", "carry_optional", "contains", "is_whole", "reveal"]
+__all__ = [
+    "ABSENT",
+    "Invalid",
+    "Made",
+    "Struct",
+    "contains",
+    "is_whole",
+    "reveal",
+    "schema_aware_optional",
+    "schema_aware_value",
+]
 
 
 ABSENT: Final = object()
 
 
 class Invalid(Opaque):
-    """A member whose raw value does not fit its schema: an error once it is read, and to functions of lists a value."""
+    """A member whose raw value does not fit its schema: an error when it is read, a value to functions of lists."""
 
     __slots__ = ("error",)
     cel_type: ClassVar[Type] = opaque("error")
@@ -48,17 +58,17 @@ def is_whole(value: Any) -> bool:
 
 
 def reveal(value: Any) -> Any:
-    """A member of a carrier, or the error that stands in its place."""
+    """The member; raises its error if it is :class:`Invalid`."""
     if value.__class__ is Invalid:
         raise value.error
     return value
 
 
-def carry(raw: Any, node: Node) -> Any:
+def schema_aware_value(raw: Any, node: Node) -> Any:
     """Raw JSON (already entered, or null) as a CEL value, deeply."""
-    if raw is None or node.kind == "leaf":
+    if raw is None or node.kind == "scalar":
         return raw
-    return _CARRY[node.kind](raw, node)
+    return _VALUES[node.kind](raw, node)
 
 
 def _member(raw: Any, node: Node) -> Any:
@@ -66,7 +76,7 @@ def _member(raw: Any, node: Node) -> Any:
         value = node.value(raw)
     except CelError as error:
         return Invalid(error)
-    return carry(value, node) if node.kind in COMPOSITE else value
+    return schema_aware_value(value, node) if node.kind in COMPOSITE else value
 
 
 def _elements(raw: Iterable[Any], node: Node) -> list[Any]:
@@ -75,7 +85,7 @@ def _elements(raw: Iterable[Any], node: Node) -> list[Any]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether members are equal; one that does not fit its schema is an error on the left, else no scalar's equal."""
+    """Whether members are equal. An invalid one on the left is an error; on the right it is unequal to any scalar."""
     mine = reveal(a)
     if b.__class__ is Invalid and not isinstance(mine, (list, dict)):
         return False
@@ -136,7 +146,7 @@ class SetList(list[Any]):
 
 
 class MapList(list[Any]):
-    """``x-kubernetes-list-type: map``: elements are matched by their keys, whatever their order.
+    """``x-kubernetes-list-type: map``: elements are matched by their keys, in any order.
 
     ``keys`` are CEL identifiers. ``is_raw`` says that the list came from an object, where the
     API server looks for the keys in the raw elements, without undoing the escapes.
@@ -247,7 +257,7 @@ class Struct(dict[Any, Any]):
         return default if child is None else _member(self.raw[name], child)
 
     def met(self) -> Iterator[tuple[str, Any]]:
-        """Every declared field, as who goes through the object meets it: ``ABSENT`` where it holds null."""
+        """Iterate over the declared fields as cel-go does; a null field yields ``ABSENT``."""
         for name in self.raw:
             identifier = escape(name)
             if identifier is not None and self.node.field(name) is not None:
@@ -262,7 +272,7 @@ class Struct(dict[Any, Any]):
         if self.node.field(name) is None:
             if not isinstance(other, (Struct, Mapped)):
                 raise CelError("no such overload")
-            return name not in other.raw or leaves.strictly_equal(self.raw[name], other.raw[name])
+            return name not in other.raw or scalars.strictly_equal(self.raw[name], other.raw[name])
         mine, theirs = self.find(name, ABSENT), _find(other, name)
         if mine is ABSENT or theirs is ABSENT:
             return mine is theirs
@@ -287,11 +297,11 @@ def _size(value: dict[Any, Any]) -> int:
     return len(value.raw) if isinstance(value, Struct) else len(value)
 
 
-def carry_optional(value: Opt, node: Node) -> Opt:
-    return Opt.of(carry(value.value, node)) if value.present else value
+def schema_aware_optional(value: Opt, node: Node) -> Opt:
+    return Opt.of(schema_aware_value(value.value, node)) if value.present else value
 
 
-_CARRY: dict[str, Callable[[Any, Node], Any]] = {
+_VALUES: dict[str, Callable[[Any, Node], Any]] = {
     "object": Struct,
     "map": Mapped,
     "list": lambda raw, node: Listing(_elements(raw, node)),

@@ -1,4 +1,4 @@
-"""The values of CEL: JSON's own, and the few that JSON has no word for.
+"""The values of CEL: those of JSON, and the few that JSON does not have.
 
 A value is ``None``, ``bool``, ``int`` (64 bits; operations check the range), ``float``,
 ``str``, ``bytes``, ``list`` or ``dict``; an unsigned integer is :class:`UInt`, time is
@@ -89,7 +89,7 @@ RECEIVERS: Final = frozenset({str, Timestamp, Duration})
 
 
 class Opaque:
-    """What the values of libraries have in common: a type, equality with their like, and no operator."""
+    """The base of the values of libraries: a type, equality within the type, and no operators."""
 
     __slots__ = ()
     cel_type: ClassVar[Type]
@@ -100,7 +100,7 @@ class Opaque:
 
 
 class _BoolKey:
-    """A bool as the key of a map, which Python would take for 0 or 1."""
+    """A bool as the key of a map; Python takes a plain one for 0 or 1."""
 
     __slots__ = ("value",)
 
@@ -116,7 +116,7 @@ FALSE_KEY: Final = _BoolKey(False)
 
 
 def map_key(value: Any) -> Any:
-    """The dict key that stands for a CEL value; a value that can be no key gives one that no dict has."""
+    """The dict key that stands for a CEL value; a value that cannot be a key gives one that no dict has."""
     if value.__class__ is str:
         return value
     if value is True:
@@ -162,7 +162,7 @@ def type_of_value(value: Any) -> Type:
     for base in (list, dict, str, int):
         if isinstance(value, base):
             return _TYPES[base]
-    raise TypeError(f"{value.__class__.__name__} is no CEL value")
+    raise TypeError(f"{value.__class__.__name__} is not a CEL value")
 
 
 def type_name(of: Type) -> str:
@@ -188,7 +188,7 @@ def equal(a: Any, b: Any) -> bool:
     :mod:`webhook.cel.values.schema_aware`.
 
     Raises:
-        CelError: "no such overload" where such a value meets something else.
+        CelError: "no such overload" where such a value is compared with another type.
     """
     ca, cb = a.__class__, b.__class__
     if ca is str or ca is bool or ca is bytes:

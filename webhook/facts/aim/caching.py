@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, Found
-from webhook.facts.aim.nodes import items, name_of, text
+from webhook.facts.nodes import items, name_of, trimmed
 
 __all__ = ["failed_caches", "same_source", "template_cache", "uncached"]
 
@@ -17,7 +17,7 @@ BEST = ("Available", "Progressing", "Pending", "Failed")
 def template_cache(view: ClusterView, namespace: str, template: str) -> dict[str, Any] | None:
     """An AIMTemplateCache of the namespace for a template. A service uses it even if it does not request a cache."""
     caches = view.list(Kind(GROUP, "AIMTemplateCache"), namespace)
-    return next((cache for cache in caches if template and text(cache, "spec", "templateRef") == template), None)
+    return next((cache for cache in caches if template and trimmed(cache, "spec", "templateRef") == template), None)
 
 
 def failed_caches(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> list[str]:
@@ -36,16 +36,16 @@ def uncached(view: ClusterView, namespace: str, template: Found | None, storage_
 
 def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
     """Other AIMModelCaches of the namespace that hold the same model on the same storage class."""
-    namespace, name = text(cache, "metadata", "namespace"), name_of(cache)
-    storage_class = text(cache, "spec", "storageClassName")
-    same = _caches(view, namespace, text(cache, "spec", "sourceUri"))
+    namespace, name = trimmed(cache, "metadata", "namespace"), name_of(cache)
+    storage_class = trimmed(cache, "spec", "storageClassName")
+    same = _caches(view, namespace, trimmed(cache, "spec", "sourceUri"))
     others = (each for each in same if name_of(each) != name)
-    return [name_of(each) for each in others if text(each, "spec", "storageClassName") == storage_class]
+    return [name_of(each) for each in others if trimmed(each, "spec", "storageClassName") == storage_class]
 
 
 def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:
     """The best cache of each known model of a template."""
-    sources = (text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
+    sources = (trimmed(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
     return [_best(view, namespace, source, storage_class) for source in sources]
 
 
@@ -53,16 +53,16 @@ def _best(view: ClusterView, namespace: str, source: str, storage_class: str) ->
     found = [
         cache
         for cache in _caches(view, namespace, source)
-        if not storage_class or text(cache, "spec", "storageClassName") == storage_class
+        if not storage_class or trimmed(cache, "spec", "storageClassName") == storage_class
     ]
     return min(found, key=lambda cache: BEST.index(_status(cache)), default=None)
 
 
 def _caches(view: ClusterView, namespace: str, source: str) -> Iterator[dict[str, Any]]:
     caches = view.list(Kind(GROUP, "AIMModelCache"), namespace)
-    return (cache for cache in caches if text(cache, "spec", "sourceUri") == source)
+    return (cache for cache in caches if trimmed(cache, "spec", "sourceUri") == source)
 
 
 def _status(cache: dict[str, Any]) -> str:
-    status = text(cache, "status", "status")
+    status = trimmed(cache, "status", "status")
     return status if status in BEST else "Pending"

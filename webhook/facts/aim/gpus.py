@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import mapping, text
+from webhook.facts.nodes import mapping, trimmed
 
 __all__ = ["NODE", "gpu_model", "models_of_node", "models_on_nodes"]
 
@@ -61,7 +61,7 @@ def models_on_nodes(view: ClusterView) -> frozenset[str] | None:
 def models_of_node(node: dict[str, Any]) -> tuple[str, ...]:
     """The AMD and NVIDIA models of a node, from its labels."""
     labels = mapping(node, "metadata", "labels")
-    return _models(frozenset((key, text(labels, key)) for key in labels if "gpu" in key or "mig" in key))
+    return _models(frozenset((key, trimmed(labels, key)) for key in labels if "gpu" in key or "mig" in key))
 
 
 @lru_cache(maxsize=1024)  # nodes of one pool share their labels

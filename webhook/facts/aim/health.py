@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import items, text
+from webhook.facts.nodes import items, trimmed
 
 __all__ = ["Health", "health_of"]
 
@@ -26,7 +26,7 @@ def health_of(template: Found | None) -> Health:
     if template is None:
         return Health()
     conditions = items(template.object, "status", "conditions")
-    failures = (each for each in conditions if text(each, "type") == "Failure" and text(each, "status") == "True")
-    because = next((text(failure, "message") for failure in failures), "")
-    sources = any(text(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
-    return Health(text(template.object, "status", "status"), because, sources)
+    failures = (each for each in conditions if trimmed(each, "type") == "Failure" and trimmed(each, "status") == "True")
+    because = next((trimmed(failure, "message") for failure in failures), "")
+    sources = any(trimmed(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
+    return Health(trimmed(template.object, "status", "status"), because, sources)

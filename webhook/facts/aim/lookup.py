@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import mapping, name_of, namespace_of, text
+from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
 
 __all__ = [
     "CONFIGS",
@@ -75,7 +75,7 @@ def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -
 
 def image_of(view: ClusterView, template: Found) -> Found | None:
     """The image that a template runs. A cluster template uses cluster images only."""
-    return find(view, IMAGES, template.namespace, text(template.spec, "aimImageName"))
+    return find(view, IMAGES, template.namespace, trimmed(template.spec, "aimImageName"))
 
 
 def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Found | None]:
@@ -85,14 +85,14 @@ def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str
     """
     for space in dict.fromkeys((namespace, "")):
         found = find(view, IMAGES, space, image)
-        if found is not None and (name := text(found.spec, "defaultServiceTemplate")):
+        if found is not None and (name := trimmed(found.spec, "defaultServiceTemplate")):
             return name, found
     return "", None
 
 
 def is_derived(template: Found) -> bool:
     """Whether the operator created this template, and keeps updating it, for services with overrides."""
-    return text(template.object, "metadata", "labels", _DERIVED) == "true"
+    return trimmed(template.object, "metadata", "labels", _DERIVED) == "true"
 
 
 def config_of(view: ClusterView, namespace: str, name: str) -> Found | None:

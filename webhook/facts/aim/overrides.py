@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any, Final
 
 from webhook.facts.aim.lookup import DEFAULT_CONFIG
-from webhook.facts.aim.nodes import at, mapping, text
-from webhook.facts.aim.quantity import amount
+from webhook.facts.aim.resources import amount
+from webhook.facts.nodes import at, mapping, trimmed
+from webhook.golang.json import GoStruct, marshal
 
 __all__ = ["derived_name", "derived_spec", "same", "same_common", "same_template", "suffix"]
 
@@ -26,13 +26,9 @@ def suffix(overrides: dict[str, Any]) -> str:
     chosen = {
         "metric": at(overrides, "metric"),
         "precision": at(overrides, "precision"),
-        "gpuSelector": {key: gpus[key] for key in ("count", "model") if key in gpus} or None,
+        "gpuSelector": GoStruct({key: gpus[key] for key in ("count", "model") if key in gpus}),
     }
-    written = json.dumps(
-        {key: value for key, value in chosen.items() if value}, ensure_ascii=False, separators=(",", ":")
-    )
-    for character in "<>&\u2028\u2029":  # Go escapes these for HTML and JavaScript
-        written = written.replace(character, f"\\u{ord(character):04x}")
+    written = marshal(GoStruct({key: value for key, value in chosen.items() if value}))
     return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:HASH]
 
 
@@ -47,8 +43,9 @@ def derived_spec(service: dict[str, Any], base: dict[str, Any]) -> dict[str, Any
     spec = mapping(service, "spec")
     overrides = mapping(spec, "overrides")
     derived = {**base, **{key: overrides[key] for key in _PARAMETERS if overrides.get(key)}}
-    derived["aimImageName"] = text(base, "aimImageName") or text(spec, "aimImageName")
-    derived["runtimeConfigName"] = text(spec, "runtimeConfigName") or text(base, "runtimeConfigName") or DEFAULT_CONFIG
+    derived["aimImageName"] = trimmed(base, "aimImageName") or trimmed(spec, "aimImageName")
+    config = trimmed(spec, "runtimeConfigName") or trimmed(base, "runtimeConfigName")
+    derived["runtimeConfigName"] = config or DEFAULT_CONFIG
     derived.update({key: spec[key] for key in ("env", "imagePullSecrets") if spec.get(key)})
     if isinstance(at(spec, "resources"), dict):
         derived["resources"] = spec["resources"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.facts.aim.nodes import mapping
+from webhook.facts.nodes import mapping
 
 __all__ = ["CONFIG_FIELDS", "IMAGE_FIELDS", "SERVICE_FIELDS", "TEMPLATE_FIELDS", "renamed"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.routetemplate import Route, normalised, render
+from webhook.facts.nodes import at, mapping, namespace_of, trimmed
 
 __all__ = ["Routing", "effective_routing", "route_of"]
 
@@ -37,5 +37,5 @@ def route_of(service: dict[str, Any], template: str) -> Route:
     """The path of a service's route: the rendered template, otherwise namespace and UID."""
     if template:
         return render(template, service)
-    uid = text(service, "metadata", "uid")
+    uid = trimmed(service, "metadata", "uid")
     return normalised(f"/{namespace_of(service)}/{uid}") if uid else Route()

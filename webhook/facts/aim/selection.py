@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.facts.aim.gpus import gpu_model
 from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.nodes import at, mapping, text
+from webhook.facts.nodes import at, mapping, trimmed
 
 __all__ = ["Choice", "select"]
 
@@ -52,10 +52,10 @@ def select(
 
     ``gpus`` are the GPU models on the nodes of the cluster, or None if they are unknown.
     """
-    of_image = [template for template in templates if text(template.spec, "aimImageName") == image]
+    of_image = [template for template in templates if trimmed(template.spec, "aimImageName") == image]
     if not of_image:
         return Choice(error=f'No templates found for image "{image}"')
-    available = [template for template in of_image if text(template.object, "status", "status") == "Available"]
+    available = [template for template in of_image if trimmed(template.object, "status", "status") == "Available"]
     if not available:
         return Choice(error="Waiting for templates to become Available")
     offers = [_offer(template) for template in available]
@@ -73,11 +73,11 @@ def _offer(template: Found) -> _Offer:
     spec, profile = template.spec, mapping(template.object, "status", "profile", "metadata")
     return _Offer(
         template,
-        text(profile, "type"),
-        gpu_model(text(spec, "gpuSelector", "model") or text(profile, "gpu")),
+        trimmed(profile, "type"),
+        gpu_model(trimmed(spec, "gpuSelector", "model") or trimmed(profile, "gpu")),
         at(profile, "gpu_count") or at(spec, "gpuSelector", "count"),
-        text(profile, "metric") or text(spec, "metric"),
-        text(profile, "precision") or text(spec, "precision"),
+        trimmed(profile, "metric") or trimmed(spec, "metric"),
+        trimmed(profile, "precision") or trimmed(spec, "precision"),
     )
 
 
@@ -88,9 +88,9 @@ def _tuned(offer: _Offer) -> bool:
 
 def _fits(offer: _Offer, overrides: dict[str, Any]) -> bool:
     wishes = (
-        (text(overrides, "metric"), offer.metric),
-        (text(overrides, "precision"), offer.precision),
-        (gpu_model(text(overrides, "gpuSelector", "model")), offer.gpu),
+        (trimmed(overrides, "metric"), offer.metric),
+        (trimmed(overrides, "precision"), offer.precision),
+        (gpu_model(trimmed(overrides, "gpuSelector", "model")), offer.gpu),
     )
     if any(wish and wish != said for wish, said in wishes):
         return False

@@ -7,12 +7,11 @@ from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, IMAGES, Found, config_of, find, image_of, is_derived, templates_for
-from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
 from webhook.facts.aim.overrides import same
-from webhook.facts.aim.quantity import same_amount
-from webhook.facts.aim.resources import GPU, effective_resources, profile_gpus
+from webhook.facts.aim.resources import GPU, amount, effective_resources, profile_gpus
 from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
 __all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals"]
 
@@ -35,7 +34,7 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
     resolution = resolve_template(service, view, choose=choose)
     image = _image(service, view, resolution)
     template_spec = (resolution.template.spec if resolution.template else resolution.spec) or {}
-    config_name = text(spec, "runtimeConfigName") or text(template_spec, "runtimeConfigName") or "default"
+    config_name = trimmed(spec, "runtimeConfigName") or trimmed(template_spec, "runtimeConfigName") or "default"
     config = config_of(view, namespace_of(service), config_name)
     gpus = profile_gpus(resolution.template)
     resources = effective_resources(spec, template_spec, image.spec if image else {}, gpus)
@@ -46,12 +45,12 @@ def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -
     """The image of the template. A derived template is in the namespace of the service, wherever its base is."""
     if resolution.template:
         return image_of(view, resolution.template)
-    return find(view, IMAGES, namespace_of(service), text(resolution.spec, "aimImageName"))
+    return find(view, IMAGES, namespace_of(service), trimmed(resolution.spec, "aimImageName"))
 
 
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
     """Names of the templates that run the service's image: the valid values of its templateRef."""
-    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
+    namespace, image = namespace_of(service), trimmed(service, "spec", "aimImageName")
     found: dict[str, Found] = {}
     for template in templates_for(view, namespace):
         found.setdefault(template.name, template)  # a namespaced template hides the cluster template
@@ -59,7 +58,7 @@ def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
 
 
 def _offers(template: Found, image: str) -> bool:
-    return text(template.spec, "aimImageName") == image and not is_derived(template)
+    return trimmed(template.spec, "aimImageName") == image and not is_derived(template)
 
 
 def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
@@ -84,11 +83,13 @@ def lost_resources(service: dict[str, Any], resolved: Resolved) -> list[str]:
 def other_gpus(resolved: Resolved) -> list[str]:
     """Where the effective resources request another number of GPUs than the profile of the template uses."""
     wanted = profile_gpus(resolved.template.template)
+    if not wanted:
+        return []
     asked = {part: at(resolved.resources, part, GPU) for part in ("requests", "limits")}
     return [
         f"{part}.{GPU} is {number}, but the profile of the template uses {wanted}"
         for part, number in asked.items()
-        if wanted and not same_amount(number, wanted)
+        if amount(number) != wanted
     ]
 
 

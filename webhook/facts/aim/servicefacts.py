@@ -8,13 +8,13 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.aim.caching import failed_caches, template_cache, uncached
 from webhook.facts.aim.health import health_of
 from webhook.facts.aim.lookup import DEFAULT_CONFIG
-from webhook.facts.aim.nodes import at, mapping, name_of, namespace_of, text
 from webhook.facts.aim.routing import route_of
-from webhook.facts.aim.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
 from webhook.facts.aim.service import Resolved, candidates, lost_resources, other_gpus, resolve_service, rivals
 from webhook.facts.aim.storage import storage_of
 from webhook.facts.aim.storagefacts import STORAGE, storage_fact
 from webhook.facts.fact import Fact
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
 from webhook.facts.settings import Settings
 
 __all__ = ["RESOLVED"]
@@ -47,10 +47,10 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *,
         "derived": found.derived,
         "known": basis is not None,
         "error": found.error,
-        "image": text(basis.spec, "aimImageName") if basis else "",
+        "image": trimmed(basis.spec, "aimImageName") if basis else "",
         "imageFound": resolved.image is not None,
         "imageKind": "AIMClusterImage" if cluster else "AIMImage or AIMClusterImage",
-        "config": (text(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
+        "config": (trimmed(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
         "candidates": candidates(service, view),
         "rivals": rivals(service, view, found, choose=choose),
         "status": health.status,
@@ -79,10 +79,10 @@ def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> 
     namespace = namespace_of(service)
     requested = at(service, "spec", "cacheModel") is True
     cache = template_cache(view, namespace, resolved.template.name)
-    default = text(resolved.config.spec, "defaultStorageClassName") if resolved.config else ""
-    storage_class = text(cache, "spec", "storageClassName")
+    default = trimmed(resolved.config.spec, "defaultStorageClassName") if resolved.config else ""
+    storage_class = trimmed(cache, "spec", "storageClassName")
     failed = failed_caches(view, namespace, resolved.template.template, storage_class) if cache or requested else []
-    if text(cache, "status", "status") == "Failed":
+    if trimmed(cache, "status", "status") == "Failed":
         failed = [f"AIMTemplateCache {name_of(cache)}", *(f"AIMModelCache {name}" for name in failed)]
     else:
         failed = [f"AIMModelCache {name}" for name in failed]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.nodes import name_of, text
+from webhook.facts.nodes import name_of, trimmed
 
 __all__ = ["STORAGE_CLASS", "Storage", "storage_of"]
 
@@ -52,7 +52,7 @@ def storage_of(view: ClusterView, *names: str) -> Storage:
     found = _class(classes, name)
     if found is None:
         return Storage(name, missing=True)
-    provisioner = text(found, "provisioner")
+    provisioner = trimmed(found, "provisioner")
     return Storage(name_of(found), one_node=provisioner if provisioner in _ONE_NODE else "")
 
 
@@ -61,8 +61,8 @@ def _class(classes: Sequence[dict[str, Any]], name: str) -> dict[str, Any] | Non
     if name:
         return next((each for each in classes if name_of(each) == name), None)
     defaults = (each for each in classes if _is_default(each))
-    return max(defaults, key=lambda each: text(each, "metadata", "creationTimestamp"), default=None)
+    return max(defaults, key=lambda each: trimmed(each, "metadata", "creationTimestamp"), default=None)
 
 
 def _is_default(storage_class: dict[str, Any]) -> bool:
-    return any(text(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)
+    return any(trimmed(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)

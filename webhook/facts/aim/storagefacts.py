@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.lookup import config_of
-from webhook.facts.aim.nodes import namespace_of, text
-from webhook.facts.aim.schemas import BOOLEAN, STRING, fields
 from webhook.facts.aim.storage import Storage, storage_of
 from webhook.facts.fact import Fact
+from webhook.facts.nodes import namespace_of, trimmed
+from webhook.facts.schemas import BOOLEAN, STRING, fields
 
 __all__ = ["CACHE_STORAGE", "CONFIG_STORAGE", "STORAGE", "TEMPLATE_STORAGE", "storage_fact"]
 
@@ -22,7 +22,7 @@ def storage_fact(storage: Storage) -> dict[str, Any]:
 
 def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     """The class of the cache, otherwise of its runtime config. An AIMModelCache uses the config named default."""
-    own = text(cache, "spec", "storageClassName")
+    own = trimmed(cache, "spec", "storageClassName")
     return storage_fact(storage_of(view, own, _of_config(cache, view)))
 
 
@@ -31,12 +31,12 @@ def _of_template(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 
 
 def _of_config(consumer: dict[str, Any], view: ClusterView) -> str:
-    config = config_of(view, namespace_of(consumer), text(consumer, "spec", "runtimeConfigName"))
-    return text(config.spec, "defaultStorageClassName") if config else ""
+    config = config_of(view, namespace_of(consumer), trimmed(consumer, "spec", "runtimeConfigName"))
+    return trimmed(config.spec, "defaultStorageClassName") if config else ""
 
 
 def _config(config: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    return storage_fact(storage_of(view, text(config, "spec", "defaultStorageClassName")))
+    return storage_fact(storage_of(view, trimmed(config, "spec", "defaultStorageClassName")))
 
 
 CACHE_STORAGE: Final = Fact(_of_cache, STORAGE)

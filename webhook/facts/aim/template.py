@@ -9,9 +9,9 @@ from typing import Any
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.gpus import models_on_nodes
 from webhook.facts.aim.lookup import IMAGES, TEMPLATES, Found, default_template, find, is_derived, templates_for
-from webhook.facts.aim.nodes import at, mapping, namespace_of, text
 from webhook.facts.aim.overrides import derived_name, derived_spec, same_common, same_template, suffix
 from webhook.facts.aim.selection import Choice, select
+from webhook.facts.nodes import at, mapping, namespace_of, trimmed
 
 __all__ = ["Origin", "Resolution", "resolve_template"]
 
@@ -68,8 +68,8 @@ def resolve_template(service: dict[str, Any], view: ClusterView, *, choose: bool
 
 
 def _base(service: dict[str, Any], view: ClusterView, *, choose: bool) -> Resolution:
-    namespace, image = namespace_of(service), text(service, "spec", "aimImageName")
-    if explicit := text(service, "spec", "templateRef"):
+    namespace, image = namespace_of(service), trimmed(service, "spec", "aimImageName")
+    if explicit := trimmed(service, "spec", "templateRef"):
         return Resolution(Origin.EXPLICIT, explicit)
     default, _ = default_template(view, namespace, image)
     if default:
@@ -92,7 +92,7 @@ def _chosen(service: dict[str, Any], view: ClusterView, namespace: str, image: s
     found = find(view, IMAGES, namespace, image)
     if found is None:
         return Choice(error=f'No AIMImage or AIMClusterImage found for "{image}"')
-    status = text(found.object, "status", "status") or "Pending"
+    status = trimmed(found.object, "status", "status") or "Pending"
     if status != "Ready":
         return Choice(error=f'Waiting for image "{image}" to become Ready, it is {status}')
     overrides = mapping(service, "spec", "overrides")

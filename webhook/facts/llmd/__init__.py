@@ -1,46 +1,6 @@
 """Facts for the rules of llm-d: values that take Python to compute from an object and the cluster."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any, Final
-
-from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import Fact
+from webhook.facts.llmd.facts import FACTS
 from webhook.facts.llmd.shape import shape_of
-from webhook.facts.nodes import mapping, text
-from webhook.facts.schemas import STRING, STRINGS, fields
 
 __all__ = ["FACTS", "shape_of"]
-
-_KIND: Final = Kind("llmd.ai", "VariantAutoscaling")
-
-
-def _shape(autoscaling: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    shape = shape_of(mapping(autoscaling, "spec"))
-    return {"name": shape.name, "fields": shape.fields, "instead": shape.instead, "later": shape.later}
-
-
-def _same_variant(autoscaling: dict[str, Any], view: ClusterView) -> list[str]:
-    """Return the names of other VariantAutoscalings in the namespace with the same variantID, which must be unique."""
-    name, variant = text(autoscaling, "metadata", "name"), text(autoscaling, "spec", "variantID")
-    if not variant:
-        return []
-    same = (
-        text(each, "metadata", "name")
-        for each in view.list(_KIND, text(autoscaling, "metadata", "namespace"))
-        if text(each, "spec", "variantID") == variant
-    )
-    return [other for other in same if other != name]
-
-
-FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
-    "VariantAutoscaling": {
-        "shape": Fact(
-            _shape,
-            fields(**dict.fromkeys(("name", "fields", "instead", "later"), STRING)),
-            raw=True,
-        ),
-        "sameVariant": Fact(_same_variant, STRINGS),
-    }
-}

@@ -1,13 +1,6 @@
 """Facts for the rules of LLMKube: values that take Python to compute from an object."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, Final
-
-from webhook.cluster.view import ClusterView
-from webhook.facts.fact import Fact
+from webhook.facts.llmkube.facts import FACTS
 from webhook.facts.llmkube.fileset import FileSet, resolve_fileset
 from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
 from webhook.facts.llmkube.source import (
@@ -19,8 +12,6 @@ from webhook.facts.llmkube.source import (
     parse_pvc,
     parse_source,
 )
-from webhook.facts.nodes import at, text
-from webhook.facts.schemas import STRING, STRINGS, fields
 
 __all__ = [
     "FACTS",
@@ -37,29 +28,3 @@ __all__ = [
     "parse_source",
     "resolve_fileset",
 ]
-
-
-def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    source = parse_source(text(model, "spec", "source"))
-    return {**asdict(source), "kind": source.kind.value}
-
-
-def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
-    split = parse_layer_split(list(filter(_is_text, ranges)) if isinstance(ranges, list) else ())
-    return {"overlaps": list(split.overlaps), "gaps": list(split.gaps)}
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
-    "Model": {
-        "source": Fact(
-            _source,
-            fields(**dict.fromkeys(("kind", "claim", "path", "repo", "revision", "error"), STRING)),
-        ),
-        "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
-    }
-}

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.nodes import text
 
-__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "namespace_of", "runtimes_for"]
+__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "runtimes_for"]
 
 GROUP: Final = "ome.io"
 BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
@@ -38,10 +38,6 @@ class Found(NamedTuple):
     @property
     def cluster_scoped(self) -> bool:
         return self.kind.startswith("Cluster")
-
-
-def namespace_of(service: Any) -> str:
-    return text(service, "metadata", "namespace")
 
 
 def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:

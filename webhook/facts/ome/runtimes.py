@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, text, whole
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.formats import facets_of, sort_of
-from webhook.facts.ome.lookup import Found, namespace_of, runtimes_for
+from webhook.facts.ome.lookup import Found, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version
 from webhook.facts.settings import Behaviour, Settings

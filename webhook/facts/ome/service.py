@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.nodes import at, items, mapping, text, whole
-from webhook.facts.ome.lookup import find_model, find_runtime, namespace_of
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
+from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migration_of", "predictor_used"]

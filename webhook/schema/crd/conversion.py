@@ -1,4 +1,4 @@
-"""What the API server demands of a CRD's conversion webhook."""
+"""Checks the conversion webhook of a CRD."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def has_recognised_version(versions: list[str]) -> bool:
 def conversion_errors(
     conversion: Raw | None, path: str, *, recognised: bool = True, valid_bundle: bool = False
 ) -> list[FieldError]:
-    """Every error of ``spec.conversion``; absent means None, as the API server defaults it.
+    """All errors of ``spec.conversion``; the API server's default for it is the strategy None.
 
-    ``recognised`` demands a ConversionReview version that exists, ``valid_bundle`` a caBundle that
-    parses: an update may keep what an older API server let in.
+    ``recognised``: demand a known version of ConversionReview. ``valid_bundle``: demand a caBundle that parses.
+    An update may keep values that an older API server accepted.
     """
     if conversion is None:
         return []

@@ -1,20 +1,20 @@
-"""Whether the defaults in a schema may be: pruned, and valid against the schema and its rules.
+"""Checks the defaults in a schema: they must be pruned, and valid for the schema and its rules.
 
-``defaulting.ValidateDefaults``. Metadata has rules of its own, so a default inside metadata is
-checked as part of a whole object, any other by itself.
+``defaulting.ValidateDefaults``. A default inside metadata is checked as part of a whole object, because metadata has
+special rules; any other default is checked alone.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.program import Budget
+from webhook.cel import Budget
 from webhook.schema.correlate import deep_equal
 from webhook.schema.default import copy_json
 from webhook.schema.defaults import Steps, surround
 from webhook.schema.errors import CoerceError
 from webhook.schema.fielderror import FieldError, invalid
-from webhook.schema.node import MISSING, Node, build
+from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import prune
 from webhook.schema.rules.compile import compile_rules
@@ -28,29 +28,29 @@ _META_FIELDS = ("metadata", "apiVersion", "kind")
 
 
 def validate_defaults(
-    node: Node, path: str, *, resource: bool = True, pruned: bool = True, budget: Budget | None = None
+    node: SchemaNode, path: str, *, resource: bool = True, pruned: bool = True, budget: Budget | None = None
 ) -> list[FieldError]:
-    """Every error of every default; ``path`` is where the schema stands in the CRD.
+    """All errors of all defaults.
 
-    ``resource`` tells that it is the schema of a whole object; ``pruned`` that defaults must not
-    have unknown fields. All rules share one budget.
+    ``path`` is the place of the schema in the CRD. ``resource``: it is the schema of a whole object. ``pruned``:
+    defaults must not have unknown fields. All rules share one budget.
     """
     root = node.replace(embedded=True) if resource else node
-    check = _Check(root, pruned, Budget() if budget is None else budget)
+    check = _DefaultsCheck(root, pruned, Budget() if budget is None else budget)
     check.visit(root, path, (), inside_meta=False)
     return check.errors
 
 
-class _Check:
-    def __init__(self, root: Node, pruned: bool, budget: Budget) -> None:
+class _DefaultsCheck:
+    def __init__(self, root: SchemaNode, pruned: bool, budget: Budget) -> None:
         self.root = root
         self.pruned = pruned
         self.budget = budget
         self.remaining = budget.remaining
         self.errors: list[FieldError] = []
 
-    def visit(self, node: Node, path: str, steps: Steps, *, inside_meta: bool) -> None:
-        """``steps`` lead from the nearest resource to the node."""
+    def visit(self, node: SchemaNode, path: str, steps: Steps, *, inside_meta: bool) -> None:
+        """``steps`` is the path from the nearest resource to the node."""
         outer = self.root
         if node.embedded:
             self.root, steps, inside_meta = node, (), False
@@ -61,7 +61,7 @@ class _Check:
             self._below(node, path, steps, inside_meta=inside_meta)
         self.root = outer
 
-    def _below(self, node: Node, path: str, steps: Steps, *, inside_meta: bool) -> None:
+    def _below(self, node: SchemaNode, path: str, steps: Steps, *, inside_meta: bool) -> None:
         if node.items is not None:
             self.visit(node.items, f"{path}.items", (*steps, None), inside_meta=inside_meta)
         for key, child in node.properties.items():
@@ -70,7 +70,7 @@ class _Check:
             meta = inside_meta or (node.embedded and key in _META_FIELDS)
             self.visit(child, f"{path}.properties[{key}]", (*steps, key), inside_meta=meta)
 
-    def _in_metadata(self, node: Node, path: str, steps: Steps) -> list[FieldError]:
+    def _in_metadata(self, node: SchemaNode, path: str, steps: Steps) -> list[FieldError]:
         obj = {**_TYPE_META, **surround(copy_json(node.default), steps)}
         try:
             obj, _ = coerce(self.root, obj, is_root=True)
@@ -81,7 +81,7 @@ class _Check:
             return [invalid(path, node.default, f"must result in valid metadata: {_aggregate(errors)}")]
         return self._values(node, node.default, path)
 
-    def _alone(self, node: Node, path: str, _steps: Steps) -> list[FieldError]:
+    def _alone(self, node: SchemaNode, path: str, _steps: Steps) -> list[FieldError]:
         default: Any = node.default
         is_pruned = not self.pruned or deep_equal(prune(node, default, is_root=node.embedded)[0], default)
         failure = None
@@ -89,19 +89,19 @@ class _Check:
             default, _ = coerce(node, default, path=path, is_root=node.embedded)
         except CoerceError as error:
             failure = error.error
-        # the API server coerces in place, so the first error shows what coercing has made of the value
+        # the API server coerces in place, so the first error shows the coerced value
         errors = [] if is_pruned else [invalid(path, default, "must not have unknown fields")]
         if failure is not None:
             return [*errors, failure]
-        found = validate_embedded(node, default, path=path, is_root=node.embedded)
-        return errors + (found or self._values(node, default, path))
+        embedded = validate_embedded(node, default, path=path, is_root=node.embedded)
+        return errors + (embedded or self._values(node, default, path))
 
-    def _values(self, node: Node, default: Any, path: str) -> list[FieldError]:
+    def _values(self, node: SchemaNode, default: Any, path: str) -> list[FieldError]:
         errors = validate(build(node.raw, version=None), default, path=path)
         return errors or self._rules(node, default, path)
 
-    def _rules(self, node: Node, default: Any, path: str) -> list[FieldError]:
-        """The rules on an update that changes nothing, then (for optionalOldSelf) on a creation."""
+    def _rules(self, node: SchemaNode, default: Any, path: str) -> list[FieldError]:
+        """Run the rules on an update without changes, then (for optionalOldSelf) on a creation."""
         rules = compile_rules(node, is_root=node is self.root)
         if rules is None:
             return []
@@ -119,6 +119,6 @@ class _Check:
 
 
 def _aggregate(errors: list[FieldError]) -> str:
-    """``ToAggregate().Error()``: each message once, in brackets if there are several."""
+    """``ToAggregate().Error()``: each message once; several messages in brackets."""
     messages = list(dict.fromkeys(map(str, errors)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"

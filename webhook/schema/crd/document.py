@@ -1,4 +1,4 @@
-"""Would the API server take this CustomResourceDefinition? Every error it would report.
+"""Checks a CustomResourceDefinition: all errors that the API server would report.
 
 ``ValidateCustomResourceDefinition`` and ``…Update`` of apiextensions, for v1 documents.
 """
@@ -9,14 +9,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.golang import url as gourl
 from webhook.golang.errors import GoError
-from webhook.golang.fmt import quote
 from webhook.golang.names import dns_1123_subdomain
+from webhook.golang.strconv import quote
+from webhook.golang.url import parse_request_uri
 from webhook.schema.correlate import deep_equal
 from webhook.schema.crd.conversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crd.internal import internal_spec
-from webhook.schema.crd.schema import SchemaOptions
+from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.crd.spec import (
     column_errors,
     group_errors,
@@ -43,7 +43,7 @@ _IMMUTABLE = "field is immutable"
 
 
 def validate_crd(document: Raw, old: Raw | None = None) -> list[FieldError]:
-    """The errors of creating a CRD, or of updating ``old`` to it; [] if the API server would take it."""
+    """The errors of creating a CRD, or of updating ``old`` to it; [] if the API server would accept it."""
     spec = internal_spec(document.get("spec") or {})
     before = None if old is None else internal_spec(old.get("spec") or {})
     errors = _metadata_errors(document, spec) if old is None else _metadata_update_errors(document, old)
@@ -60,10 +60,10 @@ def validate_crd(document: Raw, old: Raw | None = None) -> list[FieldError]:
 
 
 def _stored(document: Raw, spec: Raw, *, created: bool) -> list[str] | None:
-    """``status.storedVersions``, which a creation sets to the first storage version."""
-    known = (document.get("status") or {}).get("storedVersions") or []
-    if known and not created:
-        return list(known)
+    """``status.storedVersions``; a creation sets it to the first storage version."""
+    stored = (document.get("status") or {}).get("storedVersions") or []
+    if stored and not created:
+        return list(stored)
     return [version.get("name") or "" for version in spec["versions"] if version.get("storage")][:1] or None
 
 
@@ -73,7 +73,7 @@ def _is_established(crd: Raw | None) -> bool:
 
 
 class _Spec:
-    """The errors of ``spec``. The API server looks at the versions first, then at what they share."""
+    """The errors of ``spec``. The API server checks the versions first, then the parts that they share."""
 
     def __init__(self, spec: dict[str, Any], before: Raw | None, options: SchemaOptions, established: bool) -> None:
         self.spec = spec
@@ -176,7 +176,7 @@ class _Spec:
         return unchanged(self.options) if old is not None and deep_equal(old, new) else self.options
 
     def _had_many(self, version: Raw) -> bool:
-        """Whether the old CRD had the same selectable fields, already too many."""
+        """Whether the old CRD has the same selectable fields; an update may keep too many."""
         holder: Raw = version or self.spec
         old = self.before if not version else _version_of(self.before or {}, version.get("name"))
         return old is not None and deep_equal(old.get("selectableFields"), holder.get("selectableFields"))
@@ -243,7 +243,7 @@ def _immutable_errors(spec: Raw, before: Raw, *, established: bool) -> list[Fiel
 
 
 def _approval_errors(document: Raw, old: Raw | None, group: str) -> list[FieldError]:
-    """Groups of the Kubernetes community need an approval, or a reason for having none."""
+    """Groups of the Kubernetes community need an approval, or a reason why they have none."""
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
     state, error = _approval(document)
@@ -266,7 +266,7 @@ def _approval(document: Raw) -> tuple[str, FieldError | None]:
 
 def _names_host(text: str) -> bool:
     try:
-        url = gourl.parse_request_uri(text)
+        url = parse_request_uri(text)
     except GoError:
         return False
     return bool(url.scheme and url.host)

@@ -1,8 +1,7 @@
-"""A v1 CustomResourceDefinition in the form the API server validates it in.
+"""Converts a v1 CustomResourceDefinition to the internal form that the API server validates.
 
-The internal form has what all versions share at the top (``spec.validation``), so that is
-where errors are reported; and its Go structs have no JSON names, which shows where an error
-prints one.
+In the internal form the parts that all versions share are at the top (``spec.validation``), so errors are reported
+there. Its Go structs have no JSON names, which is visible in errors that print a struct.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.golang.fmt import GoStruct
+from webhook.golang.json import GoStruct
 from webhook.schema.correlate import deep_equal
 
 __all__ = ["SCHEMA_FIELDS", "internal_spec", "rule_struct", "schema_struct", "version_struct"]
@@ -72,7 +71,7 @@ SCHEMA_FIELDS: Mapping[str, tuple[str, Any]] = {
 
 
 def internal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """``spec`` with defaults, and what is the same in all versions moved up."""
+    """``spec`` with defaults, and with the parts that all versions share moved to the top."""
     out = dict(spec)
     versions = [dict(version) for version in spec.get("versions") or ()]
     names = dict(spec.get("names") or {})

@@ -1,11 +1,11 @@
-"""What the API server demands of lists in a CRD: x-kubernetes-list-type and its map keys."""
+"""Checks lists in a CRD: x-kubernetes-list-type and its map keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.golang.fmt import GoStruct
+from webhook.golang.json import GoStruct
 from webhook.schema.crd.internal import schema_struct
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
@@ -18,7 +18,7 @@ _MAP_KEY = "this property is in x-kubernetes-list-map-keys, so it"
 
 
 def list_errors(raw: Raw, path: str, *, atomic_sets: bool) -> list[FieldError]:
-    """Everything about x-kubernetes-list-type and x-kubernetes-list-map-keys of one node."""
+    """The errors of x-kubernetes-list-type and x-kubernetes-list-map-keys of one node."""
     list_type, keys = raw.get("x-kubernetes-list-type"), raw.get("x-kubernetes-list-map-keys") or []
     kind, own = raw.get("type") or "", f"{path}.x-kubernetes-list-type"
     errors = []
@@ -39,7 +39,7 @@ def list_errors(raw: Raw, path: str, *, atomic_sets: bool) -> list[FieldError]:
 
 def _set_item_errors(items: Raw, path: str) -> list[FieldError]:
     """Items of a set are compared as a whole, so they must be atomic."""
-    # Both errors print the list type, also the one about the map type.
+    # Both errors print the list type, as in the API server, even the error of the map type.
     list_type = items.get("x-kubernetes-list-type")
     if items.get("type") == "array" and list_type not in (None, "atomic"):
         return [invalid(f"{path}.x-kubernetes-list-type", list_type, _ATOMIC)]
@@ -90,7 +90,7 @@ def _key_errors(items: Raw, key: str, path: str, own: str, keys: list[str]) -> l
 
 
 def map_key_errors(raw: Raw, path: str) -> list[FieldError]:
-    """Items of sets and maps may not be null; keys of maps must always have a value."""
+    """The errors of nullable items in sets and maps, and of map keys that may be absent or null."""
     items, list_type = raw.get("items"), raw.get("x-kubernetes-list-type")
     if not isinstance(items, Mapping) or list_type not in ("set", "map"):
         return []

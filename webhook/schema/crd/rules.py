@@ -1,30 +1,28 @@
-"""x-kubernetes-validations when a CRD is created: their texts, whether they compile, what they may cost."""
+"""Checks x-kubernetes-validations when a CRD is created: texts, compilation, estimated cost."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare
 from webhook.schema.crd.internal import rule_struct
+from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node, build
+from webhook.schema.node import SchemaNode, build
 from webhook.schema.rules.compile import Rule, compile_own, rule_environment
-
-if TYPE_CHECKING:
-    from webhook.schema.crd.schema import SchemaOptions
 
 __all__ = ["COST_LIMIT", "RuleContext", "rule_errors", "rule_text_errors", "total_cost_errors"]
 
 Raw = Mapping[str, Any]
 
-COST_LIMIT = 10_000_000  # of one expression, times how often it may run for one object
+COST_LIMIT = 10_000_000  # of one expression, multiplied by the number of times it may run for one object
 CRD_COST_LIMIT = 100_000_000  # of all expressions of one schema
-_WORTH_NAMING = CRD_COST_LIMIT // 100
-_NAMED = 4  # so many of the most expensive rules are named
+_MIN_REPORTED_COST = CRD_COST_LIMIT // 100
+_MAX_REPORTED = 4  # errors name this many of the most expensive rules
 _UINT64 = 2**64 - 1
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _BREAK = re.compile(r"[\n\r]")
@@ -43,15 +41,15 @@ class Costs:
 
     def add(self, path: str, cost: int) -> None:
         self.total = min(self.total + cost, _UINT64)
-        if cost >= _WORTH_NAMING:
-            self.expensive = sorted([*self.expensive, (cost, path)], key=lambda named: -named[0])[:_NAMED]
+        if cost >= _MIN_REPORTED_COST:
+            self.expensive = sorted([*self.expensive, (cost, path)], key=lambda entry: -entry[0])[:_MAX_REPORTED]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """Where a node's rules would run: below what, and how often for one object.
+    """The place of a node: the schemas above it, and how often its rules run for one object.
 
-    ``cardinality`` is None where nothing bounds it.
+    ``cardinality`` is None if it is unbounded.
     """
 
     raw: Raw
@@ -71,7 +69,7 @@ class RuleContext:
         return bool(self.raw.get("x-kubernetes-validations")) or (self.parent is not None and self.parent.has_rules)
 
     def declare(self) -> Declared | None:
-        """The type rules see; None if it, or that of any schema with rules above, cannot be declared."""
+        """The CEL type of self; None if it cannot be declared, or if that of a schema with rules above it cannot."""
         if self.parent is not None and self.parent.has_rules and self.parent.declare() is None:
             return None
         return declare(self.raw, is_root=self.is_root, name="selfType")
@@ -89,7 +87,7 @@ def _max_elements(raw: Raw) -> int | None:
 
 
 def rule_text_errors(raw: Raw, path: str) -> list[FieldError]:
-    """What is wrong with the texts beside the expressions of one node."""
+    """The errors of the texts of one node's rules; the expressions are checked by :func:`rule_errors`."""
     errors: list[FieldError] = []
     for i, rule in enumerate(raw["x-kubernetes-validations"]):
         own = f"{path}.x-kubernetes-validations[{i}]"
@@ -141,7 +139,7 @@ _UNSUPPORTED = (
 
 
 def unstructurable(raw: Raw) -> str | None:
-    """Why a schema cannot be read as a structural one at all; None if it can (``NewStructural``)."""
+    """Why a schema cannot be converted to a structural one; None if it can (``NewStructural``)."""
     if raw.keys() <= _PLAIN:
         return None
     for key, why in _UNSUPPORTED:
@@ -168,7 +166,7 @@ def unstructurable(raw: Raw) -> str | None:
 def rule_errors(
     raw: Raw, path: str, context: RuleContext, uncorrelatable: str, options: SchemaOptions
 ) -> list[FieldError]:
-    """Compile the rules of one node as new expressions, except those the old CRD had."""
+    """Compile the rules of one node: as new expressions, unless the old CRD has the same expression."""
     own = f"{path}.x-kubernetes-validations"
     declared = context.declare()
     if declared is None:
@@ -176,8 +174,8 @@ def rule_errors(
         why += "unable to convert structural schema to CEL declarations"
         return [FieldError("InternalError", own, why)]
     node = build(raw)
-    known = options.known_rules | options.known_messages
-    rules = compile_own(node.rules, node, is_root=context.is_root, new=lambda text: text not in known)
+    old = options.known_rules | options.known_messages
+    rules = compile_own(node.rules, node, is_root=context.is_root, new=lambda text: text not in old)
     times = MAX_REQUEST // (declared.min_size + 1) if context.cardinality is None else context.cardinality
     errors: list[FieldError] = []
     for i, rule in enumerate(rules):
@@ -187,8 +185,8 @@ def rule_errors(
     return errors
 
 
-def _cost_errors(rule: Rule, node: Node, path: str, context: RuleContext, times: int) -> list[FieldError]:
-    """Estimate what a rule and its message may cost; a rule runs for every value its schema allows."""
+def _cost_errors(rule: Rule, node: SchemaNode, path: str, context: RuleContext, times: int) -> list[FieldError]:
+    """Check the estimated cost of a rule and its message. A rule runs for every value that its schema allows."""
     environment = rule_environment(node, is_root=context.is_root, optional=rule.optional)
     errors = []
     parts = (
@@ -222,7 +220,7 @@ def _compiled_errors(rule: Rule, path: str, uncorrelatable: str) -> list[FieldEr
 
 
 def total_cost_errors(costs: Costs, path: str) -> list[FieldError]:
-    """The errors of a schema whose rules are together too expensive, the most expensive ones named."""
+    """The errors of a schema whose rules cost too much in total; they name the most expensive rules."""
     if costs.total <= CRD_COST_LIMIT:
         return []
     why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
@@ -232,7 +230,7 @@ def total_cost_errors(costs: Costs, path: str) -> list[FieldError]:
 
 
 def cost_text(what: str, cost: int, limit: int) -> str:
-    """By how much a cost is too high, with advice."""
+    """The message for a cost above its limit, with advice."""
     times = cost / limit
     factor = "more than 100x" if times > 100 else f"{times:f}x" if times < 1.5 else f"{times:.1f}x"
     return f"{what} exceeds budget by factor of {factor} {_ADVICE}"

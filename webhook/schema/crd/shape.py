@@ -1,7 +1,7 @@
-"""Does a document have the shape of a v1 CRD at all? Names, lists and numbers where they belong.
+"""Checks the JSON types in a v1 CRD.
 
-The API server refuses other documents while decoding, before it validates anything; the
-modules that do the validating rely on it.
+The API server refuses a document of another shape when it decodes it, before validation. The other modules of this
+package rely on the shape.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.golang.fmt import INT64
+from webhook.golang.strconv import INT64
 from webhook.schema.fielderror import FieldError, invalid, required
 
 __all__ = ["shape_errors"]
 
-# Deeper schemas do not fit into an object in etcd, and recursion must end before Python's does.
+# A deeper schema does not fit into an object in etcd, and the recursion must stay below Python's limit.
 _MAX_DEPTH = 100
 
 _KIND_NAMES = {
@@ -46,7 +46,9 @@ _SCHEMA_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("x-kubernetes-list-map-keys", "x-kubernetes-validations"), list),
     **dict.fromkeys(("properties", "patternProperties", "dependencies", "definitions", "not", "externalDocs"), dict),
 }
-_PLAIN = frozenset({"type", "description", "format", "default", "nullable", "pattern"})  # of most schemas
+_PLAIN = frozenset(
+    {"type", "description", "format", "default", "nullable", "pattern"}
+)  # most schemas have only these keywords
 _RULE_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("rule", "message", "messageExpression", "reason", "fieldPath"), str),
     "optionalOldSelf": bool,
@@ -79,7 +81,7 @@ _SCALE_KINDS: Mapping[str, type] = dict.fromkeys(("specReplicasPath", "statusRep
 
 
 def shape_errors(document: Any) -> list[FieldError]:
-    """What is not of the JSON type that CustomResourceDefinition has there; [] if all is."""
+    """The errors of values that have another JSON type than in CustomResourceDefinition."""
     if not isinstance(document, Mapping):
         return [invalid("<nil>", None, "must be an object")]
     if not isinstance(document.get("spec"), Mapping):

@@ -1,4 +1,4 @@
-"""What the API server demands of a CRD's ``spec`` beside the schemas: names, versions, columns, conversion."""
+"""Checks the ``spec`` of a CRD except its schemas: group, names, versions, columns, subresources, selectable fields."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def group_errors(group: str, path: str) -> list[FieldError]:
 
 
 def names_errors(names: Raw, path: str) -> list[FieldError]:
-    """Every error of ``spec.names``, whose singular and listKind have been defaulted."""
+    """All errors of ``spec.names``; singular and listKind must already have their defaults."""
     errors = [required(f"{path}.{key}") for key in ("plural", "singular", "kind", "listKind") if not names.get(key)]
     for key in ("plural", "singular", "kind", "listKind"):
         name = names.get(key) or ""
@@ -59,12 +59,12 @@ def names_errors(names: Raw, path: str) -> list[FieldError]:
 
 
 def version_errors(versions: list[dict[str, Any]], path: str, *, absent: bool = False) -> list[FieldError]:
-    """Names unique and valid, exactly one storage version."""
+    """The errors of version names (valid and unique) and of the number of storage versions (exactly one)."""
     names = [version.get("name") or "" for version in versions]
     errors = []
     for i, name in enumerate(names):
         problems = dns_1035_label(name)
-        # the name of the first version stands in the internal form's spec.version too
+        # the internal form also has the name of the first version in spec.version
         paths = [f"{path}[{i}].name", f"{path.removesuffix('s')}"] if i == 0 and name else [f"{path}[{i}].name"]
         errors += [invalid(own, name, ",".join(problems)) for own in paths if problems]
     if len(set(names)) < len(names):
@@ -76,7 +76,7 @@ def version_errors(versions: list[dict[str, Any]], path: str, *, absent: bool = 
 
 
 def warning_problems(deprecated: bool, warning: str | None) -> list[str]:
-    """What is wrong with a ``deprecationWarning``."""
+    """The errors of a ``deprecationWarning``."""
     if warning is None:
         return []
     if not deprecated:
@@ -94,7 +94,7 @@ def warning_problems(deprecated: bool, warning: str | None) -> list[str]:
 
 
 def column_errors(column: Raw, path: str) -> list[FieldError]:
-    """Every error of one of additionalPrinterColumns."""
+    """All errors of one of additionalPrinterColumns."""
     errors = [] if column.get("name") else [required(f"{path}.name")]
     kind, form, json_path = (column.get(key) or "" for key in ("type", "format", "jsonPath"))
     why = f"must be one of {','.join(_COLUMN_TYPES)}"
@@ -123,7 +123,7 @@ _SCALE_PATHS = (
 
 
 def subresource_errors(subresources: Raw | None, path: str) -> list[FieldError]:
-    """Every error of the scale subresource."""
+    """All errors of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return []
@@ -150,7 +150,7 @@ _MAX_SELECTABLE = 8
 
 
 def selectable_errors(fields: Sequence[Raw], raw: Raw | None, path: str, *, many: bool) -> list[FieldError]:
-    """Every error of ``selectableFields``; ``many`` allows more than eight."""
+    """All errors of ``selectableFields``; ``many`` allows more than eight."""
     root = build(raw)
     errors: list[FieldError] = []
     seen: set[str] = set()
@@ -178,7 +178,7 @@ def selectable_errors(fields: Sequence[Raw], raw: Raw | None, path: str, *, many
 
 
 def stored_version_errors(stored: list[str] | None, versions: Sequence[Raw]) -> list[FieldError]:
-    """What ``status.storedVersions`` and the versions owe each other."""
+    """The errors between ``status.storedVersions`` and the versions."""
     path = "status.storedVersions"
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]

@@ -1,7 +1,7 @@
-"""What makes a schema structural (apiextensions ``ValidateStructural``).
+"""Checks that a schema is structural (apiextensions ``ValidateStructural``).
 
-Every value validation under allOf, anyOf, oneOf and not must have its structure outside of
-them, types must be given, metadata must not be described.
+Every field that allOf, anyOf, oneOf or not validates must also be specified outside of them. Types are required.
+Metadata must not be specified.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.golang.errors import GoError
+from webhook.golang.regexp import matcher
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required
-from webhook.schema.node import MISSING, Node
-from webhook.schema.regex import RegexError, matcher
+from webhook.schema.node import MISSING, SchemaNode
 
 __all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_structure"]
 
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:
-    """What native types may do and CRDs may not."""
+    """Keywords that built-in types may use and CRDs may not."""
 
     nested_additional_properties: bool = False
     nested_rules: bool = False
@@ -46,7 +47,7 @@ _NESTED_FORBIDDEN = (
 )
 
 
-# Keywords that Go keeps behind a pointer: any value but null is one.
+# Keywords that are pointers in Go: only null is their zero value.
 _POINTERS = frozenset(
     {"default", "example", "items", "not", "additionalProperties", "additionalItems", "x-kubernetes-list-type"}
     | {"x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "minimum", "maximum", "multipleOf"}
@@ -55,17 +56,17 @@ _POINTERS = frozenset(
 
 
 def is_zero(keyword: str, value: Any) -> bool:
-    """Whether a keyword's value is Go's zero value, which is the same as absence."""
+    """Whether a keyword's value is Go's zero value, which equals absence."""
     return value is None if keyword in _POINTERS else not value
 
 
-def validate_structure(node: Node, path: str) -> list[FieldError]:
-    """Every reason why a schema is not structural; ``path`` is where it stands in the CRD."""
+def validate_structure(node: SchemaNode, path: str) -> list[FieldError]:
+    """All reasons why a schema is not structural; ``path`` is its place in the CRD."""
     errors = _invariants(node, "root", path) + validate_completeness(node, path)
     return sorted(errors, key=str)
 
 
-def _invariants(node: Node, level: str, path: str) -> list[FieldError]:
+def _invariants(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if node.type in _SCALARS and node.raw.keys() <= _PLAIN and level != "root":
         return errors
@@ -87,7 +88,7 @@ def _invariants(node: Node, level: str, path: str) -> list[FieldError]:
     return errors + _type_errors(node, level, path) + _meta_errors(node, level, path)
 
 
-def _extensions(node: Node, path: str) -> list[FieldError]:
+def _extensions(node: SchemaNode, path: str) -> list[FieldError]:
     pairs = (
         ("x-kubernetes-preserve-unknown-fields", node.preserve),
         ("x-kubernetes-embedded-resource", node.embedded),
@@ -96,14 +97,14 @@ def _extensions(node: Node, path: str) -> list[FieldError]:
     return [invalid(f"{path}.{name}", True, detail) for name, on in pairs if node.int_or_string and on]
 
 
-def _is_int_or_string(node: Node) -> bool:
-    """``anyOf: [{type: integer}, {type: string}]``, the one place where nested types are allowed."""
+def _is_int_or_string(node: SchemaNode) -> bool:
+    """Whether a node has ``anyOf: [{type: integer}, {type: string}]``: only there nested types are allowed."""
     pairs = zip(node.any_of, ("integer", "string"), strict=False)
-    return len(node.any_of) == 2 and all(_says_only_type(branch.raw, kind) for branch, kind in pairs)
+    return len(node.any_of) == 2 and all(_has_only_type(branch.raw, kind) for branch, kind in pairs)
 
 
-def _says_only_type(raw: Mapping[str, Any], kind: str) -> bool:
-    """Nested schemas do not tell additionalProperties: false from its absence."""
+def _has_only_type(raw: Mapping[str, Any], kind: str) -> bool:
+    """Whether a nested schema has only a type. There, additionalProperties: false equals its absence."""
     rest = (key for key, value in raw.items() if not is_zero(key, value) and (key, value) != _CLOSED)
     return raw.get("type") == kind and all(key == "type" for key in rest)
 
@@ -111,7 +112,7 @@ def _says_only_type(raw: Mapping[str, Any], kind: str) -> bool:
 _CLOSED = ("additionalProperties", False)
 
 
-def _type_errors(node: Node, level: str, path: str) -> list[FieldError]:
+def _type_errors(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors = []
     if node.embedded and node.type != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
@@ -127,7 +128,7 @@ def _type_errors(node: Node, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _meta_errors(node: Node, level: str, path: str) -> list[FieldError]:
+def _meta_errors(node: SchemaNode, level: str, path: str) -> list[FieldError]:
     errors = []
     checked = level == "root" or node.embedded
     for key in ("kind", "apiVersion"):
@@ -150,7 +151,7 @@ def _meta_errors(node: Node, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _names_only(meta: Node) -> bool:
+def _names_only(meta: SchemaNode) -> bool:
     ignored = {"type", "default"}
     if meta.properties and meta.properties.keys() <= {"name", "generateName"}:
         ignored.add("properties")
@@ -158,7 +159,7 @@ def _names_only(meta: Node) -> bool:
 
 
 def _value_validation(
-    node: Node,
+    node: SchemaNode,
     level: str,
     path: str,
     options: StructureOptions = _STRICT,
@@ -183,13 +184,13 @@ def _value_validation(
 def _pattern_errors(pattern: str, path: str) -> list[FieldError]:
     try:
         matcher(pattern)
-    except RegexError as error:
+    except GoError as error:
         return [invalid(path, pattern, f"must be a valid regular expression, but isn't: {error.message}")]
     return []
 
 
 def _nested(
-    node: Node, level: str, path: str, options: StructureOptions, *, skip_any: bool = False
+    node: SchemaNode, level: str, path: str, options: StructureOptions, *, skip_any: bool = False
 ) -> list[FieldError]:
     errors = _value_validation(node, level, path, options, skip_any=skip_any)
     if node.items is not None:
@@ -208,7 +209,7 @@ def _nested(
     return errors
 
 
-def _nested_additional(node: Node, level: str, path: str, options: StructureOptions) -> list[FieldError]:
+def _nested_additional(node: SchemaNode, level: str, path: str, options: StructureOptions) -> list[FieldError]:
     own = f"{path}.additionalProperties"
     if not options.nested_additional_properties:
         return [forbidden(own, "must be undefined to be structural")]
@@ -227,13 +228,13 @@ def _nested_keywords(raw: Mapping[str, Any], path: str, options: StructureOption
     return errors
 
 
-def validate_completeness(node: Node, path: str, options: StructureOptions = _STRICT) -> list[FieldError]:
-    """Every nested validation of a field that the structure does not have."""
+def validate_completeness(node: SchemaNode, path: str, options: StructureOptions = _STRICT) -> list[FieldError]:
+    """The errors of nested validations of fields that the structure does not specify."""
     return _complete(node, node, path, path, options)
 
 
 def _complete(
-    nested: Node, spine: Node | None, path: str, nested_path: str, options: StructureOptions
+    nested: SchemaNode, spine: SchemaNode | None, path: str, nested_path: str, options: StructureOptions
 ) -> list[FieldError]:
     if spine is None:
         return [required(path, f"because it is defined in {nested_path}")]
@@ -247,7 +248,7 @@ def _complete(
 
 
 def _complete_nested(
-    nested: Node, spine: Node | None, path: str, nested_path: str, options: StructureOptions
+    nested: SchemaNode, spine: SchemaNode | None, path: str, nested_path: str, options: StructureOptions
 ) -> list[FieldError]:
     if spine is None:
         return [required(path, f"because it is defined in {nested_path}")]
@@ -256,10 +257,10 @@ def _complete_nested(
         errors += _complete_nested(nested.items, spine.items, f"{path}.items", f"{nested_path}.items", options)
     for key, child in nested.properties.items():
         own, where = f"{nested_path}.properties[{key}]", f"{path}.properties[{key}]"
-        known = spine.properties.get(key)
-        if known is None and options.properties_of_additional and spine.additional is not None:
-            known, where = spine.additional, f"{path}.additionalProperties"
-        errors += _complete_nested(child, known, where, own, options)
+        outer = spine.properties.get(key)
+        if outer is None and options.properties_of_additional and spine.additional is not None:
+            outer, where = spine.additional, f"{path}.additionalProperties"
+        errors += _complete_nested(child, outer, where, own, options)
     if nested.additional is not None and options.nested_additional_properties:
         own, where = f"{nested_path}.additionalProperties", f"{path}.additionalProperties"
         errors += _complete_nested(nested.additional, spine.additional, where, own, options)

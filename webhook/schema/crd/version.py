@@ -1,4 +1,4 @@
-"""The schema of one version of a CRD: is it one the API server takes?"""
+"""Checks the schema of one version of a CRD."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from webhook.schema.crd.defaults import validate_defaults
 from webhook.schema.crd.internal import SCHEMA_FIELDS, schema_struct
 from webhook.schema.crd.lists import has_non_atomic_set, map_key_errors
+from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.crd.rules import RuleContext, total_cost_errors, unstructurable
-from webhook.schema.crd.schema import TYPES, SchemaOptions, openapi_errors
+from webhook.schema.crd.schema import TYPES, openapi_errors
 from webhook.schema.crd.structure import validate_structure
 from webhook.schema.defaults import prune_defaults
 from webhook.schema.fielderror import FieldError, forbidden, invalid
@@ -25,11 +26,11 @@ _WITH_STATUS = (
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
     "XValidations"
 )
-"""What may stand at the root of a schema with a status subresource, as the error lists it."""
+"""The keywords that are allowed at the root of a schema with a status subresource, in the order of the error."""
 
 
 def validation_errors(validation: Raw | None, path: str, options: SchemaOptions, *, status: bool) -> list[FieldError]:
-    """Every error of ``schema`` (or ``spec.validation``); ``status`` tells of a status subresource."""
+    """All errors of ``schema`` (or ``spec.validation``). ``status``: there is a status subresource."""
     raw = (validation or {}).get("openAPIV3Schema")
     if raw is None:
         return []
@@ -40,9 +41,9 @@ def validation_errors(validation: Raw | None, path: str, options: SchemaOptions,
     unreadable = unstructurable(raw) if options.structural else None
     context = None
     if options.structural and unreadable is None:
-        found = _structure_errors(raw, own, pruned=options.pruned_defaults)
-        errors += found
-        context = None if found else RuleContext(raw)
+        structure = _structure_errors(raw, own, pruned=options.pruned_defaults)
+        errors += structure
+        context = None if structure else RuleContext(raw)
     errors += openapi_errors(raw, own, options, context)
     if not errors and unreadable is not None:
         errors.append(invalid(own, "", unreadable))
@@ -55,7 +56,7 @@ def _structure_errors(raw: Raw, path: str, *, pruned: bool) -> list[FieldError]:
 
 
 def _status_errors(raw: Raw, path: str) -> list[FieldError]:
-    """At most one error: the first keyword (in the order of the Go struct) that may not stand at the root."""
+    """At most one error: the first keyword (in the order of the Go struct) that is not allowed at the root."""
     allowed = _WITH_STATUS.split()
     for name, (key, zero) in SCHEMA_FIELDS.items():
         value = raw.get(key)
@@ -96,7 +97,7 @@ def _below(raw: Raw) -> Iterator[Any]:
 
 
 def options_for_update(old: Raw) -> SchemaOptions:
-    """The demands on an update: what the old CRD already broke stays allowed."""
+    """The checks of an update: a fault that the old CRD already has stays allowed."""
     rules: set[str] = set()
     messages: set[str] = set()
 
@@ -110,7 +111,7 @@ def options_for_update(old: Raw) -> SchemaOptions:
     for raw in schemas:
         has_keyword(raw, collect)
     return SchemaOptions(
-        valid_types=not any(has_keyword(raw, _has_odd_type) for raw in schemas),
+        valid_types=not any(has_keyword(raw, _has_unknown_type) for raw in schemas),
         structural=not any(map(_is_non_structural, schemas)),
         pruned_defaults=not any(map(_has_unpruned_default, schemas)),
         atomic_sets=not any(has_keyword(raw, has_non_atomic_set) for raw in schemas),
@@ -120,7 +121,7 @@ def options_for_update(old: Raw) -> SchemaOptions:
     )
 
 
-def _has_odd_type(raw: Raw) -> bool:
+def _has_unknown_type(raw: Raw) -> bool:
     return bool(raw.get("type")) and raw["type"] not in TYPES
 
 
@@ -136,5 +137,5 @@ def _has_unpruned_default(raw: Raw) -> bool:
 
 
 def unchanged(options: SchemaOptions) -> SchemaOptions:
-    """The demands on a version whose schema is the old one: its rules may cost what they did."""
+    """The checks of a version whose schema is unchanged: the cost of its rules is not checked."""
     return dataclasses.replace(options, rule_costs=False)

@@ -1,1 +1,1 @@
-"""The fast path for valid, complete objects."""
+"""The fast check of valid, complete objects."""

@@ -1,4 +1,4 @@
-"""The checks of scalar values for :mod:`webhook.schema.fast.check`; None where the walkers must look."""
+"""The checks of scalar values for :mod:`webhook.schema.fast.check`; None means that the walkers must check."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from webhook.golang.fmt import INT64
+from webhook.golang.errors import GoError
+from webhook.golang.regexp import matcher
+from webhook.golang.strconv import INT64
 from webhook.schema.formats import FORMATS
-from webhook.schema.node import Node
-from webhook.schema.regex import RegexError, matcher
+from webhook.schema.node import SchemaNode
 
 __all__ = ["Check", "check_int_or_string", "check_integer", "check_number", "check_string"]
 
 Check = Callable[[Any], bool]
 
-# Names, reasons and times come again and again, and a look-up takes a tenth of a match.
-_REMEMBERED = 1024  # values per pattern or format
-_MEMORABLE = 256  # characters: with the above some MiB in all, whatever is sent
+# Names, reasons and times recur, and a cache look-up takes a tenth of the time of a match.
+_CACHE_SIZE = 1024  # values per pattern or format
+_MAX_CACHED = 256  # characters; with the above, the caches take a few MiB at most
 
 _INT32 = range(-(2**31), 2**31)
 
 
-def check_string(node: Node) -> Check | None:
+def check_string(node: SchemaNode) -> Check | None:
     tests = _string_tests(node)
     if tests is None:
         return None
@@ -43,7 +44,7 @@ def check_string(node: Node) -> Check | None:
     return lambda value: type(value) is str and all(test(value) for test in tests)
 
 
-def _string_tests(node: Node) -> list[Check] | None:
+def _string_tests(node: SchemaNode) -> list[Check] | None:
     tests: list[Check] = []
     if node.min_length is not None or node.max_length is not None:
         low = node.min_length or 0
@@ -54,22 +55,22 @@ def _string_tests(node: Node) -> list[Check] | None:
             tests.append(lambda value: low <= len(value) <= high)
     if node.pattern:
         try:
-            tests.append(_remembering(matcher(node.pattern)))
-        except RegexError:
+            tests.append(_cached(matcher(node.pattern)))
+        except GoError:
             return None
     if node.format:
         accepts = FORMATS.get(node.format.replace("-", ""))
         if accepts is not None:
-            tests.append(_remembering(accepts))
+            tests.append(_cached(accepts))
     return tests
 
 
-def _remembering(test: Callable[[str], Any]) -> Check:
-    known = lru_cache(_REMEMBERED)(test)
-    return lambda value: bool(known(value) if len(value) <= _MEMORABLE else test(value))
+def _cached(test: Callable[[str], Any]) -> Check:
+    cached = lru_cache(_CACHE_SIZE)(test)
+    return lambda value: bool(cached(value) if len(value) <= _MAX_CACHED else test(value))
 
 
-def check_integer(node: Node) -> Check | None:
+def check_integer(node: SchemaNode) -> Check | None:
     low, high = _bounds(node)
     bounds = _INT32 if node.format == "int32" else INT64
     factor = node.multiple_of
@@ -87,11 +88,11 @@ def check_integer(node: Node) -> Check | None:
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _bounds(node: Node) -> tuple[float, float]:
+def _bounds(node: SchemaNode) -> tuple[float, float]:
     return (0.0 if node.minimum is None else node.minimum, 0.0 if node.maximum is None else node.maximum)
 
 
-def check_number(node: Node) -> Check | None:
+def check_number(node: SchemaNode) -> Check | None:
     if node.multiple_of is not None or node.enum or node.format == "float":
         return None
     if not all(bound.is_integer() for bound in _bounds(node)):
@@ -112,9 +113,9 @@ def check_number(node: Node) -> Check | None:
     return check
 
 
-def check_int_or_string(node: Node) -> Check | None:
-    said = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
-    if not node.raw.keys() <= said:
+def check_int_or_string(node: SchemaNode) -> Check | None:
+    handled = {"x-kubernetes-int-or-string", "anyOf", "description", "pattern", "default", "x-kubernetes-validations"}
+    if not node.raw.keys() <= handled:
         return None
     tests = _string_tests(node)
     if tests is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from webhook.golang.fmt import INT64, quote
+from webhook.golang.errors import GoError
+from webhook.golang.strconv import INT64
+from webhook.golang.time import Time, format_rfc3339, parse
 from webhook.schema.numbers import kind_of
 
 __all__ = ["MetadataError", "decode_metadata", "decode_metadata_leniently"]
@@ -56,11 +57,6 @@ _META: Mapping[str, tuple[str, bool]] = {
     "finalizers": (_STRINGS, True),
     "managedFields": ("[]v1.ManagedFieldsEntry", True),
 }
-_STRUCTS = {
-    "[]v1.OwnerReference": ("OwnerReference", _OWNER),
-    "[]v1.ManagedFieldsEntry": ("ManagedFieldsEntry", _MANAGED),
-}
-_TEXTUAL = frozenset({_STRING, "types.UID", "v1.ManagedFieldsOperationType"})
 _JSON_NAMES = {"integer": "number", "boolean": "bool"}
 
 
@@ -75,11 +71,11 @@ def decode_metadata(value: Any) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(value, dict):
         raise MetadataError(f"json: cannot unmarshal {_json_name(value)} into Go value of type v1.ObjectMeta")
     unknown: list[str] = []
-    return _struct(value, _META, "ObjectMeta", "", "", unknown), sorted(unknown)
+    return _struct(value, _META, _Place("ObjectMeta", "", "", unknown)), sorted(unknown)
 
 
 def decode_metadata_leniently(value: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """The same, leaving out what does not fit; None if the value is no object at all."""
+    """The same, without what does not fit; None if the value is not an object."""
     if not isinstance(value, dict | None):
         return None, []
     kept: dict[str, Any] = {}
@@ -94,22 +90,31 @@ def decode_metadata_leniently(value: Any) -> tuple[dict[str, Any] | None, list[s
     return kept, sorted(unknown)
 
 
-def _struct(
-    value: Mapping[str, Any],
-    fields: Mapping[str, tuple[str, bool]],
-    struct: str,
-    go_path: str,
-    path: str,
-    unknown: list[str],
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A Go struct, the field in it as Go names it, its path in the JSON, and the unknown fields so far."""
+
+    struct: str
+    field: str
+    path: str
+    unknown: list[str]
+
+    def __truediv__(self, name: str) -> _Place:
+        return replace(self, field=self.field + name, path=self.path + name)
+
+    def error(self, found: Any, wanted: str) -> MetadataError:
+        where = f"Go struct field {self.struct}.{self.field} of type {wanted.removeprefix('*')}"
+        return MetadataError(f"json: cannot unmarshal {_json_name(found)} into {where}")
+
+
+def _struct(value: Mapping[str, Any], fields: Mapping[str, tuple[str, bool]], place: _Place) -> dict[str, Any]:
     decoded: dict[str, Any] = {}
     for name in sorted(value):
         if name not in fields:
-            unknown.append(path + name)
-            continue
-        kind = fields[name][0]
-        if value[name] is not None:
-            decoded[name] = _field(value[name], kind, struct, go_path + name, path + name, unknown)
+            place.unknown.append(place.path + name)
+        elif value[name] is not None:
+            kind = fields[name][0]
+            decoded[name] = _DECODERS[kind](value[name], kind, place / name)
     return {
         name: decoded.get(name, "")
         for name, (kind, omit_empty) in fields.items()
@@ -121,41 +126,83 @@ def _is_empty(value: Any, kind: str) -> bool:
     return not kind.startswith("*") and kind != _RAW and value in ("", 0, [], {})
 
 
-def _field(value: Any, kind: str, struct: str, go_path: str, path: str, unknown: list[str]) -> Any:
-    def fail(found: Any, wanted: str) -> MetadataError:
-        where = f"Go struct field {struct}.{go_path} of type {wanted.removeprefix('*')}"
-        return MetadataError(f"json: cannot unmarshal {_json_name(found)} into {where}")
+def _scalar(json_kind: str) -> _Decoder:
+    """A decoder of a JSON type that has one scalar type in Go."""
 
-    def strings(items: list[Any]) -> None:
-        for item in items:
-            if item is not None and not isinstance(item, str):
-                raise fail(item, _STRING)
+    def decode(value: Any, kind: str, place: _Place) -> Any:
+        if kind_of(value) != json_kind:
+            raise place.error(value, kind)
+        return value
 
-    if kind in _TEXTUAL and isinstance(value, str):
-        return value
-    if kind == "*bool" and isinstance(value, bool):
-        return value
-    if kind == _RAW:
-        return value
-    if kind == _TIME:
-        return _time(value)
-    if kind in (_INT, "*int64") and kind_of(value) == "integer":
-        return value
-    if kind == _MAP and isinstance(value, dict):
-        strings(list(value.values()))
-        return {key: item or "" for key, item in value.items()}
-    if kind == _STRINGS and isinstance(value, list):
-        strings(value)
-        return [item or "" for item in value]
-    if kind in _STRUCTS and isinstance(value, list):
-        name, fields = _STRUCTS[kind]
+    return decode
+
+
+def _raw(value: Any, _kind: str, _place: _Place) -> Any:
+    return value
+
+
+def _time(value: Any, _kind: str, _place: _Place) -> str:
+    """A ``metav1.Time``: RFC 3339, kept in UTC and whole seconds; the zero time, which Go writes as null, is ""."""
+    if not isinstance(value, str):
+        raise MetadataError(f"json: cannot unmarshal {_json_name(value)} into Go value of type string")
+    try:
+        at = parse(value)
+    except GoError as error:
+        raise MetadataError(error.message) from None
+    return "" if at.is_zero else format_rfc3339(Time(at.seconds))
+
+
+def _text(value: Any, place: _Place) -> str:
+    """An item that is a string; Go reads null as ""."""
+    if value is not None and not isinstance(value, str):
+        raise place.error(value, _STRING)
+    return value or ""
+
+
+def _strings(value: Any, kind: str, place: _Place) -> list[str]:
+    if not isinstance(value, list):
+        raise place.error(value, kind)
+    return [_text(item, place) for item in value]
+
+
+def _map(value: Any, kind: str, place: _Place) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise place.error(value, kind)
+    return {key: _text(item, place) for key, item in value.items()}
+
+
+def _structs(struct: str, fields: Mapping[str, tuple[str, bool]]) -> _Decoder:
+    def decode(value: Any, kind: str, place: _Place) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise place.error(value, kind)
         for item in value:
             if item is not None and not isinstance(item, dict):
-                raise fail(item, kind.removeprefix("[]"))
+                raise place.error(item, kind.removeprefix("[]"))
         return [
-            _struct(item or {}, fields, name, f"{go_path}.", f"{path}[{i}].", unknown) for i, item in enumerate(value)
+            _struct(item or {}, fields, _Place(struct, f"{place.field}.", f"{place.path}[{i}].", place.unknown))
+            for i, item in enumerate(value)
         ]
-    raise fail(value, kind)
+
+    return decode
+
+
+_Decoder = Callable[[Any, str, _Place], Any]
+
+_DECODERS: Mapping[str, _Decoder] = {
+    _STRING: _scalar("string"),
+    "types.UID": _scalar("string"),
+    "v1.ManagedFieldsOperationType": _scalar("string"),
+    _INT: _scalar("integer"),
+    "*int64": _scalar("integer"),
+    "*bool": _scalar("boolean"),
+    _RAW: _raw,
+    _TIME: _time,
+    _STRINGS: _strings,
+    _MAP: _map,
+    "[]v1.OwnerReference": _structs("OwnerReference", _OWNER),
+    "[]v1.ManagedFieldsEntry": _structs("ManagedFieldsEntry", _MANAGED),
+}
+"""By Go type: what reads a value that is not null, or raises :class:`MetadataError`."""
 
 
 def _json_name(value: Any) -> str:
@@ -163,32 +210,3 @@ def _json_name(value: Any) -> str:
     if kind in ("integer", "number") and (isinstance(value, float) or value not in INT64):
         return f"number {value!r}" if isinstance(value, float) and value != int(value) else "number"
     return _JSON_NAMES.get(kind, kind)
-
-
-_RFC3339 = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})", re.ASCII)
-
-
-def _time(value: Any) -> str:
-    """A ``metav1.Time``: RFC 3339, kept in UTC and whole seconds."""
-    if not isinstance(value, str):
-        raise MetadataError(f"json: cannot unmarshal {_json_name(value)} into Go value of type string")
-    found = _RFC3339.fullmatch(value)
-    if found is None:
-        raise _bad_time(value)
-    zone = found[8]
-    try:
-        year, month, day, hour, minute, second = map(int, found.groups()[:6])
-        moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
-        if zone != "Z":
-            hours, minutes = int(zone[1:3]), int(zone[4:])
-            if hours > 24 or minutes > 60:
-                raise _bad_time(value)
-            moment -= dt.timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
-    except (ValueError, OverflowError) as error:
-        raise _bad_time(value) from error
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
-
-
-def _bad_time(value: str) -> MetadataError:
-    layout = '"2006-01-02T15:04:05Z07:00"'
-    return MetadataError(f'parsing time {quote(value)} as {layout}: cannot parse {quote(value)} as "2006"')

@@ -7,20 +7,20 @@ from typing import Any
 from webhook.golang.names import dns_1035_label, path_segment
 from webhook.schema.errors import CoerceError
 from webhook.schema.fielderror import FieldError, invalid, required
-from webhook.schema.node import MISSING, Node, distinct
+from webhook.schema.node import MISSING, SchemaNode, distinct
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import validate_metadata
 
 __all__ = ["coerce", "has_embedded", "validate_embedded"]
 
 
-def has_embedded(node: Node) -> bool:
+def has_embedded(node: SchemaNode) -> bool:
     """Whether any resource is embedded at or below this node."""
     return any(part.embedded for part in distinct(node))
 
 
 def coerce(
-    node: Node | None, value: Any, *, path: str = "", is_root: bool = False, drop_invalid: bool = False
+    node: SchemaNode | None, value: Any, *, path: str = "", is_root: bool = False, drop_invalid: bool = False
 ) -> tuple[Any, list[str]]:
     """``value`` with the metadata of embedded resources as ObjectMeta stores it, and the paths dropped.
 
@@ -36,7 +36,7 @@ class _Coercer:
         self.drop_invalid = drop_invalid
         self.unknown = unknown
 
-    def coerce(self, node: Node | None, value: Any, path: str, embedded: bool = False) -> Any:
+    def coerce(self, node: SchemaNode | None, value: Any, path: str, embedded: bool = False) -> Any:
         if isinstance(value, list) and node is not None and node.items is not None:
             new = [self.coerce(node.items, item, f"{path}[{i}]") for i, item in enumerate(value)]
             return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
@@ -80,7 +80,9 @@ def _child(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def validate_embedded(node: Node | None, value: Any, *, path: str = "", is_root: bool = False) -> list[FieldError]:
+def validate_embedded(
+    node: SchemaNode | None, value: Any, *, path: str = "", is_root: bool = False
+) -> list[FieldError]:
     """The errors of every embedded resource's apiVersion, kind and metadata."""
     errors: list[FieldError] = []
     if isinstance(value, list) and node is not None and node.items is not None:

@@ -78,7 +78,7 @@ def _owners(owners: list[dict[str, Any]], path: str) -> list[FieldError]:
         if owner.get("controller"):
             name = f"{owner['kind']}/{owner['name']}"
             if controller:
-                both = f'Found "true" in references for {controller} and {name}'
+                both = f'SchemaErrors "true" in references for {controller} and {name}'
                 errors.append(invalid(path, owners, f"Only one reference can have Controller set to true. {both}"))
             controller = controller or name
     return errors

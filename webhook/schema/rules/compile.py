@@ -1,4 +1,4 @@
-"""The x-kubernetes-validations of a schema, compiled: a tree of the nodes that have rules at or below them."""
+"""Compiles the x-kubernetes-validations of a schema to a tree of the nodes with rules at or below them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure, ResultFailure
-from webhook.cel.group import Group
-from webhook.cel.program import Program
+from webhook.cel import COMPATIBLE, CompileFailure, Environment, Group, Program, ResultFailure
 from webhook.cel.types import BOOL, STRING
 from webhook.cel.typing.schematypes import declare
 from webhook.cel.values.nodes import escape
 from webhook.schema.fieldpath import PathError, resolve_path
-from webhook.schema.node import Node, Version, distinct
+from webhook.schema.node import SchemaNode, Version, distinct
 
 __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
 
@@ -24,10 +21,9 @@ __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment
 class Rule:
     """One compiled rule.
 
-    ``program`` is None if the rule is empty or does not compile (then ``problem`` says why, and
-    the object is refused). ``transition`` tells whether it reads oldSelf, ``optional`` whether
-    oldSelf is an optional. ``field`` is the fieldPath as errors print it. A messageExpression
-    that does not compile has no program and a ``message_problem``.
+    ``program`` is None if the rule is empty or does not compile; ``problem`` is then the error, and every object is
+    refused. ``transition``: the rule reads oldSelf. ``optional``: oldSelf is an optional. ``field`` is the fieldPath as
+    errors print it. ``message_problem`` is the error of a messageExpression that does not compile.
     """
 
     raw: Mapping[str, Any]
@@ -41,7 +37,7 @@ class Rule:
 
     @property
     def shown(self) -> str:
-        """What stands for the rule in an error: its message, else its text."""
+        """The text of the rule in errors: its message, else its expression."""
         return str(self.raw.get("message") or self.raw.get("rule") or "").strip()
 
     @property
@@ -51,13 +47,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleNode:
-    """The rules of one schema node and where rules are below it.
+    """The rules of one schema node, and the nodes below it that have rules.
 
-    ``group`` are the first of them, as far as their costs are known and they read nothing but self.
-    ``problem`` is set where the value's type cannot be declared to CEL, so that no rule can run.
+    ``group`` are the leading rules that have known costs and read only self. ``problem`` is the error if CEL cannot
+    declare the type of the value; then no rule can run.
     """
 
-    node: Node
+    node: SchemaNode
     group: Group
     rules: tuple[Rule, ...] = ()
     items: RuleNode | None = None
@@ -68,45 +64,58 @@ class RuleNode:
 
 
 def compile_rules(
-    root: Node, *, is_root: bool = True, version: Version = (1, 36), nested: bool = False
+    root: SchemaNode,
+    *,
+    is_root: bool = True,
+    version: Version = COMPATIBLE,
+    nested: bool = False,
+    name: str = "schema",
 ) -> RuleNode | None:
     """The rules of a schema as stored expressions of a Kubernetes minor; None if there are none.
 
-    ``is_root`` tells that the schema is a resource's: rules see its apiVersion, kind,
-    metadata.name and metadata.generateName. Nothing raises: a rule that does not compile
-    refuses objects, as the API server does with a rule that an older version accepted.
-    ``nested`` finds rules too that stand under allOf alone, which no CRD may have.
+    Never raises: a rule that does not compile refuses every object, as the API server does with a rule that an older
+    version accepted.
+
+    Args:
+        root: the schema.
+        is_root: the schema is a resource's, so rules can read apiVersion, kind, metadata.name and
+            metadata.generateName.
+        version: the Kubernetes minor.
+        nested: find rules that are only under allOf too. No CRD can have such rules.
+        name: the kind, which tracebacks and profiles show with the path of a rule.
     """
     if not _has_rules(root, nested=nested):
         return None
     declared = declare(root.raw, is_root=is_root, name="selfType") is not None
-    return _compile(root, root, is_root, declared, version)
+    return _compile(root, root, is_root, declared, version, name)
 
 
-def _has_rules(root: Node, *, nested: bool) -> bool:
-    """Whether there are rules at or below a node; with ``nested`` under allOf, too."""
+def _has_rules(root: SchemaNode, *, nested: bool) -> bool:
+    """Whether there are rules at or below a node; with ``nested`` also under allOf."""
     return any(node.rules for node in distinct(root, junctors=nested))
 
 
-def _compile(rules: Node, node: Node, is_root: bool, declared: bool, version: Version) -> RuleNode | None:
-    """``rules`` is where the rules are written: ``node`` itself, or a schema under its allOf."""
-    own = compile_own(rules.rules, node, is_root=is_root, version=version) if declared else ()
+def _compile(
+    rules: SchemaNode, node: SchemaNode, is_root: bool, declared: bool, version: Version, name: str
+) -> RuleNode | None:
+    """``rules`` is the schema with the rules: ``node`` itself, or a schema under its allOf."""
+    own = compile_own(rules.rules, node, is_root=is_root, version=version, name=name) if declared else ()
     compiled = RuleNode(
         node=node,
         rules=own,
         group=_group(own),
-        items=_child(rules.items, node.items, declared, version),
-        properties=_properties(rules, node, declared, version),
-        additional=_child(rules.additional, node.additional, declared, version),
+        items=_child(rules.items, node.items, declared, version, f"{name}[*]"),
+        properties=_properties(rules, node, declared, version, name),
+        additional=_child(rules.additional, node.additional, declared, version, f"{name}.*"),
         all_of=tuple(
             child
             for branch in rules.all_of
-            if (child := _compile(branch, node, is_root, declared, version)) is not None
+            if (child := _compile(branch, node, is_root, declared, version, name)) is not None
         ),
         problem="failed to convert to declType for CEL validation rules" if rules.rules and not declared else "",
     )
-    found = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
-    return compiled if any(found) or compiled.problem else None
+    parts = (compiled.rules, compiled.items, compiled.properties, compiled.additional, compiled.all_of)
+    return compiled if any(parts) or compiled.problem else None
 
 
 def _group(rules: tuple[Rule, ...]) -> Group:
@@ -116,25 +125,29 @@ def _group(rules: tuple[Rule, ...]) -> Group:
     return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
 
 
-def _child(rules: Node | None, node: Node | None, declared: bool, version: Version) -> RuleNode | None:
+def _child(
+    rules: SchemaNode | None, node: SchemaNode | None, declared: bool, version: Version, name: str
+) -> RuleNode | None:
     if rules is None or node is None:
         return None
-    return _compile(rules, node, node.embedded, declared and _is_declared(node), version)
+    return _compile(rules, node, node.embedded, declared and _is_declared(node), version, name)
 
 
-def _is_declared(node: Node) -> bool:
+def _is_declared(node: SchemaNode) -> bool:
     return declare(node.raw, is_root=node.embedded, name="selfType") is not None
 
 
-def _properties(rules: Node, node: Node, declared: bool, version: Version) -> dict[str, RuleNode]:
-    """Fields without a CEL type are left out; those without a CEL name are not."""
+def _properties(
+    rules: SchemaNode, node: SchemaNode, declared: bool, version: Version, name: str
+) -> dict[str, RuleNode]:
+    """Omit fields without a CEL type; keep fields without a CEL name."""
     found = {}
     for key, child_rules in rules.properties.items():
         child = node.properties.get(key)
         if child is None or not (declared or escape(key) is None) or not _has_rules(child_rules, nested=True):
             continue
         if _is_declared(child):
-            compiled = _compile(child_rules, child, child.embedded, True, version)
+            compiled = _compile(child_rules, child, child.embedded, True, version, f"{name}.{key}")
             if compiled is not None:
                 found[key] = compiled
     return found
@@ -142,27 +155,28 @@ def _properties(rules: Node, node: Node, declared: bool, version: Version) -> di
 
 def compile_own(
     rules: tuple[Mapping[str, Any], ...],
-    node: Node,
+    node: SchemaNode,
     *,
     is_root: bool,
-    version: Version = (1, 36),
+    version: Version = COMPATIBLE,
     new: Callable[[str], bool] = lambda _: False,
+    name: str = "",
 ) -> tuple[Rule, ...]:
-    """The rules of one node, each by itself.
+    """The compiled rules of one node.
 
-    Expressions are stored ones, which may use what any version has, unless they are ``new``.
+    Expressions that are not ``new`` are stored ones: they may use the functions of every version.
     """
 
     def environment(source: str, *, optional: bool) -> Environment:
         return rule_environment(node, is_root=is_root, optional=optional, version=version, stored=not new(source))
 
-    return tuple(_compile_rule(rule, node, environment) for rule in rules)
+    return tuple(_compile_rule(rule, node, environment, name) for rule in rules)
 
 
 def rule_environment(
-    node: Node, *, is_root: bool, optional: bool = False, version: Version = (1, 36), stored: bool = True
+    node: SchemaNode, *, is_root: bool, optional: bool = False, version: Version = COMPATIBLE, stored: bool = True
 ) -> Environment:
-    """What the rules of a node may say: self, and oldSelf (an optional with optionalOldSelf)."""
+    """The environment of the rules of a node: self, and oldSelf (an optional with optionalOldSelf)."""
     base = Environment(version=version, stored=stored).with_schema("self", node.raw, is_root=is_root, type_name=_TYPE)
     return base.with_schema("oldSelf", node.raw, is_root=is_root, optional=optional, type_name=_TYPE)
 
@@ -170,18 +184,19 @@ def rule_environment(
 _TYPE = "selfType#"  # no expression can write it
 
 
-def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[..., Environment]) -> Rule:
+def _compile_rule(raw: Mapping[str, Any], node: SchemaNode, environment: Callable[..., Environment], name: str) -> Rule:
+    names = (f"{name} rule", f"{name} messageExpression") if name else ("", "")
     source, optional = raw.get("rule") or "", bool(raw.get("optionalOldSelf"))
     if not source.strip():
         return Rule(raw)
     try:
-        program = environment(source, optional=optional).compile(source, expect=BOOL)
+        program = environment(source, optional=optional).compile(source, expect=BOOL, name=names[0])
     except ResultFailure:
         return Rule(raw, problem="cel expression must evaluate to a bool")
     except CompileFailure as failure:
         return Rule(raw, problem=f"{failure.stage}: {failure}", optional=optional)
     text = raw.get("messageExpression") or ""
-    message, problem = _compile_message(text, environment(text, optional=optional)) if text else (None, "")
+    message, problem = _compile_message(text, environment(text, optional=optional), names[1]) if text else (None, "")
     return Rule(
         raw,
         program,
@@ -193,9 +208,9 @@ def _compile_rule(raw: Mapping[str, Any], node: Node, environment: Callable[...,
     )
 
 
-def _compile_message(source: str, environment: Environment) -> tuple[Program | None, str]:
+def _compile_message(source: str, environment: Environment, name: str) -> tuple[Program | None, str]:
     try:
-        return environment.compile(source, expect=STRING), ""
+        return environment.compile(source, expect=STRING, name=name), ""
     except ResultFailure:
         return None, "messageExpression must evaluate to a string"
     except CompileFailure as failure:
@@ -203,7 +218,7 @@ def _compile_message(source: str, environment: Environment) -> tuple[Program | N
         return None, f"messageExpression {stage}: {failure}"
 
 
-def _field(path: str, node: Node) -> str:
+def _field(path: str, node: SchemaNode) -> str:
     if not path:
         return ""
     try:

@@ -1,16 +1,15 @@
-"""Run the rules of a schema on one object: budget, old values, ratcheting, messages."""
+"""Runs the rules of a schema on one object: budget, old values, ratcheting, messages."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.program import Budget
+from webhook.cel import Budget, BudgetExceeded, CelError
 from webhook.cel.values.value import NONE, Opt
-from webhook.golang.fmt import quote
+from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, item_key
 from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, invalid, required
-from webhook.schema.node import Node
+from webhook.schema.node import SchemaNode
 from webhook.schema.rules.compile import Rule, RuleNode
 
 __all__ = ["OldItems", "RuleRun"]
@@ -26,9 +25,9 @@ class _Stop(Exception):
 
 
 class RuleRun:
-    """One validation of one object: errors and warnings are collected, the budget is shared by all rules.
+    """One validation of one object. Collects errors and warnings; all rules share the budget.
 
-    ``stopped`` tells that the budget ended the run, so that later rules have not been run.
+    ``stopped``: the budget ended the run before the last rule.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -40,7 +39,7 @@ class RuleRun:
     def validate(
         self, rules: RuleNode, value: Any, old: Any = None, *, path: str = "", correlated: Correlated | None = None
     ) -> None:
-        """Run all rules at and below a value; with ``correlated`` errors of what is unchanged are warnings."""
+        """Run all rules at and below a value. With ``correlated`` the errors of unchanged parts become warnings."""
         try:
             self._validate(rules, value, old, path, _Ratchet(correlated))
         except _Stop:
@@ -87,7 +86,7 @@ class RuleRun:
         for rule in rules.rules[holding:]:
             self._run(rule, rules.node, value, old, path, ratchet)
 
-    def _run(self, rule: Rule, node: Node, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
+    def _run(self, rule: Rule, node: SchemaNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
         if rule.problem:
             self.errors.append(invalid(path or "<nil>", node.type, f"rule compile error: {rule.problem}"))
         if rule.program is None or (rule.transition and old is None and not rule.optional):
@@ -105,17 +104,17 @@ class RuleRun:
             return
         self._failed(rule, node, value, old, path, ratchet)
 
-    def _stop_evaluation(self, error: BudgetExceeded, rule: Rule, node: Node, path: str) -> None:
+    def _stop_evaluation(self, error: BudgetExceeded, rule: Rule, node: SchemaNode, path: str) -> None:
         if error.message.startswith("operation cancelled"):
             why = "no further validation rules will be run due to call cost exceeds limit for rule"
             self._stop(path, node, f"'{error.message}': {why}: {rule.shown}")
         self._stop(path, node, _SPENT)
 
-    def _stop(self, path: str, node: Node, detail: str) -> None:
+    def _stop(self, path: str, node: SchemaNode, detail: str) -> None:
         self.errors.append(invalid(path or "<nil>", node.type, detail))
         raise _Stop
 
-    def _failed(self, rule: Rule, node: Node, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
+    def _failed(self, rule: Rule, node: SchemaNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:
         field = f"{path}.{rule.field}" if path and rule.field else rule.field or path or "<nil>"
         ratcheted = not rule.transition and ratchet.unchanged
         try:
@@ -135,7 +134,7 @@ class RuleRun:
             self.errors.append(error)
 
     def _message(self, rule: Rule, value: Any, old: Any) -> str:
-        """The text of the messageExpression, "" where there is none that can be used."""
+        """The value of the messageExpression; "" if there is none, if it fails, or if it is not one short line."""
         if rule.message is None:
             return ""
         bindings: dict[str, Any] = {"self": value}
@@ -179,7 +178,7 @@ def _field_error(reason: str, field: str, bad_value: Any, detail: str) -> FieldE
 
 
 class _Ratchet:
-    """Where we are in the correlation of old and new: here, or at the nearest ancestor that correlates."""
+    """The correlation of the current value with its old value, or of its nearest correlated ancestor."""
 
     __slots__ = ("current", "nearest")
 
@@ -189,11 +188,11 @@ class _Ratchet:
 
     @property
     def unchanged(self) -> bool:
-        here = self.current if self.current is not None else self.nearest
-        return here is not None and here.unchanged
+        correlated = self.current if self.current is not None else self.nearest
+        return correlated is not None and correlated.unchanged
 
     def uncorrelated(self) -> _Ratchet:
-        """Under allOf nothing ratchets by itself."""
+        """The ratchet under allOf: only an ancestor can be unchanged."""
         return _Ratchet(None, self.nearest)
 
     def key(self, name: str) -> _Ratchet:
@@ -208,9 +207,9 @@ class _Ratchet:
 
 
 class OldItems:
-    """The old items of a map list by their keys; other lists have no comparable old items."""
+    """The old items of a map list by their keys. Items of other lists have no old items."""
 
-    def __init__(self, node: Node, old: Any) -> None:
+    def __init__(self, node: SchemaNode, old: Any) -> None:
         self.node = node
         self.by_key: dict[Any, Any] = {}
         if node.type == "array" and node.list_type == "map" and isinstance(old, list):

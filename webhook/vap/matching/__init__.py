@@ -1,1 +1,1 @@
-"""Which requests a policy or binding applies to."""
+"""Matching: the requests to which a policy or binding applies."""

@@ -1,4 +1,4 @@
-"""Match conditions: whether a policy that is about a request has anything to say (``webhook/matchconditions``)."""
+"""Match conditions: whether a policy that matches a request is evaluated (``webhook/matchconditions``)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["ConditionError", "aggregate", "conditions_hold"]
 
 
 class ConditionError(Exception):
-    """The conditions cannot be evaluated, and the failurePolicy is Fail."""
+    """The conditions cannot be evaluated, and failurePolicy is Fail."""
 
 
 def conditions_hold(evaluations: Sequence[Evaluation], *, ignore: bool) -> bool:
-    """Whether all conditions hold. One that is false wins over any that fail.
+    """Whether all conditions are true. A false condition wins over one that fails.
 
     Raises:
-        ConditionError: none is false, one fails, and failures are not to be ignored.
+        ConditionError: a condition fails, none is false, and failures are not ignored.
     """
     if any(evaluation.error is None and evaluation.value is False for evaluation in evaluations):
         return False

@@ -1,4 +1,4 @@
-"""Which requests a policy or a binding is about (``policy/matching``, ``webhook/predicates``)."""
+"""Matches requests with ``matchConstraints`` and ``matchResources`` (``policy/matching``, ``webhook/predicates``)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from webhook.admission.request import GroupVersionKind
-from webhook.vap.attributes import Attributes, Resource
-from webhook.vap.context import Equivalent, Surroundings
+from webhook.vap.attributes import Attributes, GroupVersionResource
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import MatchResources, Rule
 
 __all__ = ["NAME_LABEL", "Criteria", "MatchError", "is_exempt", "rule_matches"]
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
-"""The API server gives every namespace this label, with its name: whoever asks for it alone need not see the object."""
-_NAMESPACES: Final = Resource("", "v1", "namespaces")
+"""The API server sets this label on every namespace to its name, so a selector of this label needs no lookup."""
+_NAMESPACES: Final = GroupVersionResource("", "v1", "namespaces")
 _EXEMPT: Final = frozenset(
     {
         "ValidatingWebhookConfiguration",
@@ -30,17 +30,17 @@ _EXEMPT: Final = frozenset(
 
 
 class MatchError(Exception):
-    """It cannot be said whether a request matches; the text is the API server's."""
+    """The match cannot be decided; the text is the API server's."""
 
 
 def is_exempt(attributes: Attributes) -> bool:
-    """Whether no policy ever sees the request: policies must not be able to lock themselves in."""
+    """Whether no policy applies to the request. Policies must not be able to block changes of policies."""
     return attributes.kind.group == "admissionregistration.k8s.io" and attributes.kind.kind in _EXEMPT
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """A ``matchConstraints`` or ``matchResources``, ready to be asked."""
+    """A compiled ``matchConstraints`` or ``matchResources``."""
 
     namespace_selector: Selector
     object_selector: Selector
@@ -58,29 +58,29 @@ class Criteria:
             written.matchPolicy == "Exact",
         )
 
-    def match(self, attributes: Attributes, surroundings: Surroundings) -> Equivalent | None:
-        """The resource and kind the request matches as; None where it does not match.
+    def match(self, attributes: Attributes, context: AdmissionContext) -> Equivalent | None:
+        """The resource and kind under which the request matches; None if it does not match.
 
         Raises:
-            MatchError: everything else matches, but a selector cannot be evaluated.
+            MatchError: the rules match, but a selector cannot be evaluated.
         """
         failure = ""
         for selected in (self._selects_namespace, self._selects_object):
             try:
-                if not selected(attributes, surroundings):
+                if not selected(attributes, context):
                     return None
             except MatchError as error:
                 failure = failure or str(error)
-        if self._matching(self.excluded, attributes, surroundings):
+        if self._matching(self.excluded, attributes, context):
             return None
         found: Equivalent | None = Equivalent(attributes.resource, attributes.kind)
         if self.rules:
-            found = self._matching(self.rules, attributes, surroundings)
+            found = self._matching(self.rules, attributes, context)
         if found is not None and failure:
             raise MatchError(failure)
         return found
 
-    def _selects_namespace(self, attributes: Attributes, surroundings: Surroundings) -> bool:
+    def _selects_namespace(self, attributes: Attributes, context: AdmissionContext) -> bool:
         about_namespaces = attributes.resource.name == "namespaces"
         if not attributes.namespace and not about_namespaces:
             return True
@@ -93,12 +93,12 @@ class Criteria:
             return selector.matches(labels_of(attributes.object) or {})
         if selector.keys == {NAME_LABEL}:
             return selector.matches({NAME_LABEL: attributes.namespace})
-        namespace = surroundings.namespace(attributes.namespace)
+        namespace = context.namespace(attributes.namespace)
         if namespace is None:
             raise MatchError(f'namespaces "{attributes.namespace}" not found')
         return selector.matches(labels_of(namespace) or {})
 
-    def _selects_object(self, attributes: Attributes, _surroundings: Surroundings) -> bool:
+    def _selects_object(self, attributes: Attributes, _context: AdmissionContext) -> bool:
         selector = self.object_selector
         if selector.error:
             raise MatchError(f"Internal error occurred: {selector.error}")
@@ -107,13 +107,13 @@ class Criteria:
         found = map(labels_of, (attributes.object, attributes.old_object))
         return any(labels is not None and selector.matches(labels) for labels in found)
 
-    def _matching(self, rules: Iterable[Rule], attributes: Attributes, surroundings: Surroundings) -> Equivalent | None:
+    def _matching(self, rules: Iterable[Rule], attributes: Attributes, context: AdmissionContext) -> Equivalent | None:
         for rule in rules:
             if rule_matches(rule, attributes, attributes.resource) and _is_named(rule, attributes.name):
                 return Equivalent(attributes.resource, attributes.kind)
         if self.exact:
             return None
-        equivalents = surroundings.equivalents(attributes.resource, attributes.subresource)
+        equivalents = context.equivalents(attributes.resource, attributes.subresource)
         for rule in rules:
             for other in equivalents:
                 if other.resource == attributes.resource or not rule_matches(rule, attributes, other.resource):
@@ -125,8 +125,8 @@ class Criteria:
         return None
 
 
-def rule_matches(rule: Rule, attributes: Attributes, resource: Resource) -> bool:
-    """Whether a rule is about the request, taken as one of ``resource``; names aside."""
+def rule_matches(rule: Rule, attributes: Attributes, resource: GroupVersionResource) -> bool:
+    """Whether a rule matches the request as a request for ``resource``; the rule's resourceNames are not checked."""
     return (
         _in_scope(rule, attributes, resource)
         and ("*" in rule.operations or attributes.operation in rule.operations)
@@ -136,14 +136,14 @@ def rule_matches(rule: Rule, attributes: Attributes, resource: Resource) -> bool
     )
 
 
-def _in_scope(rule: Rule, attributes: Attributes, resource: Resource) -> bool:
+def _in_scope(rule: Rule, attributes: Attributes, resource: GroupVersionResource) -> bool:
     if rule.scope == "*":
         return True
     in_cluster = resource == _NAMESPACES or not attributes.namespace
     return in_cluster is (rule.scope == "Cluster")
 
 
-def _is_resource(rule: Rule, resource: Resource, subresource: str) -> bool:
+def _is_resource(rule: Rule, resource: GroupVersionResource, subresource: str) -> bool:
     for written in rule.resources:
         name, _, sub = written.partition("/")
         if name in {"*", resource.name} and sub in {"*", subresource}:

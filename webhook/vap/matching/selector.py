@@ -16,14 +16,14 @@ _Test = Callable[[Labels], bool]
 
 
 class SelectorError(Exception):
-    """A selector that no label can meet, because it is none; the text is apimachinery's."""
+    """An invalid selector; the text is apimachinery's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """What a selector asks of labels; ``error`` says why it cannot be asked.
+    """A compiled selector. ``error`` is the text of an invalid one.
 
-    ``keys`` are the labels it asks for, ``text`` the selector as the API server reads it in a query.
+    ``keys`` are the keys of the labels that it reads; ``text`` is the selector in the syntax of a query parameter.
     """
 
     tests: tuple[_Test, ...] = ()
@@ -43,7 +43,7 @@ class Selector:
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything, even what has no labels at all."""
+        """Whether the selector selects every object, even without labels."""
         return not self.tests and not self.error
 
     def matches(self, labels: Labels) -> bool:
@@ -51,7 +51,7 @@ class Selector:
 
 
 def labels_of(obj: Any) -> Labels | None:
-    """The labels of an object; None for what cannot have any."""
+    """The labels of an object; None for a value without metadata."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
         return None
@@ -74,7 +74,7 @@ def _test(key: str, operator: str, values: list[str]) -> _Test:
             problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}')
     if problems:
         raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    return make(key, tuple(values))  # what stands in a label may be no text, and not hashable
+    return make(key, tuple(values))  # a tuple, not a set: the value of a label may be unhashable
 
 
 def _text(key: str, operator: str, values: list[str]) -> str:

@@ -1,14 +1,14 @@
-"""What an ``Object{…}`` is as an apply configuration: native JSON, and what in it is none.
+"""Converts an ``Object{…}`` to an apply configuration: JSON, and :class:`Foreign` for the values JSON cannot represent.
 
-Go hands the values of an expression to the merge as they are, and the merge refuses what no
-field can have. So such values are kept, with the names that its errors have for them.
+Go passes the values of an expression to the merge unchanged, and the merge refuses a value that no field can have.
+So such values are kept, with the names that the merge's errors print.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.cel.values.schema_aware import Made, reveal
 from webhook.cel.values.times import format_duration, format_timestamp
 from webhook.cel.values.value import Duration, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
@@ -17,7 +17,7 @@ __all__ = ["Foreign", "native"]
 
 
 class Foreign:
-    """A value that no field of a Kubernetes object can have: its Go type, and how Go prints it."""
+    """A value that no field of a Kubernetes object can have: its Go type, and its text with ``%v`` and ``%#v``."""
 
     __slots__ = ("name", "shown", "source")
 
@@ -28,10 +28,10 @@ class Foreign:
 
 
 def native(value: Any) -> Any:
-    """A CEL value as the JSON of an apply configuration; what is no JSON becomes :class:`Foreign`.
+    """Convert a CEL value to the JSON of an apply configuration; other values become :class:`Foreign`.
 
     Raises:
-        CelError: a map directly within the object whose keys are no strings.
+        CelError: a map directly within the object has a key that is not a string.
     """
     value = reveal(value)
     if isinstance(value, Made):
@@ -46,7 +46,7 @@ def native(value: Any) -> Any:
 
 
 def _nested(value: Any) -> Any:
-    """An object within an object is converted by itself: its error stands in its place."""
+    """Convert a nested object on its own: an error replaces its value."""
     if not isinstance(value, Made):
         return native(value)
     try:
@@ -71,7 +71,7 @@ def _string_key(key: Any) -> str:
 
 
 def _quoted(key: Any) -> str:
-    """Go's ``%q``, which takes a number for a character."""
+    """Go's ``%q``, which prints an integer as a character."""
     if isinstance(key, bool) or not isinstance(key, int) or not 0 <= key < 0x110000:
         return f"%!q({'true' if key is True else 'false' if key is False else key})"
     return repr(chr(key)) if key != ord("'") else "'\\''"

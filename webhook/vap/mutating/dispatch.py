@@ -1,8 +1,8 @@
-"""What all mutating policies together make of an object (``policy/mutating/dispatcher.go``).
+"""Applies all mutating policies to an object (``policy/mutating/dispatcher.go``).
 
-Policies are invoked in order, each on what those before have made; then come the webhooks.
-Afterwards those whose reinvocationPolicy is IfNeeded are invoked once more, if anything was
-mutated after them or by the last of them, and the webhooks see what they have made of it.
+The policies run in order, each on the result of the one before. Then the webhooks run. A policy whose
+reinvocationPolicy is IfNeeded runs a second time if the object changed after its first run. If a second run changes
+the object, the webhooks run again.
 """
 
 from __future__ import annotations
@@ -13,59 +13,60 @@ from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import Interrupt
-from webhook.vap.hooks import Binding, Hook, Invoked, Misconfigured, invocations
+from webhook.vap.compiled import Interrupt
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy, Invoked, Misconfigured, invocations
 from webhook.vap.matching.conditions import ConditionError
-from webhook.vap.mutating.mutator import MutationError, Mutator
-from webhook.vap.verdict import Denial, Verdict
+from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.mutator import Mutator
+from webhook.vap.response import Denial, PolicyResponse
 
 __all__ = ["Webhooks", "mutate", "unchanged"]
 
 Object = dict[str, Any] | None
 Webhooks = Callable[[Object], Object]
-"""What comes after the policies, and makes another object of theirs, or the same."""
+"""Mutates the object after the policies; returns it itself if nothing changes."""
 
 FORBIDDEN: Final = 403
-"""The HTTP status with which the API server refuses what cannot be mutated, whatever the reason."""
+"""The HTTP status of every failed mutation, whatever its reason."""
 
 _Key = tuple[str, str, str, str]
 """Policy, binding, namespace and name of the param."""
 
 
 def unchanged(obj: Object) -> Object:
-    """No webhooks."""
+    """The :data:`Webhooks` that change nothing."""
     return obj
 
 
 def mutate(
-    hooks: Sequence[Hook[Mutator]],
+    policies: Sequence[BoundPolicy[Mutator]],
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     interrupt: Interrupt | None = None,
     webhooks: Webhooks = unchanged,
-) -> Verdict:
-    """The object that the policies and webhooks make, or why a policy refuses the request."""
-    first = _Pass(attributes.object)
-    first.run(invocations(hooks, attributes, surroundings, interrupt))
+) -> PolicyResponse:
+    """The object after the policies and webhooks, or the denials."""
+    first = _Round(attributes.object)
+    first.run(invocations(policies, attributes, context, interrupt))
     evaluated = tuple(dict.fromkeys(name for name, *_ in first.evaluated))
     if first.denials:
-        return Verdict(attributes.object, tuple(first.denials), evaluated=evaluated)
-    found = webhooks(first.object)
-    if patch.diff(first.object, found):
-        first.require()
+        return PolicyResponse(attributes.object, tuple(first.denials), evaluated=evaluated)
+    mutated = webhooks(first.object)
+    if patch.diff(first.object, mutated):
+        first.note_change()
     if first.again:
-        last = _Pass(found, only=frozenset(first.again))
-        last.run(invocations(hooks, replace(attributes, object=found), surroundings, interrupt))
+        last = _Round(mutated, only=frozenset(first.again))
+        last.run(invocations(policies, replace(attributes, object=mutated), context, interrupt))
         if last.denials:
-            return Verdict(attributes.object, tuple(last.denials), evaluated=evaluated)
-        found = webhooks(last.object) if patch.diff(found, last.object) else found
-    return Verdict(found if patch.diff(attributes.object, found) else attributes.object, evaluated=evaluated)
+            return PolicyResponse(attributes.object, tuple(last.denials), evaluated=evaluated)
+        mutated = webhooks(last.object) if patch.diff(mutated, last.object) else mutated
+    return PolicyResponse(mutated if patch.diff(attributes.object, mutated) else attributes.object, evaluated=evaluated)
 
 
 @dataclass(slots=True)
-class _Pass:
-    """One way through the policies. ``again`` are those to invoke a second time."""
+class _Round:
+    """One run of the policies in order. ``again`` are the policies to invoke a second time."""
 
     object: Object
     only: frozenset[_Key] | None = None
@@ -75,55 +76,55 @@ class _Pass:
     again: list[_Key] = field(default_factory=list)
     mutated: bool = False
 
-    def run(self, found: Iterable[Invoked[Mutator] | Misconfigured[Mutator]]) -> None:
-        # which policies apply is decided by the object as it came, before any of them has changed it
-        for item in list(found):
+    def run(self, matches: Iterable[Invoked[Mutator] | Misconfigured[Mutator]]) -> None:
+        # match all policies before the first mutation: the original object decides which of them apply
+        for item in list(matches):
             if isinstance(item, Misconfigured):
                 self._fail(item.policy, item.binding, item.message, "Forbidden")
             else:
                 self._invoke(item)
         if self.mutated:
-            self.require()
+            self.note_change()
 
-    def _invoke(self, found: Invoked[Mutator]) -> None:
-        policy = found.policy
-        key = _key(found)
+    def _invoke(self, invoked: Invoked[Mutator]) -> None:
+        policy = invoked.policy
+        key = _key(invoked)
         try:
-            applies = policy.head.applies(found.invocation.on(self.object))
+            applies = policy.compiled.applies(invoked.invocation.on(self.object))
         except ConditionError as error:
-            self._fail(policy, found.binding, str(error))
+            self._fail(policy, invoked.binding, str(error))
             return
         if not applies or (self.only is not None and key not in self.only):
             return
         self.evaluated.append(key)
         before = self.object
-        self._mutate(found)
+        self._mutate(invoked)
         if before is not self.object and patch.diff(before, self.object):
-            self.require()
+            self.note_change()
         if policy.again:
             self.invoked.append(key)
 
-    def _mutate(self, found: Invoked[Mutator]) -> None:
-        for mutate_object, expression in found.policy.mutations:
+    def _mutate(self, invoked: Invoked[Mutator]) -> None:
+        for mutate_object, expression in invoked.policy.mutations:
             if self.object is None:
                 return
             try:
-                on = found.invocation.on(self.object)
-                self.object = mutate_object(expression, found.policy.head.variables, on)
+                on = invoked.invocation.on(self.object)
+                self.object = mutate_object(expression, invoked.policy.compiled.variables, on)
             except MutationError as error:
-                self._fail(found.policy, found.binding, str(error))
+                self._fail(invoked.policy, invoked.binding, str(error))
             else:
                 self.mutated = True
 
-    def require(self) -> None:
-        """The object has changed since those invoked so far have seen it."""
+    def note_change(self) -> None:
+        """Require a second run of all policies invoked so far: the object changed after their run."""
         self.again += self.invoked
         self.invoked = []
 
     def _fail(self, policy: Mutator, binding: Binding | None, message: str, reason: str = "Invalid") -> None:
-        if policy.head.ignore:
+        if policy.compiled.ignore:
             return
-        name = policy.head.name
+        name = policy.compiled.name
         if binding is None:
             text = f'policy "{name}" denied request: {message}'
         else:
@@ -132,7 +133,7 @@ class _Pass:
         self.denials.append(Denial(name, where, message, text, reason, FORBIDDEN))
 
 
-def _key(found: Invoked[Mutator]) -> _Key:
-    metadata = (found.invocation.param or {}).get("metadata") or {}
-    name = found.policy.head.name
-    return name, found.binding.name, metadata.get("namespace", ""), metadata.get("name", "")
+def _key(invoked: Invoked[Mutator]) -> _Key:
+    metadata = (invoked.invocation.param or {}).get("metadata") or {}
+    name = invoked.policy.compiled.name
+    return name, invoked.binding.name, metadata.get("namespace", ""), metadata.get("name", "")

@@ -1,40 +1,43 @@
-"""Apply configurations: merge what a mutation says into an object, by the schema of its kind.
+"""Merges an apply configuration into an object by the schema of its kind.
 
-The merge of ``structured-merge-diff`` (``typed/merge.go``), as mutating policies use it: what is
-not mentioned stays; maps merge by key, sets and keyed lists by element, scalars are replaced;
-what is atomic may not be mentioned at all.
+The merge of ``structured-merge-diff`` (``typed/merge.go``) as mutating policies use it. Fields that the configuration
+omits stay. Maps merge by key, sets and keyed lists by element. Scalars are replaced. A configuration must not contain
+atomic parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Final
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 from webhook.vap.mutating.mergecheck import MergeError, check, element
 from webhook.vap.mutating.mergetypes import ListType, MapType, MergeType
 
-__all__ = ["MergeError", "merge"]
+__all__ = ["MergeError", "in_order", "merge"]
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 _ABSENT: Final = object()
 
 
 def merge(live: dict[str, Any], configuration: dict[str, Any], kind: MergeType) -> dict[str, Any]:
-    """The object with the configuration applied; both stay as they are, unchanged parts are shared.
+    """The object with the configuration applied. The arguments are not changed; the result shares unchanged parts.
 
     Raises:
         MergeError: an undeclared field, a value of another type, an atomic part, a key given twice.
     """
-    _raise("failed to convert patch object to typed object", check(configuration, kind, "", stored=False))
+    _raise_any("failed to convert patch object to typed object", check(configuration, kind, "", stored=False))
     if atomic := _atomics(configuration, kind, ""):
         listed = ", ".join(atomic)
         raise MergeError(f"invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}")
-    _raise("failed to convert original object to typed object", check(live, kind, "", stored=True))
+    _raise_any("failed to convert original object to typed object", check(live, kind, "", stored=True))
     merged: dict[str, Any] = _merge(live, configuration, kind)
     return merged
 
 
-def _raise(prefix: str, errors: list[str]) -> None:
+def _raise_any(prefix: str, errors: list[str]) -> None:
     if len(errors) == 1:
         raise MergeError(f"{prefix}: {errors[0]}")
     if errors:
@@ -42,12 +45,12 @@ def _raise(prefix: str, errors: list[str]) -> None:
 
 
 def _atomics(value: Any, of: MergeType, path: str) -> list[str]:
-    """The atomic parts that a configuration mentions."""
+    """The paths of the atomic parts in a configuration."""
     found: list[str] = []
     if isinstance(value, dict) and of.map is not None:
         found += [path] if of.map.atomic else []
         for key, item in value.items():
-            # what is not declared is taken for its parent's type there, too
+            # Go too treats an undeclared field as one of its parent's type
             found += _atomics(item, of.map.declared(key) or of, f"{path}.{key}")
     elif isinstance(value, list) and of.list is not None:
         found += [path] if of.list.relation == "atomic" else []
@@ -60,20 +63,20 @@ def _atomics(value: Any, of: MergeType, path: str) -> list[str]:
 
 
 def _merge(live: Any, new: Any, of: MergeType | None) -> Any:
-    """Both values as one; either may be absent."""
+    """The merged value; either argument may be absent."""
     if new is _ABSENT:
         return live
     if live is _ABSENT or of is None:
         return new
-    if of.map is not None and _is(dict, live, new):
+    if of.map is not None and _both(dict, live, new):
         return new if of.map.atomic else _merge_maps(live or {}, new or {}, of.map)
-    if of.list is not None and _is(list, live, new):
+    if of.list is not None and _both(list, live, new):
         return new if of.list.relation == "atomic" else _merge_lists(live or [], new or [], of.list)
     return new
 
 
-def _is(container: type, live: Any, new: Any) -> bool:
-    """Whether both are of a container's type, or null, and there is something in them."""
+def _both(container: type, live: Any, new: Any) -> bool:
+    """Whether both are containers of a type or null, and at least one is not empty."""
     return all(value is None or isinstance(value, container) for value in (live, new)) and bool(live or new)
 
 
@@ -85,46 +88,47 @@ def _merge_maps(live: dict[str, Any], new: dict[str, Any], of: MapType) -> dict[
 
 
 def _merge_lists(live: list[Any], new: list[Any], of: ListType) -> list[Any]:
-    """The elements of both, by key: in the order of ``live``, but those of both in the order of ``new``.
+    """Merge the elements of both by key, in the order of :func:`in_order`.
 
-    An element that ``live`` has several times is kept so, unless ``new`` has it: then the new one takes
-    the place of all.
+    ``live`` may have several elements of one key. A new element replaces them all; without one they stay.
     """
-    ours = [element(item, of)[0] for item in live]
-    theirs = [element(item, of)[0] for item in new]
+    keyed = [(element(item, of)[0], item) for item in live]
     stored: dict[Hashable, Any] = {}
-    for key, item in zip(ours, live, strict=True):
-        stored[key] = None if key in stored else item
-    given = dict(zip(theirs, new, strict=True))
-    shared = [key for key in theirs if key in stored]
-    merged: list[Any] = []
-    done: set[Hashable] = set()
-    left = right = 0
-    while left < len(ours) or right < len(theirs):
-        expected = shared[0] if shared else None
-        if left < len(ours) and right < len(theirs):
-            key = ours[left]
-            if key == theirs[right]:
-                merged.append(_merge(stored[key], given[key], of.items))
-                done.add(key)
-                left, right, shared = left + 1, right + 1, shared[1:]
-                continue
-            if key in given and expected is not None and key != expected:
-                left += 1  # comes later, where the new list has it
-                continue
-        if left < len(ours):
-            key = ours[left]
-            if key not in given:
-                merged.append(live[left])
-                left += 1
-                continue
-            if key in done:
-                left += 1
-        if right < len(theirs):
-            key = theirs[right]
-            merged.append(_merge(stored.get(key, _ABSENT), given[key], of.items))
-            done.add(key)
-            right += 1
-            if expected is not None and expected == key:
-                shared = shared[1:]
-    return merged
+    for key, item in keyed:
+        stored[key] = None if key in stored else item  # Go merges a repeated element with null
+    given = {element(item, of)[0]: item for item in new}
+    merged = {key: _merge(stored.get(key, _ABSENT), item, of.items) for key, item in given.items()}
+    return list(in_order(keyed, merged))
+
+
+def in_order(live: Sequence[tuple[K, V]], merged: Mapping[K, V]) -> Iterator[V]:
+    """Yield the elements of a merged list in the order that Go's ``visitListItems`` gives them.
+
+    The elements that only ``live`` has keep their order. The elements of ``merged`` (the new ones, already merged)
+    keep theirs. Where both have a key, the order of ``merged`` wins.
+
+    Invariant: ``pending`` has the elements of ``merged`` that are not yet yielded, and ``shared`` is the first key of
+    them that ``live`` has too. So an element of ``live`` whose key is in ``merged`` but is not ``shared`` is either
+    already yielded or follows later. Each element of both lists is visited once: the time is linear.
+    """
+    of_live = {key for key, _ in live}
+    coming = (key for key in merged if key in of_live)
+    pending = iter(merged.items())
+    shared = next(coming, None)
+    for key, item in live:
+        if key not in merged:
+            yield item
+        elif key == shared:
+            yield from _through(key, pending)
+            shared = next(coming, None)
+        elif shared is None:  # a repeated element of live: Go yields one pending element in its place
+            yield from (early for _, early in islice(pending, 1))
+    yield from (item for _, item in pending)
+
+
+def _through(last: K, pending: Iterator[tuple[K, V]]) -> Iterator[V]:
+    """Yield the pending elements up to and including the one of a key."""
+    for key, item in pending:
+        yield item
+        if key == last:
+            return

@@ -1,4 +1,4 @@
-"""Whether a value fits the type it is to be merged by (structured merge diff's ``typed/validate.go``)."""
+"""Checks that a value has the type of the merge (structured-merge-diff, ``typed/validate.go``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MergeError", "check", "element"]
 
 
 class MergeError(Exception):
-    """A configuration that cannot be applied; the text is the API server's."""
+    """The configuration cannot be applied; the text is the API server's."""
 
 
 _SCALARS: Final = frozenset({str, bool, int, float})
@@ -21,10 +21,10 @@ _NAMES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", li
 
 
 def check(value: Any, of: MergeType, path: str, *, stored: bool) -> list[str]:
-    """What does not fit the type.
+    """The errors of a value.
 
-    What is ``stored`` may have several elements of one key, and fields that are not declared: those of a newer version
-    of the kind than is known here.
+    A ``stored`` object may have several elements with one key, and undeclared fields: the cluster may serve a newer
+    version of its kind.
     """
     if value is None:
         return []
@@ -114,10 +114,10 @@ def _key(value: Any) -> str:
 
 
 def element(item: Any, of: ListType) -> tuple[Hashable, str]:
-    """What identifies an element of a set or keyed list, and how a path names it.
+    """The key of an element of a set or keyed list, and its form in a path.
 
     Raises:
-        MergeError: an element that has no identity.
+        MergeError: the element has no key.
     """
     if of.relation == "set":
         if isinstance(item, dict):

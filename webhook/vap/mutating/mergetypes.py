@@ -1,8 +1,8 @@
-"""How the parts of a kind merge: what is atomic, what is a set, what is keyed (structured merge diff's schema).
+"""How the parts of a kind merge: atomic, as a set, or by key (the schema of structured-merge-diff).
 
-Made of an OpenAPI schema as the API server makes it (``kube-openapi/pkg/schemaconv``). Where
-nothing is declared the type is deduced from the value: scalars, atomic lists, open maps. What of
-the API server's own kinds matters here is in ``builtin.json`` (``make crds``).
+The types are made from an OpenAPI schema as in the API server (``kube-openapi/pkg/schemaconv``). The type of an
+undeclared field is deduced from its value: scalar, atomic list, open map. ``builtin.json`` has the schemas of the API
+server's built-in kinds (``make crds``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission.request import GroupVersionKind
-from webhook.vap.mutating.published import HEAD, published
+from webhook.vap.mutating.published import OBJECT_FIELDS, published
 
-__all__ = ["DEDUCED", "HEAD_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
+__all__ = ["DEDUCED", "METADATA_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
 
 Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ListType:
-    """``relation`` is atomic, set or map; ``defaults`` are those of the keys of a map."""
+    """``relation`` is atomic, set or map; ``defaults`` are the defaults of the keys of a map list."""
 
     relation: str
     keys: tuple[str, ...]
@@ -35,9 +35,9 @@ class ListType:
 
 @dataclass(slots=True)
 class MapType:
-    """``fields`` are the declared ones, ``element`` the type of all others; None where there may be none.
+    """``schemas`` are the schemas of the declared fields, ``element`` is the type of other fields; None forbids them.
 
-    The types of fields are made when they are first asked for.
+    The types of fields are made on first use.
     """
 
     atomic: bool
@@ -60,7 +60,7 @@ class MapType:
 
 @dataclass(slots=True)
 class MergeType:
-    """What a value may be; ``scalar`` is numeric, string, boolean, untyped, or "" for none."""
+    """The types that a value may have. ``scalar`` is numeric, string, boolean, untyped, or "" (no scalar)."""
 
     scalar: str = ""
     list: ListType | None = None
@@ -69,30 +69,30 @@ class MergeType:
 
 _SCALARS: Final = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
 _TEXTUAL: Final = frozenset({None, "", "byte"})
-"""Formats whose strings must be some; those of any other may be of another type in Go."""
+"""The formats that are strings in Go; a string with another format may have another Go type."""
 
 _ATOMIC: Final = MergeType("untyped")
 _ATOMIC.list = ListType("atomic", (), _ATOMIC, {})
 _ATOMIC.map = MapType(True, {}, _ATOMIC, False)
 DEDUCED: Final = MergeType("untyped", ListType("atomic", (), _ATOMIC, {}))
-"""The type of what nobody has declared."""
+"""The type of an undeclared field."""
 DEDUCED.map = MapType(False, {}, DEDUCED, False)
 
 
-HEAD_ONLY: Final = MergeType(map=MapType(False, HEAD, DEDUCED, False))
-"""The type of a whole object of which nothing is known but that it has metadata."""
+METADATA_ONLY: Final = MergeType(map=MapType(False, OBJECT_FIELDS, DEDUCED, False))
+"""The type of an object of an unknown kind: only apiVersion, kind and metadata are declared."""
 
 
 def type_of_kind(schema: Schema) -> MergeType:
-    """The type of a whole object, of the schema in its definition."""
+    """The type of an object, made from the schema in its CRD."""
     return _type_of(published(schema))
 
 
 @cache
 def builtin_type(kind: GroupVersionKind) -> MergeType | None:
-    """The type of a whole object of one of the API server's own kinds; None for any other."""
-    known = _builtin()["kinds"].get("/".join(filter(None, (kind.group, kind.version, kind.kind))))
-    return None if known is None else _type_of({"$ref": known})
+    """The type of an object of a built-in kind; None for other kinds."""
+    name = _builtin()["kinds"].get("/".join(filter(None, (kind.group, kind.version, kind.kind))))
+    return None if name is None else _type_of({"$ref": name})
 
 
 @cache
@@ -103,7 +103,7 @@ def _builtin() -> dict[str, dict[str, Any]]:
 
 
 def _resolved(schema: Schema) -> Schema:
-    """The schema itself, or the one it refers to, which only those of the API server's own kinds do."""
+    """The schema, with its reference resolved. Only schemas of built-in kinds have references."""
     if "$ref" not in schema:
         return schema
     return {**_builtin()["types"][schema["$ref"]], **schema}

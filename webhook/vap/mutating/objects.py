@@ -1,7 +1,7 @@
-"""``Object{…}`` and ``JSONPatch{…}``: the values that mutations make (``cel/mutation``).
+"""``Object{…}`` and ``JSONPatch{…}``: the values that mutations construct (``cel/mutation``).
 
-Nothing is known of an object's fields when an expression is compiled, so each may be
-anything; that the name of its type is its path is checked when it has been made.
+The fields of an object are unknown when an expression is compiled, so every field is dyn. :func:`mismatches` checks
+the constructed value: the name of each type must be the path of its field.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
 from webhook.cel.values.schema_aware import Made, reveal
 from webhook.cel.values.times import format_duration, format_timestamp
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _AnyField(Mapping[str, Type]):
-    """Every field is declared, and may be anything."""
+    """Declares every field as dyn."""
 
     def __getitem__(self, name: str) -> Type:
         return DYN
@@ -50,7 +50,7 @@ JSON_PATCHES: Final = list_of(_JSON_PATCH)
 
 
 def resolve(name: str) -> Type | None:
-    """The type that a name denotes in a mutation: ``JSONPatch``, ``Object``, ``Object.spec`` …"""
+    """The type with a name in a mutation: ``JSONPatch``, ``Object``, ``Object.spec`` …"""
     if name == "JSONPatch":
         return _JSON_PATCH
     if name == _ROOT:
@@ -59,7 +59,7 @@ def resolve(name: str) -> Type | None:
 
 
 class ObjectValue(Made):
-    """An ``Object{…}``, equal to one of the same type with the very same fields: 1 and 1.0 are not."""
+    """An ``Object{…}``. Equality is identity of type and fields: 1 and 1.0 differ."""
 
     def cel_equal(self, other: Any) -> bool:
         return _identical(self, other)
@@ -78,7 +78,7 @@ def _identical(a: Any, b: Any) -> bool:
 
 
 class PatchValue(Made):
-    """A ``JSONPatch{…}``: one operation. An empty text is as good as none."""
+    """A ``JSONPatch{…}``: one operation. An empty text counts as absent."""
 
     def cel_equal(self, other: Any) -> bool:
         if other.__class__ is not self.__class__ or self.keys() != other.keys():
@@ -87,14 +87,14 @@ class PatchValue(Made):
 
 
 def make(of: Type, fields: dict[str, Any]) -> Made:
-    """The value of an object expression."""
+    """Construct the value of an object expression."""
     if of.name != "JSONPatch":
         return ObjectValue(of, fields)
     return PatchValue(of, {key: value for key, value in fields.items() if key == "value" or value})
 
 
 def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,)) -> list[str]:
-    """The objects whose type's name is not the path of their field."""
+    """The errors of objects whose type name is not the path of their field."""
     found: list[str] = []
     if isinstance(value, Made):
         wanted, name = ".".join(path), value.cel_type.name
@@ -110,10 +110,10 @@ def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,)) -> list[str]:
 
 
 def json_of(value: Any) -> Any:
-    """A CEL value as the value of a JSON patch (``google.protobuf.Value``): keys and times become text.
+    """Convert a CEL value to the value of a JSON patch (``google.protobuf.Value``): keys and times become text.
 
     Raises:
-        CelError: a value that JSON has no word for.
+        CelError: JSON cannot represent the value.
     """
     value = reveal(value)
     if value.__class__ is Opt:
@@ -138,15 +138,15 @@ def _text_key(key: Any) -> str:
     return str(int(key)) if isinstance(key, int) else str(key)
 
 
-_SAFE: Final = 2**53 - 1
-"""The greatest integer that a double holds exactly, with all below it; greater ones become text."""
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""Doubles represent all integers up to this one exactly; greater integers become text."""
 
 
 def _scalar(value: Any) -> Any:
     if value is None or value.__class__ in (bool, str):
         return value
     if isinstance(value, int):
-        return int(value) if -_SAFE <= value <= _SAFE else str(int(value))
+        return int(value) if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER else str(int(value))
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, bytes):

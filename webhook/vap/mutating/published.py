@@ -1,11 +1,11 @@
-"""The schema of a custom resource as the API server publishes it: with the metadata that a definition leaves out."""
+"""The schema of a custom resource as the API server publishes it: with the metadata that its CRD leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["HEAD", "published"]
+__all__ = ["OBJECT_FIELDS", "published"]
 
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": "string", "format": "date-time"}
@@ -37,10 +37,10 @@ _OBJECT_META: Final = {
         },
     },
 }
-HEAD: Final[Mapping[str, Mapping[str, Any]]] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _OBJECT_META}
-"""What every object has."""
+OBJECT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _OBJECT_META}
+"""The fields that every object has."""
 
 
 def published(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of an object, from that of its definition."""
-    return {**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **HEAD}}
+    """The published schema, made from the schema in the CRD."""
+    return {**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **OBJECT_FIELDS}}

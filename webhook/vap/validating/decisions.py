@@ -1,4 +1,4 @@
-"""From the values of a policy's expressions to what it says (``policy/validating/validator.go``)."""
+"""From the values of a policy's expressions to its decisions (``policy/validating/validator.go``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Literal
 from webhook.cel.values.value import type_name, type_of_value
 from webhook.vap.expressions import Evaluation
 
-__all__ = ["Annotation", "PolicyDecision", "Said", "annotate", "conclude", "failed"]
+__all__ = ["Annotation", "PolicyDecision", "ValidationSource", "annotate", "conclude", "failed"]
 
 _MESSAGE_LIMIT: Final = 5 * 1024
 """Bytes of an evaluated message (``celconfig.MaxEvaluatedMessageExpressionSizeBytes``)."""
@@ -17,7 +17,7 @@ _MESSAGE_LIMIT: Final = 5 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What one validation comes to. ``reason`` is a StatusReason, "" where the policy could not be evaluated."""
+    """The outcome of one validation. ``reason`` is a StatusReason; "" if the policy could not be evaluated."""
 
     action: Literal["admit", "deny"]
     evaluation: Literal["admit", "deny", "error"]
@@ -27,7 +27,7 @@ class PolicyDecision:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An audit annotation; ``error`` is why there is none where ``action`` is not publish."""
+    """An audit annotation. ``error`` is the reason of the action "error"."""
 
     key: str
     action: Literal["publish", "exclude", "error"]
@@ -36,8 +36,8 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A validation, as it is written."""
+class ValidationSource:
+    """The texts of a validation in the policy."""
 
     expression: str
     message: str = ""
@@ -50,7 +50,7 @@ def failed(message: str, *, ignore: bool) -> PolicyDecision:
 
 
 def conclude(
-    said: Sequence[Said],
+    sources: Sequence[ValidationSource],
     evaluations: Sequence[Evaluation],
     messages: Sequence[Evaluation | None],
     *,
@@ -59,11 +59,11 @@ def conclude(
 ) -> list[PolicyDecision]:
     """One decision for each validation.
 
-    ``messages`` has the value of each messageExpression, None where there is none; they are
-    missing where ``overspent`` says why they could not be evaluated at all.
+    ``messages`` are the values of the messageExpressions; None for a validation without one. If the budget ended
+    before them, ``overspent`` is the error and ``messages`` is empty.
     """
     decisions = []
-    for index, (validation, evaluation) in enumerate(zip(said, evaluations, strict=True)):
+    for index, (validation, evaluation) in enumerate(zip(sources, evaluations, strict=True)):
         message = messages[index] if index < len(messages) else None
         if evaluation.error is not None:
             decisions.append(failed(evaluation.error, ignore=ignore))
@@ -77,8 +77,8 @@ def conclude(
     return decisions
 
 
-def _message(validation: Said, evaluated: Evaluation | None) -> str:
-    """The evaluated message if it is fit to print, else the written one, else the expression."""
+def _message(validation: ValidationSource, evaluated: Evaluation | None) -> str:
+    """The evaluated message if it is one short line, else the written message, else the expression."""
     text = ""
     if evaluated is not None and isinstance(evaluated.value, str):
         text = evaluated.value.strip()
@@ -88,7 +88,7 @@ def _message(validation: Said, evaluated: Evaluation | None) -> str:
 
 
 def annotate(key: str, expression: str, evaluation: Evaluation, *, ignore: bool) -> Annotation:
-    """The audit annotation of an evaluated valueExpression; null or blank means none."""
+    """The audit annotation of an evaluated valueExpression; null and a blank text exclude it."""
     if evaluation.error is not None:
         return Annotation(key, "exclude" if ignore else "error", error=evaluation.error)
     value = evaluation.value

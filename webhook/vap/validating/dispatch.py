@@ -1,4 +1,4 @@
-"""What all validating policies together say about a request (``policy/validating/dispatcher.go``)."""
+"""Evaluates all validating policies for a request (``policy/validating/dispatcher.go``)."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import Final
 
 from webhook.admission.decision import Warn
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import Surroundings
-from webhook.vap.head import Interrupt
-from webhook.vap.hooks import Binding, Hook, Misconfigured, invocations
+from webhook.vap.compiled import Interrupt
+from webhook.vap.context import AdmissionContext
+from webhook.vap.dispatch import Binding, BoundPolicy, Misconfigured, invocations
+from webhook.vap.response import CODES, FAILURE_KEY, Denial, PolicyResponse
 from webhook.vap.validating.decisions import PolicyDecision
-from webhook.vap.validating.validator import Result, Validator
-from webhook.vap.verdict import CODES, FAILURE_KEY, Denial, Verdict
+from webhook.vap.validating.validator import Validator, ValidatorResult
 
 __all__ = ["validate"]
 
 _ANNOTATION_LIMIT: Final = 10 * 1024
-"""Bytes of an audit annotation's value; the API server cuts it off there."""
+"""Bytes of an audit annotation's value; the API server truncates it."""
 
 
 def validate(
-    hooks: Iterable[Hook[Validator]],
+    policies: Iterable[BoundPolicy[Validator]],
     attributes: Attributes,
-    surroundings: Surroundings,
+    context: AdmissionContext,
     interrupt: Interrupt | None = None,
-) -> Verdict:
-    """Evaluate every policy that the request invokes."""
+) -> PolicyResponse:
+    """Evaluate every policy that applies to the request."""
     collected = _Collected()
-    for invoked in invocations(hooks, attributes, surroundings, interrupt):
+    for invoked in invocations(policies, attributes, context, interrupt):
         policy = invoked.policy
         if isinstance(invoked, Misconfigured):
-            if not policy.head.ignore:
-                collected.deny(policy.head.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
+            if not policy.compiled.ignore:
+                collected.deny(policy.compiled.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
             continue
         result = policy.validate(invoked.invocation)
         if result.applies:
-            collected.result(policy.head.name, invoked.binding, result)
-    return collected.verdict(attributes)
+            collected.result(policy.compiled.name, invoked.binding, result)
+    return collected.response(attributes)
 
 
 class _Collected:
@@ -56,7 +56,7 @@ class _Collected:
         reason = decision.reason or "Invalid"
         self.denials.append(Denial(policy, name, decision.message, text, reason, CODES[reason]))
 
-    def result(self, policy: str, binding: Binding, result: Result) -> None:
+    def result(self, policy: str, binding: Binding, result: ValidatorResult) -> None:
         self.evaluated[policy] = None
         for index, decision in enumerate(result.decisions):
             if decision.action == "deny":
@@ -64,8 +64,8 @@ class _Collected:
         for annotation in result.annotations:
             if annotation.action == "publish":
                 value = annotation.value.encode()[:_ANNOTATION_LIMIT].decode(errors="ignore")
-                known = self.annotations.setdefault(f"{policy}/{annotation.key}", [])
-                known.extend([value] if value not in known else [])
+                values = self.annotations.setdefault(f"{policy}/{annotation.key}", [])
+                values.extend([value] if value not in values else [])
             elif annotation.action == "error":
                 self.deny(policy, binding, PolicyDecision("deny", "error", annotation.error))
 
@@ -79,16 +79,16 @@ class _Collected:
             else:
                 self.audit.setdefault(FAILURE_KEY, _failure(policy, binding, index, decision))
 
-    def verdict(self, attributes: Attributes) -> Verdict:
+    def response(self, attributes: Attributes) -> PolicyResponse:
         published = {key: ", ".join(values) for key, values in self.annotations.items()}
         audit = {**self.audit, **published}
         evaluated = tuple(self.evaluated)
         prefix = f"{_title(attributes)} is forbidden: "
-        return Verdict(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
+        return PolicyResponse(attributes.object, tuple(self.denials), tuple(self.warnings), audit, evaluated, prefix)
 
 
 def _title(attributes: Attributes) -> str:
-    """The object, as the API server names what it forbids (``admission.NewForbidden``)."""
+    """The object in the API server's "is forbidden" message (``admission.NewForbidden``)."""
     resource = attributes.resource
     metadata = (attributes.object or {}).get("metadata")
     names = metadata if isinstance(metadata, dict) else {}

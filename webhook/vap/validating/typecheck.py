@@ -1,7 +1,7 @@
-"""What the expressions of a validating policy get wrong about the kinds it names (``validating/typechecking.go``).
+"""Type checks of a validating policy against the kinds that it names (``validating/typechecking.go``).
 
-At run time an object may be anything, so such mistakes do not keep a policy from loading: they
-are warnings, as in ``status.typeChecking``.
+The findings are warnings, as in ``status.typeChecking``: an object may have any type at run time, so a policy with
+findings loads.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ from itertools import product
 from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cel.environment import Environment
-from webhook.cel.errors import CompileFailure
+from webhook.cel import CompileFailure, Environment
 from webhook.cel.library.authorizer import Authorizer
 from webhook.cel.types import DYN, Type
-from webhook.vap.attributes import Resource
+from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.environments import NAMESPACE, REQUEST, with_variables
 from webhook.vap.models import Rule, ValidatingPolicy, Variable
 
 __all__ = ["KindsFor", "SchemaOf", "TypeWarning", "kinds_to_check", "type_warnings"]
 
 Schema = Mapping[str, Any]
-KindsFor = Callable[[Resource], Sequence[GroupVersionKind]]
+KindsFor = Callable[[GroupVersionResource], Sequence[GroupVersionKind]]
 SchemaOf = Callable[[GroupVersionKind], Schema | None]
 
-_MOST: Final = 10
-"""Kinds that are checked for one rule (``maxTypesToCheck``)."""
+_MAX_KINDS: Final = 10
+"""Check at most this many kinds for one rule (``maxTypesToCheck``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeWarning:
-    """``field`` is a path in the policy, ``text`` what the API server prints."""
+    """``field`` is a path in the policy, ``text`` the API server's text."""
 
     field: str
     text: str
@@ -44,7 +43,7 @@ def type_warnings(policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: Sche
     Args:
         policy: the document.
         kinds_for: the kinds of a resource.
-        schema_of: the OpenAPI schema of a kind, None where it is not known.
+        schema_of: the OpenAPI schema of a kind; None for an unknown kind.
     """
     kinds = [(kind, schema_of(kind)) for kind in kinds_to_check(policy.spec.matchConstraints.resourceRules, kinds_for)]
     environments = [
@@ -101,12 +100,12 @@ def _check(kind: GroupVersionKind, environment: Environment, variables: Sequence
 
 
 def kinds_to_check(rules: Iterable[Rule], kinds_for: KindsFor) -> list[GroupVersionKind]:
-    """The kinds that rules name without wildcards; none for a rule with one."""
+    """The kinds of the rules without wildcards."""
     found: set[GroupVersionKind] = set()
     for rule in rules:
         for count, kind in enumerate(_kinds_of(rule, kinds_for), 1):
             found.add(kind)
-            if count == _MOST:
+            if count == _MAX_KINDS:
                 return sorted(found)
     return sorted(found)
 
@@ -116,4 +115,4 @@ def _kinds_of(rule: Rule, kinds_for: KindsFor) -> Iterator[GroupVersionKind]:
         return
     resources = [name for name in rule.resources if "*" not in name and "/" not in name]
     for names in product(*map(sorted, (rule.apiGroups, rule.apiVersions, resources))):
-        yield from kinds_for(Resource(*names))
+        yield from kinds_for(GroupVersionResource(*names))

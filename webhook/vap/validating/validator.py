@@ -1,98 +1,97 @@
-"""ValidatingAdmissionPolicy: compiled, and evaluated for one request and one param."""
+"""Compiles a ValidatingAdmissionPolicy and evaluates it for one request and one param."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cel.errors import BudgetExceeded
-from webhook.cel.program import RUNTIME_BUDGET, Budget
+from webhook.cel import RUNTIME_BUDGET, Budget, BudgetExceeded
 from webhook.cel.types import BOOL, NULL, STRING
-from webhook.vap.expressions import Evaluation, Expression, Scope
-from webhook.vap.head import Compilation, Head, Invocation
+from webhook.vap.compiled import Compilation, CompiledPolicy, Invocation
+from webhook.vap.expressions import Evaluation, EvaluationScope, Expression
 from webhook.vap.matching.conditions import ConditionError
 from webhook.vap.models import ValidatingPolicy
-from webhook.vap.validating.decisions import Annotation, PolicyDecision, Said, annotate, conclude, failed
+from webhook.vap.validating.decisions import Annotation, PolicyDecision, ValidationSource, annotate, conclude, failed
 
-__all__ = ["Result", "Validator", "compile_validator"]
+__all__ = ["Validator", "ValidatorResult", "compile_validator"]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What one policy says with one param; nothing where its match conditions do not hold."""
+class ValidatorResult:
+    """The decisions of one policy with one param. ``applies`` is False if a match condition is false."""
 
     decisions: tuple[PolicyDecision, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     applies: bool = True
 
 
-_SILENT: Final = Result(applies=False)
+_SILENT: Final = ValidatorResult(applies=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """A compiled policy; safe in many threads.
+    """A compiled policy; thread-safe.
 
-    ``messages`` has the messageExpression of each validation, None where there is none.
+    ``messages`` are the messageExpressions of the validations; None for a validation without one.
     """
 
-    head: Head
-    said: tuple[Said, ...]
+    compiled: CompiledPolicy
+    sources: tuple[ValidationSource, ...]
     validations: tuple[Expression, ...]
     messages: tuple[Expression | None, ...]
     annotations: tuple[tuple[str, Expression], ...]
 
-    def validate(self, invocation: Invocation) -> Result:
-        """Evaluate; never raises for what the policy does, failurePolicy decides then.
+    def validate(self, invocation: Invocation) -> ValidatorResult:
+        """Evaluate the policy. Errors of its expressions are never raised: failurePolicy decides.
 
-        Validations and their messages share one cost budget, audit annotations have their own.
+        Validations and their messages share one cost budget; audit annotations have a second one.
         """
         try:
-            if not self.head.applies(invocation):
+            if not self.compiled.applies(invocation):
                 return _SILENT
         except ConditionError as error:
             return self._failed(str(error))
         bindings = invocation.bindings()
         budget = invocation.budget(RUNTIME_BUDGET)
         try:
-            scope = Scope(bindings, self.head.variables, budget)
+            scope = EvaluationScope(bindings, self.compiled.variables, budget)
             evaluations = [scope.evaluate(expression) for expression in self.validations]
         except BudgetExceeded as error:
             return self._failed(error.message)
         messages, overspent = self._messages(bindings, budget)
-        decisions = conclude(self.said, evaluations, messages, ignore=self.head.ignore, overspent=overspent)
+        decisions = conclude(self.sources, evaluations, messages, ignore=self.compiled.ignore, overspent=overspent)
         try:
-            return Result(tuple(decisions), self._annotations(bindings, invocation))
+            return ValidatorResult(tuple(decisions), self._annotations(bindings, invocation))
         except BudgetExceeded as error:
             return self._failed(error.message)
 
-    def _failed(self, message: str) -> Result:
-        return Result((failed(message, ignore=self.head.ignore),))
+    def _failed(self, message: str) -> ValidatorResult:
+        return ValidatorResult((failed(message, ignore=self.compiled.ignore),))
 
     def _messages(self, bindings: dict[str, Any], budget: Budget) -> tuple[list[Evaluation | None], str]:
-        """All messages, even those that nobody will read: the API server counts what they cost."""
-        scope = Scope(bindings, self.head.variables, budget)
+        """Evaluate all messages, even of validations that hold: the API server counts their cost."""
+        scope = EvaluationScope(bindings, self.compiled.variables, budget)
         try:
             return [None if message is None else scope.evaluate(message) for message in self.messages], ""
         except BudgetExceeded as error:
             return [], error.message
 
     def _annotations(self, bindings: dict[str, Any], invocation: Invocation) -> tuple[Annotation, ...]:
-        scope = Scope(bindings, self.head.variables, invocation.budget(RUNTIME_BUDGET))
+        scope = EvaluationScope(bindings, self.compiled.variables, invocation.budget(RUNTIME_BUDGET))
         return tuple(
-            annotate(key, expression.source, scope.evaluate(expression), ignore=self.head.ignore)
+            annotate(key, expression.source, scope.evaluate(expression), ignore=self.compiled.ignore)
             for key, expression in self.annotations
         )
 
 
 def compile_validator(document: ValidatingPolicy, compilation: Compilation) -> Validator:
-    """Compile a policy; what is wrong with it is in ``compilation.problems`` then."""
-    head = compilation.head(document)
+    """Compile a policy; ``compilation.problems`` collects its errors."""
+    compiled = compilation.policy(document)
     spec = document.spec
-    said, validations, messages = [], [], []
+    sources, validations, messages = [], [], []
     for index, validation in enumerate(spec.validations):
         at = ("spec", "validations", index)
-        said.append(Said(validation.expression, validation.message, validation.reason))
+        sources.append(ValidationSource(validation.expression, validation.message, validation.reason))
         validations.append(compilation.expression((*at, "expression"), validation.expression, (BOOL,)))
         message = None
         if validation.messageExpression:
@@ -108,4 +107,4 @@ def compile_validator(document: ValidatingPolicy, compilation: Compilation) -> V
         )
         for index, annotation in enumerate(spec.auditAnnotations)
     )
-    return Validator(head, tuple(said), tuple(validations), tuple(messages), annotations)
+    return Validator(compiled, tuple(sources), tuple(validations), tuple(messages), annotations)

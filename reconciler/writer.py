@@ -1,0 +1,58 @@
+"""The API server's verbs that the reconciler needs: those that read and those that write."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import urllib3
+
+from reconciler.resource import APIResource
+from webhook.cluster.api import ApiError, Reader, Stream, Unreachable, content_of
+
+__all__ = ["FIELD_MANAGER", "ApiError", "Stream", "Unreachable", "Writer"]
+
+FIELD_MANAGER = "modelgate"
+
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML
+
+_WARNING = re.compile(r'299 \S+ "(.*)"', re.DOTALL)
+
+
+class Writer(Reader):
+    """The verbs. Every method raises ApiError, and Unreachable without an answer within ``timeout`` seconds."""
+
+    USER_AGENT: ClassVar = "modelgate-reconciler"
+
+    def merge_patch(
+        self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The patched object, and the warnings of admission."""
+        path = resource.path(namespace, name)
+        response = self._request("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
+        return content_of(response), _warnings(response)
+
+    def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
+        """Server-side apply: own the fields of the object, and give up owned fields that it no longer has."""
+        metadata = obj["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return self._call("PATCH", path, query, obj, content_type=APPLY_PATCH)
+
+    def create(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+        path = resource.path(obj["metadata"].get("namespace", ""))
+        return self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
+
+    def replace(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+        """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
+        metadata = obj["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"])
+        return self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)
+
+
+def _warnings(response: urllib3.BaseHTTPResponse) -> list[str]:
+    """The texts of ``Warning: 299 - "text"`` headers: a quoted string of UTF-8 (apimachinery, util/net)."""
+    headers: list[str] = response.headers.getlist("warning")
+    found = (_WARNING.match(header.encode("latin-1").decode(errors="replace")) for header in headers)
+    return [re.sub(r"\\(.)", r"\1", match[1]) for match in found if match]

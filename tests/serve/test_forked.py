@@ -1,0 +1,157 @@
+"""Jobs in children: their answers, their ends, and their order."""
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from webhook.admission.errors import DeadlineExceeded, Fault, Malformed, TooLarge, Unavailable
+from webhook.serve import forked
+from webhook.serve.forked import Children
+
+FAR = 30.0
+"""Seconds that no test needs."""
+
+PARENT = os.getpid()
+
+
+class Counted(Children):
+    """Children whose outcomes are counted here."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        super().__init__(lambda outcome: self.outcomes.update([outcome]), limit=0)
+
+
+def run(children: Children, job, size: int = 1, seconds: float = FAR):
+    async def main():
+        return await children.run(job, size, time.monotonic() + seconds)
+
+    return asyncio.run(main())
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def zombies() -> list[str]:
+    status = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat") if os.access(path, os.R_OK)]
+    return [text for text in status if text.rsplit(")", 1)[1].split()[:2] == ["Z", str(os.getpid())]]
+
+
+def test_a_child_answers_with_what_the_parent_holds():
+    children, held = Counted(), {"n": 1}
+    held["n"] = 2
+    assert run(children, lambda: (held["n"], os.getpid() != PARENT)) == (2, True)
+    assert children.outcomes == {"done": 1}
+    assert not zombies()
+
+
+def test_a_large_answer_arrives_whole():
+    assert run(Counted(), lambda: b"x" * 5_000_000) == b"x" * 5_000_000
+
+
+def test_what_a_job_raises_is_raised_here():
+    def job():
+        raise Malformed("no")
+
+    children = Counted()
+    with pytest.raises(Malformed, match="no"):
+        run(children, job)
+    assert children.outcomes == {"error": 1}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_child_that_is_killed_is_one_fault_and_no_zombie(number):
+    children = Counted()
+    before = descriptors()
+    with pytest.raises(Fault, match=f"status -{int(number)}"):
+        run(children, lambda: os.kill(os.getpid(), number))
+    assert run(children, lambda: "next") == "next"
+    assert children.outcomes == {"killed": 1, "done": 1}
+    assert descriptors() == before
+    assert not zombies()
+
+
+def test_memory_is_bounded():
+    children = Counted()
+    with pytest.raises(TooLarge, match="memory"):
+        run(children, lambda: len(bytearray(2 * forked.ALLOWANCE)))
+    assert children.outcomes == {"memory": 1}
+
+
+def test_a_child_is_killed_at_the_deadline():
+    children = Counted()
+    with pytest.raises(DeadlineExceeded):
+        run(children, signal.pause, seconds=0.05)
+    assert children.outcomes == {"deadline": 1}
+    assert not zombies()
+
+
+def test_an_answer_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forked, "REPLY_LIMIT", 1000)
+    children = Counted()
+    with pytest.raises(TooLarge, match="1000 bytes"):
+        run(children, lambda: b"x" * 10_000_000)
+    assert children.outcomes == {"large": 1}
+
+
+def test_the_smallest_job_runs_first():
+    async def main():
+        children, order = Counted(), []
+
+        async def one(size: int) -> None:
+            order.append(await children.run(lambda: size, size, time.monotonic() + FAR))
+
+        await asyncio.gather(*map(one, (5, 4, 1, 3)))
+        return order
+
+    assert asyncio.run(main()) == [5, 1, 3, 4]
+
+
+def test_more_jobs_than_may_wait_are_shed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forked, "WAITING", 1)
+
+    async def main():
+        children = Counted()
+        jobs = [children.run(lambda: "done", 1, time.monotonic() + FAR) for _ in range(3)]
+        return await asyncio.gather(*jobs, return_exceptions=True), children.outcomes
+
+    results, outcomes = asyncio.run(main())
+    assert results[:2] == ["done", "done"]
+    assert isinstance(results[2], Unavailable)
+    assert outcomes == {"done": 2, "shed": 1}
+
+
+def test_a_job_whose_time_ends_while_it_waits_is_not_run():
+    async def main():
+        children = Counted()
+        first = asyncio.create_task(children.run(signal.pause, 1, time.monotonic() + 0.3))
+        await asyncio.sleep(0)
+        with pytest.raises(DeadlineExceeded, match="came first"):
+            await children.run(lambda: "never", 1, time.monotonic() + 0.01)
+        with pytest.raises(DeadlineExceeded):
+            await first
+        return await children.run(lambda: "next", 1, time.monotonic() + FAR)
+
+    assert asyncio.run(main()) == "next"
+
+
+def test_a_caller_that_leaves_frees_the_place():
+    async def main():
+        children = Counted()
+        first = asyncio.create_task(children.run(signal.pause, 1, time.monotonic() + FAR))
+        second = asyncio.create_task(children.run(lambda: "second", 1, time.monotonic() + FAR))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return await second
+
+    assert asyncio.run(main()) == "second"
+    assert not zombies()

@@ -1,0 +1,45 @@
+"""How the engine decides: strictness, what the view covers, and the deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from webhook.engine.native import Native
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.policy import Profile
+
+__all__ = ["DEFAULT_OPTIONS", "OBJECT_BUDGET", "Checkpoint", "Options"]
+
+OBJECT_BUDGET: Final = 10_000_000
+"""CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
+
+Checkpoint = Callable[[str], None]
+"""Called with the name of each step before it runs; raises DeadlineExceeded when no time is left."""
+
+
+def _no_deadline(_step: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to decide.
+
+    ``strict_fields``: report an unknown field as an error, as kubectl's validation does. Otherwise it is a warning: a
+    webhook receives such a field only where the installed CRD has it.
+    ``references``: the view is complete: an object missing from it does not exist.
+    ``settings``: which behaviour to follow where an API has more than one correct behaviour.
+    ``native``: Kubernetes' own policies, evaluated for every request.
+    """
+
+    profile: Profile = Profile.STANDARD
+    strict_fields: bool = False
+    references: bool = True
+    settings: Settings = DEFAULT_SETTINGS
+    native: Native | None = None
+    checkpoint: Checkpoint = _no_deadline
+
+
+DEFAULT_OPTIONS: Final = Options()

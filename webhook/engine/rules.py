@@ -1,0 +1,150 @@
+"""Run a policy's validation rules over one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from webhook.admission import Cause, Warn
+from webhook.admission.stamp import canonical
+from webhook.cel.errors import CelError
+from webhook.engine.catalog import KnownKind
+from webhook.engine.findings import Findings
+from webhook.engine.options import Options
+from webhook.engine.ratchet import Ratchet, TargetNode
+from webhook.golang.fmt import GoStrings
+from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
+from webhook.schema import OMIT, FieldError
+
+__all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
+
+MAX_FINDINGS: Final = 1000
+"""Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An object under validation; ``old`` is what is stored (None on CREATE), ``schema_valid`` the schema's verdict."""
+
+    kind: KnownKind
+    obj: dict[str, Any]
+    old: dict[str, Any] | None
+    schema_valid: bool
+
+    @cached_property
+    def rules_must_evaluate(self) -> bool:
+        """Whether a rule that fails to evaluate is a fault of the rule.
+
+        Otherwise the schema has named the reason already, or would but for ratcheting. The stored object may have been
+        written under another definition of the same name, so it is checked, too.
+        """
+        if not self.schema_valid or self.old is None:
+            return self.schema_valid
+        return not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
+
+
+def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Findings:
+    """Findings of the policy, :data:`MAX_FINDINGS` of each sort.
+
+    Without ``options.references``, rules about other objects are skipped: they cannot be decided.
+
+    Raises:
+        PolicyFault: a rule could not be evaluated on an object that its schema accepts.
+        DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
+    """
+    run = _RuleRun(subject, scope, options)
+    for rule, action in subject.kind.policy.actions(options.profile):
+        if options.references or not rule.referential:
+            run.check(rule, action)
+            if len(run.findings.causes) >= MAX_FINDINGS:
+                break
+    return run.findings
+
+
+class _RuleRun:
+    def __init__(self, subject: Subject, scope: PolicyScope, options: Options) -> None:
+        self.findings = Findings()
+        self._subject, self._scope = subject, scope
+        self._checkpoint = options.checkpoint
+        self._nodes: dict[str, Iterable[TargetNode]] = {}
+        self._ratchet = None if subject.old is None else Ratchet(subject.obj, subject.old, subject.kind.policy)
+
+    def check(self, rule: ValidationRule, action: Action) -> None:
+        """Evaluate one rule at every node that it is about."""
+        nodes = self._nodes.get(rule.at.text)
+        for node in self._nodes_at(rule.at) if nodes is None else nodes:
+            self._checkpoint(rule.code)
+            if rule.transition and node.stored is MISSING:
+                continue
+            message = self._failure(rule, node)
+            if message is not None:
+                self._record(rule, action, node, message)
+                if self._full(action):
+                    return
+
+    def _full(self, action: Action) -> bool:
+        return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
+
+    def _nodes_at(self, at: Path) -> Iterable[TargetNode]:
+        """The nodes at a path; kept for the next rule only where there is one: a list may have a million items."""
+        nodes: Iterable[TargetNode] = _target_nodes(at, self._subject, self._scope)
+        if at.single:
+            nodes = self._nodes[at.text] = tuple(nodes)
+        return nodes
+
+    def _failure(self, rule: ValidationRule, node: TargetNode) -> str | None:
+        """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
+        value, bindings = self._scope.value, node.bindings
+        try:
+            if rule.when is not None and value(rule.when, bindings) is False:
+                return None
+            if value(rule.rule, bindings) is not False:
+                return None
+            return rule.message if rule.message_expression is None else str(value(rule.message_expression, bindings))
+        except CelError as error:
+            if self._subject.rules_must_evaluate:
+                raise PolicyFault(rule.code, rule.rule.source, error) from error
+            return None
+
+    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, message: str) -> None:
+        below = Path.parse(rule.field_path.removeprefix("."))
+        path = field_path((*node.keys, *below.keys))
+        if action is Action.WARN:
+            if not self._full(action):
+                self.findings.warnings.append(Warn(path, message, rule.code))
+        elif self._ratchet is None or not self._ratchet.spares(rule, node):
+            error = FieldError(rule.reason, path, message, _shown(below.get(node.value)))
+            self.findings.causes.append(Cause(path, rule.reason, error.body(), rule.code))
+        elif len(self.findings.notices) < MAX_FINDINGS:
+            text = f"{message} (not refused, because this update does not change it)"
+            self.findings.notices.append(Warn(path, text, rule.code))
+
+
+def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:
+    stored_node = _stored_nodes(at, subject.old)
+    for keys, value in at.nodes(subject.obj):
+        stored = stored_node(value)
+        yield TargetNode(keys, value, stored, scope.at(value, stored))
+
+
+def _stored_nodes(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
+    """A function from a node to the stored node that corresponds to it, or MISSING.
+
+    Items of a list have no identity: an equal item anywhere in the stored list corresponds.
+    """
+    if old is None:
+        return lambda _node: MISSING
+    if at.single:
+        value = at.get(old)
+        return lambda _node: MISSING if value is None else value
+    stored = {canonical(node): node for _, node in at.nodes(old)}
+    return lambda node: stored.get(canonical(node), MISSING)
+
+
+def _shown(value: Any) -> Any:
+    """What a cause shows of the value: scalars, and lists of strings as Go's webhooks print them."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return GoStrings(value)
+    return OMIT if value is MISSING or isinstance(value, dict | list) else value

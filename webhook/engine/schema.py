@@ -1,0 +1,76 @@
+"""What the CRD says about an object: the API server's errors in its words, metadata, and unknown fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from webhook.admission import Cause, Warn
+from webhook.cel import Budget
+from webhook.engine.catalog import KnownKind
+from webhook.engine.findings import Findings
+from webhook.policy import field_path
+from webhook.schema import RULES_NOT_RUN, annotations_size
+
+__all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
+
+MAX_SUGGESTIONS: Final = 100
+"""Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
+
+
+def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget) -> Findings:
+    """Findings of the CRD and of metadata, in the API server's words."""
+    findings = Findings()
+    errors, warnings = kind.schema.check(obj, old, budget)
+    for error in errors:
+        if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
+            findings.causes.append(Cause(error.field, error.type, error.body()))
+    findings.notices += [Warn("", text) for text in warnings]
+    findings.causes += _metadata_errors(obj)
+    return findings
+
+
+def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:
+    """Warn of an object without spec, where spec has required fields but is not required itself."""
+    root = kind.schema.root
+    spec = root.properties.get("spec")
+    if obj.get("spec") is None and spec is not None and spec.required and "spec" not in root.required:
+        fields = ", ".join(spec.required)
+        yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: set {fields}")
+
+
+def suggestions(
+    kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn]
+) -> Iterator[tuple[str, str]]:
+    """Each unknown path with "; did you mean …?", or "" without a suggestion or if a finding names the field."""
+    words = {word for each in findings for word in each.message.split()} if paths else set()
+    for index, path in enumerate(paths):
+        named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
+        nearest = "" if named else kind.schema.suggest(obj, path)
+        yield path, f"; did you mean {nearest}?" if nearest else ""
+
+
+def _metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
+    """Metadata errors seen only offline; in a cluster the API server rejects them before it calls the webhook.
+
+    Labels and annotations that it cannot decode, and annotations that are too long.
+    """
+    metadata = obj.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        yield Cause("metadata", "FieldValueInvalid", "Invalid value: must be an object")
+        return
+    causes = [cause for part in ("annotations", "labels") for cause in _not_strings(part, metadata.get(part))]
+    yield from causes
+    if not causes:
+        for error in annotations_size(metadata.get("annotations") or {}):
+            yield Cause(error.field, error.type, error.body())
+
+
+def _not_strings(part: str, value: Any) -> Iterator[Cause]:
+    if not isinstance(value, dict | None):
+        yield Cause(f"metadata.{part}", "FieldValueInvalid", "Invalid value: must be a map of strings")
+        return
+    for key, item in (value or {}).items():
+        if not isinstance(item, str):
+            path = field_path(("metadata", part, key))
+            yield Cause(path, "FieldValueInvalid", "Invalid value: must be a string: put it in quotes")

@@ -1,0 +1,62 @@
+"""What a request is about: the kind it is reviewed under, and the names its policy's expressions read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.admission import Malformed, Request
+from webhook.cel import Budget
+from webhook.cluster import ClusterView
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.options import OBJECT_BUDGET
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.policy import PolicyScope
+
+__all__ = ["reviewed_kind", "scope_of"]
+
+
+def reviewed_kind(request: Request, catalog: Catalog) -> KnownKind | None:
+    """The kind, or None for a request that is not reviewed.
+
+    Not reviewed: a kind outside the catalog, a subresource, a deletion, and an object that is being deleted (it must
+    be able to lose its finalizers, whatever state it is in).
+
+    Raises:
+        Malformed: the request names a resource that is not the kind's.
+    """
+    kind = catalog.find(request.kind)
+    if kind is None or request.operation not in {"CREATE", "UPDATE"} or request.deleting:
+        return None
+    if request.resource and request.resource != kind.plural:
+        raise Malformed(f'request.resource is "{request.resource}", but {request.kind} is served as "{kind.plural}"')
+    return None if request.subresource else kind
+
+
+def scope_of(
+    kind: KnownKind,
+    request: Request,
+    obj: dict[str, Any],
+    old: dict[str, Any] | None,
+    view: ClusterView,
+    settings: Settings = DEFAULT_SETTINGS,
+) -> PolicyScope:
+    """The scope of the policy's expressions over one state of the object."""
+
+    def fact(name: str) -> Any:
+        definition = kind.facts[name]
+        if definition.stored:
+            return definition.value(old or {}, view, settings)
+        sent = request.object if definition.raw else None
+        return definition.value(obj if sent is None else sent, view, settings)
+
+    bindings = {"object": obj, "oldObject": old, "request": _request_binding(request)}
+    return PolicyScope(kind.policy, bindings, fact, Budget(OBJECT_BUDGET))
+
+
+def _request_binding(request: Request) -> dict[str, Any]:
+    return {
+        "operation": request.operation,
+        "name": request.name,
+        "namespace": request.namespace,
+        "dryRun": request.dry_run,
+    }

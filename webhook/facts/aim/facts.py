@@ -1,0 +1,164 @@
+"""AIM: what the rules of its kinds may know beyond an object's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.caching import failed_caches, same_source, uncached
+from webhook.facts.aim.gpus import gpu_model, models_on_nodes
+from webhook.facts.aim.lookup import (
+    CONFIGS,
+    DEFAULT_CONFIG,
+    GROUP,
+    IMAGES,
+    TEMPLATES,
+    config_of,
+    find,
+)
+from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
+from webhook.facts.aim.routetemplate import template_error
+from webhook.facts.aim.servicefacts import RESOLVED
+from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
+from webhook.facts.fact import Fact
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
+from webhook.facts.settings import Settings
+
+__all__ = ["FACTS"]
+
+
+def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    name = trimmed(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
+    found = config_of(view, namespace_of(obj), name)
+    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+
+
+def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """A cluster template looks for its runtime config in the operator's namespace."""
+    name = trimmed(template, "spec", "runtimeConfigName") or DEFAULT_CONFIG
+    found = config_of(view, settings.aim_namespace, name)
+    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+
+
+def _precision(_: dict[str, Any], __: ClusterView, settings: Settings) -> bool:
+    return settings.aim_documented_precision
+
+
+def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """``missing``: no node has the GPU, though some tell theirs."""
+    model, here = gpu_model(trimmed(obj, *path, "gpuSelector", "model")), models_on_nodes(view) or frozenset()
+    return {"missing": bool(model and here and model not in here), "here": sorted(here)}
+
+
+def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    name = trimmed(template, "spec", "aimImageName")
+    found = find(view, IMAGES, namespace_of(template), name)
+    own = [namespace_of(each) for each in view.list(Kind(GROUP, IMAGES[0])) if name_of(each) == name]
+    return {"found": found is not None, "namespaces": sorted(own)}
+
+
+def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """The templates that an image's default can mean: for a cluster image, those of every namespace, too."""
+    name, namespace = trimmed(image, "spec", "defaultServiceTemplate"), namespace_of(image)
+    if namespace:
+        found = find(view, TEMPLATES, namespace, name)
+        meant = [found.object] if found else []
+    else:
+        meant = [each for kind in TEMPLATES for each in view.list(Kind(GROUP, kind)) if name_of(each) == name]
+    images = {trimmed(each, "spec", "aimImageName") for each in meant}
+    return {"found": bool(meant), "others": sorted(images) if not images & {name_of(image), ""} else []}
+
+
+def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    namespace = namespace_of(cache)
+    found = find(view, TEMPLATES, namespace, trimmed(cache, "spec", "templateRef"))
+    storage_class = trimmed(cache, "spec", "storageClassName")
+    return {
+        "found": found is not None,
+        "kind": found.kind if found else "",
+        "failed": failed_caches(view, namespace, found, storage_class),
+        "uncached": uncached(view, namespace, found, storage_class),
+    }
+
+
+def _shadowed(config: dict[str, Any], view: ClusterView) -> list[str]:
+    """What the cluster's runtime config of the name says and this one, which takes its whole place, does not."""
+    found = find(view, CONFIGS, "", name_of(config))
+    if found is None:
+        return []
+    theirs, mine = found.spec, mapping(config, "spec")
+    if "routing" not in mine:
+        return _without(theirs, mine)
+    routing = _without(mapping(theirs, "routing"), mapping(mine, "routing"))
+    return [*_without(theirs, mine), *(f"routing.{field}" for field in routing)]
+
+
+def _without(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
+    return sorted(key for key, value in theirs.items() if value not in (None, "", [], {}) and key not in mine)
+
+
+def _route_template(config: dict[str, Any], _: ClusterView) -> str:
+    template = at(config, "spec", "routing", "routeTemplate")
+    return shortened(template_error(template)) if isinstance(template, str) else ""
+
+
+def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:
+    return renamed(obj, names)
+
+
+def _names(names: Mapping[str, str]) -> Fact:
+    return Fact(partial(_renamed, names), {"type": "array", "items": fields(was=STRING, now=STRING)}, raw=True)
+
+
+_CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
+_DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
+_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, namespaces=STRINGS))
+_DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
+_AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
+_GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
+
+FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
+    "AIMService": {
+        "resolved": RESOLVED,
+        "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
+        "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(SERVICE_FIELDS),
+    },
+    "AIMServiceTemplate": {
+        "image": _IMAGE,
+        "config": Fact(_config, _CONFIG),
+        "gpus": _GPUS,
+        "storage": TEMPLATE_STORAGE,
+        "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(TEMPLATE_FIELDS),
+    },
+    "AIMClusterServiceTemplate": {
+        "image": _IMAGE,
+        "config": Fact(_cluster_template_config, _CONFIG, configurable=True),
+        "gpus": _GPUS,
+        "documentedPrecision": _DOCUMENTED,
+        "renamed": _names(TEMPLATE_FIELDS),
+    },
+    "AIMImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
+    "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
+    "AIMModelCache": {"sameSource": Fact(same_source, STRINGS), "storage": CACHE_STORAGE},
+    "AIMTemplateCache": {
+        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN)),
+        "config": Fact(_config, _CONFIG),
+        "storage": CACHE_STORAGE,
+    },
+    "AIMRuntimeConfig": {
+        "shadowed": Fact(_shadowed, STRINGS),
+        "routeTemplate": Fact(_route_template, STRING),
+        "storage": CONFIG_STORAGE,
+        "renamed": _names(CONFIG_FIELDS),
+    },
+    "AIMClusterRuntimeConfig": {
+        "routeTemplate": Fact(_route_template, STRING),
+        "storage": CONFIG_STORAGE,
+        "renamed": _names(CONFIG_FIELDS),
+    },
+}

@@ -1,0 +1,251 @@
+"""OME: what the rules of its kinds may know beyond an object's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.fact import Fact
+from webhook.facts.nodes import at, mapping, namespace_of, text
+from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtimes_for
+from webhook.facts.ome.modelsize import range_of
+from webhook.facts.ome.prometheus import prometheus_error
+from webhook.facts.ome.runtimes import (
+    configuration_error,
+    fits_nothing,
+    overlaps,
+    priority_conflict,
+    same_priority,
+    unreadable_sizes,
+    unreadable_versions,
+)
+from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
+from webhook.facts.ome.selection import Selection, incompatible, select
+from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
+from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
+from webhook.facts.settings import Behaviour, Settings
+from webhook.golang.errors import GoError
+from webhook.golang.strconv import parse_float
+
+__all__ = ["FACTS", "selection_of"]
+
+ACCELERATOR: Final = "ome.io/accelerator-class"
+
+
+def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
+    """What would be chosen for a service, whether or not it names a runtime; ``explain`` says why not the others."""
+    namespace, name = namespace_of(service), text(service, "spec", "model", "name")
+    model = find_model(view, namespace, name, _preferred(service, "model", settings))
+    if model is None:
+        return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
+    runtimes = runtimes_for(view, namespace)
+    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
+
+
+def _accelerators(service: dict[str, Any]) -> frozenset[str]:
+    spec = mapping(service, "spec")
+    asked = [
+        at(service, "metadata", "annotations", ACCELERATOR),
+        at(spec, "acceleratorSelector", "acceleratorClass"),
+        *(at(spec, part, "acceleratorOverride", "acceleratorClass") for part in ("engine", "decoder")),
+    ]
+    return frozenset(each for each in asked if isinstance(each, str))
+
+
+def _preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
+    """The kind that a reference names; upstream does not look at it."""
+    return text(service, "spec", part, "kind") if settings.ome is Behaviour.RECOMMENDED else ""
+
+
+def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = selection_of(service, view, settings)
+    best = found.winner
+    return {
+        "name": best.runtime.name if best else "",
+        "kind": best.runtime.kind if best else "",
+        "score": best.score if best else 0,
+        "count": len(found.ranked),
+        "ties": [each.runtime.name for each in found.ties],
+    }
+
+
+def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> str:
+    """Why nothing can be chosen; a fact of its own, since it takes long and only a message reads it."""
+    return selection_of(service, view, settings, explain=True).error
+
+
+def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    name = text(service, "spec", "model", "name")
+    return _described(find_model(view, namespace_of(service), name, _preferred(service, "model", settings)))
+
+
+def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    namespace = namespace_of(service)
+    runtime = find_runtime(
+        view, namespace, text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+    )
+    model = find_model(view, namespace, text(service, "spec", "model", "name"), _preferred(service, "model", settings))
+    described = {**_described(runtime), "incompatible": "", "unsized": False}
+    if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
+        return described
+    unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
+    return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
+
+
+def _stored_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """The runtime that a service had before an update."""
+    name, preferred = text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+    return _described(find_runtime(view, namespace_of(service), name, preferred))
+
+
+def _described(found: Found | None) -> dict[str, Any]:
+    return {
+        "found": found is not None,
+        "kind": found.kind if found else "",
+        "disabled": found is not None and found.disabled,
+    }
+
+
+def _deployment(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = deployment_of(service, view, settings)
+    return {"mode": found.mode, "error": found.error}
+
+
+def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    found = migration_of(service, view, settings)
+    parts = {"engine": found.engine, "model": found.model, "runtime": found.runtime}
+    return {"error": found.error, **{key: value for key, value in parts.items() if value is not None}}
+
+
+def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
+    """The fine-tuned weights that there are not."""
+    named = at(service, "spec", "model", "fineTunedWeights")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
+
+
+def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
+    """The KEDA thresholds that are no numbers."""
+    annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/threshold")
+    given = [text(service, "spec", "kedaConfig", "scalingThreshold") or None, annotated]
+    return [each for each in given if isinstance(each, str) and _float(each)[1]]
+
+
+def _addresses(service: dict[str, Any], _: ClusterView) -> dict[str, str]:
+    """The addresses of Prometheus that cannot be asked, each with the reason."""
+    annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
+    given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
+    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
+    return {address: error for address, error in wrong if error}
+
+
+def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
+    return settings.ome.value
+
+
+def _storage_of(*path: str) -> Fact:
+    """The storage URI at a path: what is wrong with it, and its scheme."""
+
+    def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
+        uri = at(obj, *path, "storageUri")
+        if not isinstance(uri, str):
+            return {"error": "", "scheme": ""}
+        return {"error": storage_error(uri), "scheme": storage_scheme(uri)}
+
+    return Fact(compute, fields(error=STRING, scheme=STRING))
+
+
+def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
+    """The first scenario that is not one of the task's, after "="; "" where all are: a scenario may be empty."""
+    task, listed = text(job, "spec", "task"), at(job, "spec", "trafficScenarios")
+    scenarios = listed if isinstance(listed, list) and listed else DEFAULTS.get(task, ())
+    wrong = (each for each in scenarios if isinstance(each, str) and not scenario_fits(task, each, settings.ome))
+    return next((f"={each}" for each in wrong), "")
+
+
+def _temperature(job: dict[str, Any], _: ClusterView) -> dict[str, Any]:
+    """What is wrong with the temperature, and whether it is so high that nothing sensible can come of it."""
+    given = at(job, "spec", "additionalRequestParams", "temperature")
+    if not isinstance(given, str):
+        return {"error": "", "high": False}
+    value, error = _float(given)
+    return {"error": error, "high": value > 1.5}
+
+
+def _float(text: str) -> tuple[float, str]:
+    """The number as Go reads it, and its error, "" where there is none."""
+    try:
+        return parse_float(text), ""
+    except GoError as error:
+        return 0.0, error.message
+
+
+def _referred(kind: str, *path: str) -> Fact:
+    """Whether the object at a reference, with its namespace, is there."""
+
+    def compute(obj: dict[str, Any], view: ClusterView) -> bool:
+        reference = mapping(obj, *path)
+        name, namespace = text(reference, "name"), text(reference, "namespace")
+        return not name or view.get(Kind("ome.io", kind), namespace, name) is not None
+
+    return Fact(compute, BOOLEAN)
+
+
+def _base(weight: dict[str, Any], view: ClusterView) -> bool:
+    name, namespace = (text(weight, "spec", "baseModelRef", key) for key in ("name", "namespace"))
+    return not name or find_model(view, namespace, name) is not None
+
+
+_FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
+_BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
+_OF_SPEC: Final = {
+    "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
+    "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),
+}
+_MODEL: Final = {**_OF_SPEC, "storage": _storage_of("spec", "storage")}
+_RUNTIME: Final = {
+    **_OF_SPEC,
+    "behaviour": _BEHAVIOUR,
+    "fitsNothing": Fact(lambda obj, _: fits_nothing(at(obj, "spec")), BOOLEAN),
+    "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
+    "priorities": Fact(priority_conflict, STRING, configurable=True),
+    "conflict": Fact(same_priority, STRING, configurable=True),
+    "overlaps": Fact(overlaps, STRINGS),
+}
+
+FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
+    "BaseModel": _MODEL,
+    "ClusterBaseModel": _MODEL,
+    "FineTunedWeight": {"storage": _storage_of("spec", "storage"), "base": Fact(_base, BOOLEAN)},
+    "ServingRuntime": _RUNTIME,
+    "ClusterServingRuntime": _RUNTIME,
+    "InferenceService": {
+        "behaviour": _BEHAVIOUR,
+        "deployment": Fact(_deployment, fields(mode=STRING, error=STRING), configurable=True),
+        "predictorUsed": Fact(lambda obj, _: predictor_used(obj), BOOLEAN),
+        "migration": Fact(_migration, fields(error=STRING), configurable=True),
+        "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
+        "model": Fact(_model, fields(**_FOUND), configurable=True),
+        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN), configurable=True),
+        "storedRuntime": Fact(_stored_runtime, fields(**_FOUND), configurable=True, stored=True),
+        "selection": Fact(
+            _selection,
+            fields(name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS),
+            configurable=True,
+        ),
+        "refusal": Fact(_refusal, STRING, configurable=True),
+        "missingWeights": Fact(_weights, STRINGS),
+        "thresholds": Fact(_thresholds, STRINGS),
+        "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
+    },
+    "BenchmarkJob": {
+        "behaviour": _BEHAVIOUR,
+        "scenario": Fact(_scenario, STRING, configurable=True),
+        "temperature": Fact(_temperature, fields(error=STRING, high=BOOLEAN)),
+        "output": _storage_of("spec", "outputLocation"),
+        "dataset": _storage_of("spec", "dataset"),
+        "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),
+    },
+}

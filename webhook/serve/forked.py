@@ -1,0 +1,259 @@
+"""Run one job in a child process that is forked for it: the child sees today's memory and can harm only itself.
+
+A large review takes seconds of CPU and hundreds of megabytes. On the event loop it would hold up every other caller
+and end the process at its memory limit. A child forked at that moment has the catalog, the view, the policies and the
+settings of the request, without copies, messages or reloads. It is nice, holds no descriptor but its pipe, has a limit
+on its memory, and is killed at the deadline. docs/reliability.md compares this with the alternatives.
+
+Linux only: a pidfd tells the event loop that a child has ended. ``waitpid`` would block it while a nice child dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import heapq
+import itertools
+import os
+import pickle
+import resource
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from webhook.admission.errors import DeadlineExceeded, Fault, TooLarge, Unavailable
+
+__all__ = ["Children", "memory_limit"]
+
+NICE: Final = 10
+"""Small reviews come first: at nice 10 a child gets a tenth of a core that the parent wants."""
+
+ALLOWANCE: Final = 256 * 1024 * 1024
+"""Bytes that a child may allocate: the worst object of 3 MiB needs about 200 MiB."""
+
+LEAST: Final = 64 * 1024 * 1024
+"""Bytes below which no child is started: a process so near to its limit would be killed by the kernel."""
+
+REPLY_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes that a child may send: a patch that replaces an object of 3 MiB, base64, with its verdict."""
+
+WAITING: Final = 32
+"""Jobs that may wait for the child before theirs."""
+
+_CHUNK: Final = 1024 * 1024
+_CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+@dataclass(slots=True)
+class _Child:
+    """A child that runs: its process, the bytes that it has sent, and the future of the waiting caller."""
+
+    pid: int
+    pidfd: int
+    pipe: int
+    done: asyncio.Future[None]
+    received: bytearray = field(default_factory=bytearray)
+    killed: str = ""
+
+    def kill(self, why: str) -> None:
+        self.killed = self.killed or why
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+
+class Children:
+    """Runs jobs in children: one at a time, because each may take much memory, and the smallest first.
+
+    ``count`` is called with the outcome of each job: ``done``, ``error``, ``memory``, ``deadline``, ``large``,
+    ``killed`` or ``shed``.
+    """
+
+    def __init__(self, count: Callable[[str], None] = lambda _outcome: None, limit: int | None = None) -> None:
+        self._count = count
+        self._limit = memory_limit() if limit is None else limit
+        self._busy = False
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    async def run(self, job: Callable[[], Any], size: int, until: float) -> Any:
+        """The result of ``job``, which must be picklable; ``until`` is a time of ``time.monotonic``.
+
+        Raises:
+            DeadlineExceeded: there was no time left.
+            TooLarge: it needs more memory than there is, or its reply is too large.
+            Unavailable: too many jobs wait.
+            Fault: the child ended without an answer.
+            Exception: what ``job`` raised.
+        """
+        await self._turn(size, until)
+        try:
+            return await self._forked(job, until)
+        finally:
+            self._next()
+
+    async def _turn(self, size: int, until: float) -> None:
+        if not self._busy:
+            self._busy = True
+            return
+        if len(self._waiting) >= WAITING:
+            self._count("shed")
+            raise Unavailable("too many large reviews are waiting")
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (size, next(self._order), turn))
+        try:
+            await asyncio.wait_for(turn, max(until - time.monotonic(), 0))
+        except TimeoutError:
+            self._count("deadline")
+            raise DeadlineExceeded("no time left: other large reviews came first") from None
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._next()
+            raise
+
+    def _next(self) -> None:
+        while self._waiting:
+            turn = heapq.heappop(self._waiting)[2]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._busy = False
+
+    async def _forked(self, job: Callable[[], Any], until: float) -> Any:
+        allowance = min(ALLOWANCE, self._limit - _resident() - LEAST) if self._limit else ALLOWANCE
+        if allowance < LEAST:
+            self._count("shed")
+            raise Unavailable("not enough memory is free for a large review")
+        child = _fork(job, allowance)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(child.pipe, _receive, loop, child)
+        loop.add_reader(child.pidfd, _ended, loop, child)
+        timer = loop.call_later(max(until - time.monotonic(), 0), child.kill, "deadline")
+        try:
+            await asyncio.shield(child.done)
+        except asyncio.CancelledError:
+            child.kill("cancelled")
+            await child.done
+            raise
+        finally:
+            timer.cancel()
+            status = _reap(loop, child)
+        return self._outcome(child, status)
+
+    def _outcome(self, child: _Child, status: int) -> Any:
+        if child.killed == "deadline":
+            self._count("deadline")
+            raise DeadlineExceeded("no time left: the object is too large to be judged in time")
+        if child.killed == "large":
+            self._count("large")
+            raise TooLarge(f"the reply would be over the limit of {REPLY_LIMIT} bytes")
+        if not child.received or status:
+            self._count("killed")
+            raise Fault(f"the process of a large review ended with status {os.waitstatus_to_exitcode(status)}")
+        kind, value = pickle.loads(bytes(child.received))  # noqa: S301 - written by our own child
+        self._count(kind)
+        if kind == "memory":
+            raise TooLarge("judging this object needs more memory than the gate may use")
+        if kind == "error":
+            raise value
+        return value
+
+
+def memory_limit() -> int:
+    """Bytes that the process's cgroup may use; 0 without a limit."""
+    for path in _CGROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            limit = int(path.read_text())
+            return limit if limit < 2**60 else 0
+    return 0
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
+
+
+def _virtual() -> int:
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+
+
+def _fork(job: Callable[[], Any], allowance: int) -> _Child:
+    read_end, write_end = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 and later warn of forks beside threads: a child must not need a lock that another thread holds.
+        # The locks that a job takes are held across the fork (webhook/cluster/locks.py).
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if not pid:
+        _child(job, write_end, allowance)
+    os.close(write_end)
+    os.set_blocking(read_end, False)
+    return _Child(pid, os.pidfd_open(pid), read_end, asyncio.get_running_loop().create_future())
+
+
+def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
+    """Everything that the child does. It never returns into the code of its parent."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_DFL)
+        os.closerange(3, pipe)
+        os.closerange(pipe + 1, 2**31 - 1)
+        os.nice(NICE)
+        gc.disable()
+        with contextlib.suppress(OSError):  # the kernel shall rather end the child than its parent
+            Path("/proc/self/oom_score_adj").write_text("1000")
+        limit = _virtual() + allowance
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        _send(pipe, _answer(job))
+    finally:
+        os._exit(0)
+
+
+def _answer(job: Callable[[], Any]) -> bytes:
+    try:
+        return pickle.dumps(("done", job()))
+    except MemoryError:
+        return pickle.dumps(("memory", None))
+    except Exception as error:  # noqa: BLE001 - the parent raises it again
+        return pickle.dumps(("error", error.with_traceback(None)))
+
+
+def _send(pipe: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(pipe, rest) :]
+
+
+def _receive(loop: asyncio.AbstractEventLoop, child: _Child) -> None:
+    data = os.read(child.pipe, _CHUNK)
+    child.received += data
+    if not data:
+        loop.remove_reader(child.pipe)
+    elif len(child.received) > REPLY_LIMIT:
+        loop.remove_reader(child.pipe)
+        child.kill("large")
+
+
+def _ended(loop: asyncio.AbstractEventLoop, child: _Child) -> None:
+    """The child is dead; what it wrote last may still be in the pipe."""
+    loop.remove_reader(child.pidfd)
+    if not child.killed:
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(child.pipe, _CHUNK):
+                child.received += data
+    loop.remove_reader(child.pipe)
+    child.done.set_result(None)
+
+
+def _reap(loop: asyncio.AbstractEventLoop, child: _Child) -> int:
+    """The status of a child that has ended; this also reaps it."""
+    loop.remove_reader(child.pipe)
+    loop.remove_reader(child.pidfd)
+    _, status = os.waitpid(child.pid, 0)
+    os.close(child.pipe)
+    os.close(child.pidfd)
+    return status

@@ -1,0 +1,148 @@
+"""The parts that compiled validating and mutating policies share: match criteria, match conditions, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webhook.cel import MATCH_CONDITIONS_BUDGET, Budget, BudgetExceeded, Environment
+from webhook.cel.types import BOOL, Type
+from webhook.vap.activation import bindings_of
+from webhook.vap.attributes import Attributes
+from webhook.vap.context import AdmissionContext, Equivalent
+from webhook.vap.environments import admission_environment, with_variables
+from webhook.vap.expressions import EvaluationScope, Expression, VariableSet, compile_expression
+from webhook.vap.matching.conditions import ConditionError, conditions_hold
+from webhook.vap.matching.matcher import Criteria
+from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
+
+__all__ = ["At", "Compilation", "CompiledPolicy", "Interrupt", "Invocation", "selector_problems"]
+
+At = tuple[str | int, ...]
+Interrupt = Callable[[], bool]
+
+
+class Compilation:
+    """Compiles the expressions of one policy and collects the problems: (path in the document, sentence)."""
+
+    def __init__(self, document: ValidatingPolicy | MutatingPolicy, version: tuple[int, int]) -> None:
+        self.problems: list[tuple[At, str]] = []
+        self.variables = VariableSet()
+        self._version = version
+        self._params = document.spec.paramKind is not None
+
+    def environment(self, *, authorizer: bool = True, patches: bool = False) -> Environment:
+        """The environment of the policy's expressions, without its variables."""
+        return admission_environment(self._version, params=self._params, authorizer=authorizer, patches=patches)
+
+    def expression(
+        self, at: At, source: str, expect: Sequence[Type], *, authorizer: bool = True, patches: bool = False
+    ) -> Expression:
+        environment = self.environment(authorizer=authorizer, patches=patches)
+        return self._compiled(at, with_variables(environment, self.variables.types), source, expect)
+
+    def condition(self, at: At, source: str) -> Expression:
+        """Compile a match condition. It cannot read variables: it is evaluated before them."""
+        return self._compiled(at, self.environment(), source, (BOOL,))
+
+    def _compiled(self, at: At, environment: Environment, source: str, expect: Sequence[Type]) -> Expression:
+        compiled = compile_expression(environment, source, expect)
+        self.note(at, compiled)
+        return compiled
+
+    def note(self, at: At, expression: Expression) -> None:
+        self.problems += [(at, issue) for issue in expression.issues]
+
+    def policy(self, document: ValidatingPolicy | MutatingPolicy) -> CompiledPolicy:
+        """Compile the shared parts. Variables come first because the other expressions read them."""
+        spec = document.spec
+        for index, variable in enumerate(spec.variables):
+            compiled = self.variables.add(self.environment(), variable.name, variable.expression)
+            self.note(("spec", "variables", index, "expression"), compiled)
+        conditions = tuple(
+            self.condition(("spec", "matchConditions", index, "expression"), condition.expression)
+            for index, condition in enumerate(spec.matchConditions)
+        )
+        criteria = Criteria.of(spec.matchConstraints)
+        self.problems += selector_problems(criteria, ("spec", "matchConstraints"))
+        ignore = spec.failurePolicy == "Ignore"
+        reads_namespace = "namespaceObject" in str(spec)
+        name = document.metadata.name
+        return CompiledPolicy(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
+
+
+def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
+    """The selectors that cannot be evaluated."""
+    for name, selector in (
+        ("namespaceSelector", criteria.namespace_selector),
+        ("objectSelector", criteria.object_selector),
+    ):
+        if selector.error:
+            yield (*at, name), selector.error
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One policy on one request, with at most one param. ``matched`` is the resource and kind that the policy matched.
+
+    Long evaluations call ``interrupt`` at intervals; it ends them by returning True or by raising.
+    """
+
+    attributes: Attributes
+    matched: Equivalent
+    context: AdmissionContext
+    param: Mapping[str, Any] | None = None
+    namespace: Mapping[str, Any] | None = None
+    interrupt: Interrupt | None = None
+
+    def bindings(self) -> dict[str, Any]:
+        return bindings_of(self.attributes, self.matched, self.context, self.param, self.namespace)
+
+    def condition_bindings(self) -> dict[str, Any]:
+        """The variables of match conditions: the requested resource, and no namespace."""
+        matched = Equivalent(self.attributes.resource, self.matched.kind)
+        return bindings_of(self.attributes, matched, self.context, self.param)
+
+    def budget(self, cost: int) -> Budget:
+        return Budget(cost, interrupt=self.interrupt)
+
+    def on(self, obj: dict[str, Any] | None) -> Invocation:
+        """The invocation with another state of the object."""
+        return replace(self, attributes=replace(self.attributes, object=obj))
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """The shared parts of a compiled policy.
+
+    ``ignore``: failurePolicy is Ignore. ``param_kind`` is None for a policy without params. ``reads_namespace`` is
+    False if no expression mentions ``namespaceObject``, so that the namespace need not be looked up.
+    """
+
+    name: str
+    criteria: Criteria
+    param_kind: ParamKind | None = None
+    ignore: bool = False
+    variables: VariableSet = field(default_factory=VariableSet)
+    conditions: tuple[Expression, ...] = ()
+    reads_namespace: bool = True
+
+    def applies(self, invocation: Invocation) -> bool:
+        """Whether all match conditions hold.
+
+        Raises:
+            ConditionError: a condition fails, none is false, and failurePolicy is Fail.
+        """
+        if not self.conditions:
+            return True
+        scope = EvaluationScope(
+            invocation.condition_bindings(), self.variables, invocation.budget(MATCH_CONDITIONS_BUDGET)
+        )
+        try:
+            evaluations = [scope.evaluate(condition) for condition in self.conditions]
+        except BudgetExceeded as error:
+            if self.ignore:
+                return False
+            raise ConditionError(error.message) from None
+        return conditions_hold(evaluations, ignore=self.ignore)

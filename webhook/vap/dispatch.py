@@ -1,0 +1,122 @@
+"""Policies with their bindings, and the invocations that a request causes (``generic/policy_dispatcher.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
+
+from webhook.vap.activation import namespace_value
+from webhook.vap.attributes import Attributes
+from webhook.vap.compiled import Interrupt, Invocation
+from webhook.vap.context import AdmissionContext, Equivalent
+from webhook.vap.matching.matcher import Criteria, MatchError
+from webhook.vap.matching.params import ParamError, collect
+from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
+from webhook.vap.mutating.mutator import Mutator
+from webhook.vap.validating.validator import Validator
+
+__all__ = ["Binding", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
+
+P = TypeVar("P", Validator, Mutator)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a policy applies, with which params and actions. ``criteria`` None: wherever the policy applies."""
+
+    name: str
+    criteria: Criteria | None = None
+    param_ref: ParamRef | None = None
+    actions: tuple[str, ...] = ("Deny",)
+
+    @classmethod
+    def of(cls, document: ValidatingBinding | MutatingBinding) -> Binding:
+        spec = document.spec
+        criteria = None if spec.matchResources is None else Criteria.of(spec.matchResources)
+        actions = tuple(document.spec.validationActions) if isinstance(document, ValidatingBinding) else ("Deny",)
+        return cls(document.metadata.name, criteria, spec.paramRef, actions)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPolicy(Generic[P]):
+    """A policy with its bindings. Without a binding it never applies."""
+
+    policy: P
+    bindings: tuple[Binding, ...]
+
+
+class Invoked(NamedTuple, Generic[P]):
+    """A policy to evaluate for a request: one binding, one param."""
+
+    policy: P
+    binding: Binding
+    invocation: Invocation
+
+
+class Misconfigured(NamedTuple, Generic[P]):
+    """A policy, or one of its bindings, that cannot be matched with the request."""
+
+    policy: P
+    binding: Binding | None
+    message: str
+
+
+def invocations(
+    policies: Iterable[BoundPolicy[P]],
+    attributes: Attributes,
+    context: AdmissionContext,
+    interrupt: Interrupt | None = None,
+) -> Iterator[Invoked[P] | Misconfigured[P]]:
+    """The invocations of a request, in the order of the policies, their bindings and their params.
+
+    Calls ``interrupt`` before each policy, because many short policies take long too. It may raise; its result is
+    ignored.
+    """
+    for each in policies:
+        if interrupt is not None:
+            interrupt()
+        if not each.bindings:
+            continue
+        policy = each.policy
+        try:
+            matched = policy.compiled.criteria.match(attributes, context)
+        except MatchError as error:
+            yield Misconfigured(policy, None, f"failed to configure policy: {error}")
+            continue
+        if matched is None:
+            continue
+        kind = policy.compiled.param_kind
+        if kind is not None and context.is_namespaced(kind) is None:
+            unknown = f"failed to find resource referenced by paramKind: '{kind.apiVersion}, Kind={kind.kind}'"
+            yield Misconfigured(policy, None, f"failed to configure policy: {unknown}")
+            continue
+        for binding in each.bindings:
+            for found in _bound(policy, binding, matched, attributes, context):
+                if isinstance(found, Invocation):
+                    yield Invoked(policy, binding, replace(found, interrupt=interrupt))
+                else:
+                    yield Misconfigured(policy, binding, found)
+
+
+def _bound(
+    policy: Validator | Mutator,
+    binding: Binding,
+    matched: Equivalent,
+    attributes: Attributes,
+    context: AdmissionContext,
+) -> Iterator[Invocation | str]:
+    """The invocations of one binding, one for each param; a string is the error of the binding."""
+    try:
+        if binding.criteria is not None and binding.criteria.match(attributes, context) is None:
+            return
+        params = collect(policy.compiled.param_kind, binding.param_ref, attributes.namespace, context)
+    except (MatchError, ParamError) as error:
+        yield f"failed to configure binding: {error}"
+        return
+    where = attributes.namespace_of_object
+    namespace = (
+        namespace_value(context.namespace(where)) if where and params and policy.compiled.reads_namespace else None
+    )
+    for param in params:
+        yield Invocation(attributes.converted(matched.kind), matched, context, param, namespace)

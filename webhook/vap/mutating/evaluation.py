@@ -1,0 +1,44 @@
+"""What both sorts of mutation do: evaluate the expression, and apply the defaults to the mutated object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.cel.errors import BudgetExceeded
+from webhook.cel.program import RUNTIME_BUDGET
+from webhook.vap.compiled import Invocation
+from webhook.vap.expressions import EvaluationScope, Expression, VariableSet
+from webhook.vap.mutating.errors import Failure, MutationError
+
+__all__ = ["defaulted", "evaluate", "live_object"]
+
+
+def evaluate(expression: Expression, variables: VariableSet, invocation: Invocation) -> Any:
+    """The value of a mutation's expression.
+
+    Raises:
+        MutationError: the expression does not compile, fails, or exceeds its budget.
+    """
+    if expression.program is None:
+        raise MutationError(Failure.EXPRESSION, expression.error)
+    scope = EvaluationScope(invocation.bindings(), variables, invocation.budget(RUNTIME_BUDGET))
+    try:
+        evaluation = scope.evaluate(expression)
+    except BudgetExceeded as error:
+        raise MutationError(Failure.EXPRESSION, error.message) from None
+    if evaluation.error is not None:
+        raise MutationError(Failure.EXPRESSION, evaluation.error)
+    return evaluation.value
+
+
+def live_object(invocation: Invocation) -> dict[str, Any]:
+    """The object to mutate."""
+    obj = invocation.attributes.object
+    assert obj is not None  # mutating policies run only on requests with an object
+    return obj
+
+
+def defaulted(obj: dict[str, Any], invocation: Invocation) -> dict[str, Any]:
+    """The mutated object with the defaults of its schema, if the schema is known."""
+    schema = invocation.context.schema(invocation.matched.kind)
+    return obj if schema is None else schema.default(obj)
