@@ -1,12 +1,19 @@
-"""Certificates of the webhook: one CA for all replicas, a short-lived leaf for each, and the CA in the configurations.
+"""Certificates of the gate: one CA for all replicas, a short-lived leaf for each, the CA in the webhook configurations.
 
-    authority   create a CA, and sign a leaf with it
-    store       the location of the CA: a directory, or a Secret of the cluster
-    files       several files, replaced as one
-    issue       a new leaf in the directory that the server reads
-    token       a token of another ServiceAccount, for a container with fewer rights
+    lifetimes   how long CA and leaf live
+    names       the names that a leaf is valid for
+    authority   makes a CA, and signs a leaf with it
+    issue       a fresh leaf in the directory that the server reads
+    state       which CA signs, which comes next, which stay trusted; as the store keeps it
+    rotation    how one CA follows another: pure, in three phases
+    store       where the state lives: a directory, or a Secret of the cluster
     publish     the CA bundle in the webhook configurations, written and read back
+    keeper      one look of one replica at all of these
+    status      what a look found, as a file for the server
+    report      faults, said once, as a line and an Event
+    token       a token of another ServiceAccount, for a container that may do less
+    files       several files replaced as one
     api         the few REST calls to the API server; the only import of the ``kubernetes`` client
 
-It imports nothing from ``webhook``: the server only reads files.
+Imports nothing of ``webhook``: the server reads files, and does not know who wrote them.
 """

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,12 @@ class Api:
         except config.ConfigException as error:
             raise ApiServerError(0, f"no configuration of a cluster: {error}") from error
         self._client = client.ApiClient()
+        self.ahead = timedelta(0)
+        """How far this machine's clock is ahead of the API server's, as of its last answer."""
+
+    def now(self) -> datetime:
+        """The time by the API server's clock, which is the one that judges certificates."""
+        return datetime.now(UTC) - self.ahead
 
     def authorities(self) -> bytes:
         """The CA certificates that the API server's certificate is checked against (PEM)."""
@@ -51,6 +60,9 @@ class Api:
 
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._call("POST", path, body)
+
+    def replace(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._call("PUT", path, body)
 
     def apply(self, path: str, body: dict[str, Any], manager: str) -> dict[str, Any]:
         """Server-side apply, forced, as Kubernetes advises controllers: no other manager owns the applied fields."""
@@ -66,6 +78,7 @@ class Api:
         query: list[tuple[str, str]] | None = None,
         media: str = "application/json",
     ) -> dict[str, Any]:
+        from kubernetes.client import ApiException  # noqa: PLC0415  (see above)
         from urllib3.exceptions import HTTPError  # noqa: PLC0415  (comes with the client)
 
         headers = {"Accept": "application/json", "Content-Type": media}
@@ -75,9 +88,19 @@ class Api:
         try:
             response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
             content = response.read()  # type: ignore[no-untyped-call]
-        except HTTPError as error:
+        except (HTTPError, ApiException) as error:  # the latter: TLS that fails half way through an answer
             raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+        self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
         return _answer(f"{method} {path}", response.status, content)
+
+
+def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> timedelta:
+    """By the Date header. It has seconds, and an answer takes time: less than a few seconds count as none."""
+    try:
+        ahead = now - parsedate_to_datetime(headers["Date"])
+    except (KeyError, ValueError):
+        return before
+    return ahead if abs(ahead) > timedelta(seconds=5) else timedelta(0)
 
 
 def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:

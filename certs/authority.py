@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeAlias
 
 from cryptography import x509
@@ -13,17 +13,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
-from certs.errors import AuthorityError, InvalidNameError
+from certs.errors import AuthorityError, ClockError, InvalidNameError
+from certs.lifetimes import BACKDATED, Lifetimes
 from certs.names import Names
 
-__all__ = ["BACKDATED", "CA_LIFETIME", "LEAF_LIFETIME", "Authority"]
+__all__ = ["Authority"]
 
-# A year: longer than the time between upgrades, short enough that revocation is not needed.
-CA_LIFETIME = timedelta(days=365)
-# A week: a stolen key expires soon, and a cluster that was switched off over a long weekend still starts.
-LEAF_LIFETIME = timedelta(days=7)
-# The API server's clock may be behind; client-go backdates the certificates that it signs by an hour, too.
-BACKDATED = timedelta(hours=1)
+_DEFAULT = Lifetimes()
+_OWN = "modelgate CA "
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
@@ -40,19 +37,19 @@ class Authority:
         return f"{self.certificate.subject.rfc4514_string()}, until {self.certificate.not_valid_after_utc:%F}"
 
     @classmethod
-    def create(cls, now: datetime) -> Authority:
-        """Create a self-signed CA. P-256 has the cheapest handshake, and every Kubernetes client supports it."""
+    def create(cls, now: datetime, lifetimes: Lifetimes = _DEFAULT) -> Authority:
+        """Make a new self-signed CA. P-256 has the cheapest handshake, and every client of Kubernetes speaks it."""
         key = ec.generate_private_key(ec.SECP256R1())
         serial = x509.random_serial_number()
-        # The subject contains part of the serial number: in a rotation old and new CA are in one bundle, and OpenSSL
-        # finds an issuer by its subject.
-        subject = _subject(f"modelgate CA {serial >> 127:08x}")
+        # Part of the serial number is in the subject: in a rotation old and new stand side by side, and OpenSSL
+        # looks for an issuer by its subject.
+        subject = _subject(f"{_OWN}{serial >> 127:08x}")
         identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
         certificate = (
             _builder(subject, subject, key, identifier)
             .serial_number(serial)
             .not_valid_before(now - BACKDATED)
-            .not_valid_after(now + CA_LIFETIME)
+            .not_valid_after(now + lifetimes.ca)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_usage(key_cert_sign=True), critical=True)
             .sign(key, hashes.SHA256())
@@ -61,31 +58,46 @@ class Authority:
 
     @classmethod
     def load(cls, stored: Credentials, now: datetime) -> Authority:
-        """Load the output of :meth:`credentials`, or a CA from cert-manager; raises AuthorityError.
+        """Read what :meth:`credentials` gave, or cert-manager wrote for a CA; raises AuthorityError or ClockError.
 
-        Everything is checked before the first leaf is signed: otherwise the API server would only report ``x509:
-        certificate signed by unknown authority``.
+        An expired CA is loaded, so that it can be replaced; see :meth:`expired`.
+        Everything is checked before the first leaf is signed: what is wrong here would show only as
+        ``x509: certificate signed by unknown authority`` in the API server's refusals.
         """
         certificate, key = _certificates(stored.certificate, TLS_CRT)[0], _key(stored.key)
         if certificate.public_key() != key.public_key():
             raise AuthorityError(f"{TLS_KEY} is not the key of {TLS_CRT}")
         if not _may_sign(certificate):
             raise AuthorityError(f"{TLS_CRT} ({certificate.subject.rfc4514_string()}) is not a CA certificate")
-        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        if not begin <= now < end:
-            raise AuthorityError(f"{TLS_CRT} is valid from {begin:%F %T} to {end:%F %T} UTC, and it is {now:%F %T}")
+        begin = certificate.not_valid_before_utc
+        if now < begin:
+            raise ClockError(
+                f"{TLS_CRT} is valid from {begin:%F %T} UTC on, but the clock says {now:%F %T}: correct the clock and "
+                "keep the CA"
+            )
         if certificate not in _certificates(stored.authorities, CA_CRT):
             raise AuthorityError(
                 f"{CA_CRT} does not contain the certificate in {TLS_CRT}, so clients would not trust it"
             )
         return cls(certificate, key, stored.authorities)
 
+    @property
+    def own(self) -> bool:
+        """Whether :meth:`create` made it. Others renew theirs, such as cert-manager."""
+        return any(
+            str(each.value).startswith(_OWN)
+            for each in self.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        )
+
+    def expired(self, now: datetime) -> bool:
+        return now >= self.certificate.not_valid_after_utc
+
     def credentials(self) -> Credentials:
         """What a store keeps."""
         return Credentials(self.certificate.public_bytes(serialization.Encoding.PEM), _pem(self.key), self.bundle)
 
-    def issue(self, names: Names, now: datetime) -> Credentials:
-        """Sign a leaf that does not outlive its CA; raises InvalidNameError without a name."""
+    def issue(self, names: Names, now: datetime, lifetimes: Lifetimes = _DEFAULT) -> Credentials:
+        """Sign a leaf for a server, never outliving its CA; raises InvalidNameError when there is no name."""
         if not names:
             raise InvalidNameError("a server certificate needs at least one DNS name or IP address")
         key = ec.generate_private_key(ec.SECP256R1())
@@ -94,7 +106,7 @@ class Authority:
             _builder(_subject("modelgate"), self.certificate.subject, key, _identifier(self.certificate))
             .serial_number(x509.random_serial_number())
             .not_valid_before(max(now - BACKDATED, self.certificate.not_valid_before_utc))
-            .not_valid_after(min(now + LEAF_LIFETIME, self.certificate.not_valid_after_utc))
+            .not_valid_after(min(now + lifetimes.leaf, self.certificate.not_valid_after_utc))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

@@ -2,35 +2,61 @@
 
 CertsError
 ├── InvalidNameError  not a DNS name or an IP address that a certificate can carry
-├── AuthorityError    not a usable CA: corrupt, foreign or expired
-├── StoreError        the same, with its location and what to do
-├── ApiServerError    the API server refused a call, or could not be reached
+├── ClockError        the clock cannot be right
+├── AuthorityError    bytes that are not a usable CA: corrupt or foreign
+├── StoreError        the same, with the place they were read from and what to do
+├── ApiServerError          the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
 from __future__ import annotations
 
-__all__ = ["ApiServerError", "AuthorityError", "CertsError", "InvalidNameError", "PublishError", "StoreError"]
+__all__ = [
+    "ApiServerError",
+    "AuthorityError",
+    "CertsError",
+    "ClockError",
+    "InvalidNameError",
+    "PublishError",
+    "StoreError",
+]
 
 
 class CertsError(Exception):
-    """The root of the tree; every text is a sentence for the operator."""
+    """The root of the tree; every text is a sentence for the operator of the gate."""
+
+    reason = "CertificatesFailed"
+    """The reason of the Event, in Kubernetes' spelling."""
 
 
 class InvalidNameError(CertsError):
     """Not a DNS name or an IP address that a certificate can carry."""
 
+    reason = "InvalidName"
+
+
+class ClockError(CertsError):
+    """The clock cannot be right; certificates are left as they are."""
+
+    reason = "ClockWrong"
+
 
 class AuthorityError(CertsError):
-    """Not a usable CA: corrupt, foreign or expired."""
+    """Bytes that are not a usable CA: corrupt or foreign."""
+
+    reason = "AuthorityUnusable"
 
 
 class StoreError(CertsError):
-    """A stored CA cannot be used; the text names its location and what to do."""
+    """A stored CA that cannot be used; names the place and what to do about it."""
+
+    reason = "AuthorityUnusable"
 
 
 class ApiServerError(CertsError):
     """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
+
+    reason = "ApiRefused"
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -39,3 +65,5 @@ class ApiServerError(CertsError):
 
 class PublishError(CertsError):
     """A webhook configuration is missing, or does not carry the bundle that was written."""
+
+    reason = "BundleNotPublished"

@@ -50,8 +50,10 @@ def create(directory: Path, files: Mapping[str, bytes]) -> bool:
 
 
 def _current(directory: Path) -> Path | None:
-    data = directory / _DATA
-    return data.resolve() if data.is_symlink() else None
+    try:
+        return directory / os.readlink(directory / _DATA)  # noqa: PTH115 - a third of the time of Path.readlink
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _content(path: Path) -> bytes | None:

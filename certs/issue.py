@@ -1,54 +1,102 @@
-"""A new leaf in the directory that the server reads."""
+"""The leaf in the directory that the server reads, and the bundle beside it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 
-from certs import files
-from certs.authority import LEAF_LIFETIME, Authority
+from certs import files, pem
+from certs.authority import Authority
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
 from certs.errors import AuthorityError, StoreError
+from certs.lifetimes import Lifetimes
 from certs.names import Names
 
-__all__ = ["RENEWED_BEFORE", "issue", "stale"]
+__all__ = ["Leaf", "beside", "issue", "renew"]
 
-# With a third of its lifetime left, as the kubelet and cert-manager do: more than two days to repair a fault that
-# prevents renewal.
-RENEWED_BEFORE = LEAF_LIFETIME / 3
+_DEFAULT = Lifetimes()
 
 
-def issue(directory: Path, authority: Authority, names: Names, now: datetime) -> str:
-    """Write a leaf for ``names`` into ``directory`` unless the one there is good; returns the reason, or ""."""
-    try:
-        reason = stale(directory, authority, names, now)
-        if reason:
-            files.replace(directory, authority.issue(names, now).files())
-    except OSError as error:
-        raise StoreError(f"directory {directory}: {error}") from error
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A server certificate as it lies in a directory; ``trusted`` is the bundle beside it."""
+
+    credentials: Credentials
+    certificate: x509.Certificate
+    trusted: pem.Certificates
+
+    @classmethod
+    def read(cls, directory: Path) -> Leaf | None:
+        """None where there is none, or nothing usable; raises StoreError for a directory that cannot be read."""
+        try:
+            found = Credentials.from_files(files.read(directory, (TLS_CRT, TLS_KEY, CA_CRT)))
+            return cls(found, x509.load_pem_x509_certificate(found.certificate), pem.parse(found.authorities))
+        except (AuthorityError, ValueError):
+            return None
+        except OSError as error:
+            raise StoreError(f"directory {directory}: {error}") from error
+
+    @property
+    def ends(self) -> datetime:
+        return self.certificate.not_valid_after_utc
+
+    @property
+    def issuer(self) -> x509.Certificate | None:
+        """The CA beside it that signed it."""
+        return next((each for each in self.trusted if pem.signed(self.certificate, each)), None)
+
+    def stale(self, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes) -> str:
+        """Why a new leaf is needed; "" while this one is good."""
+        if not pem.signed(self.certificate, authority.certificate):
+            return "another CA signs now"
+        if set(names.extension()) - _names(self.certificate):
+            return "it lacked a name"
+        # Where this one ends with its CA, a new one would end then, too.
+        late = self.ends - now < lifetimes.leaf_renewed_before
+        if late and self.ends < authority.certificate.not_valid_after_utc:
+            return f"the one before ends on {self.ends:%F %T} UTC"
+        return ""
+
+
+def issue(directory: Path, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes = _DEFAULT) -> str:
+    """Put a leaf for ``names`` into ``directory`` unless the one there is good; the reason for a new one, else "".
+
+    A good leaf stays when only the bundle of ``authority`` has changed: then ``ca.crt`` is replaced.
+    """
+    return renew(directory, Leaf.read(directory), authority, names, now, lifetimes)
+
+
+def renew(
+    directory: Path, leaf: Leaf | None, authority: Authority, names: Names, now: datetime, lifetimes: Lifetimes
+) -> str:
+    """As :func:`issue`, for a ``leaf`` that has been read."""
+    reason = leaf.stale(authority, names, now, lifetimes) if leaf else "there was none"
+    if reason:
+        _put(directory, authority.issue(names, now, lifetimes))
+    elif leaf:
+        beside(directory, leaf, authority.bundle)
     return reason
 
 
-def stale(directory: Path, authority: Authority, names: Names, now: datetime) -> str:
-    """Why the leaf in ``directory`` must be replaced; "" if it is good."""
+def beside(directory: Path, leaf: Leaf, bundle: bytes) -> None:
+    """Let ``ca.crt`` beside a leaf be this bundle."""
+    if leaf.credentials.authorities != bundle:
+        _put(directory, Credentials(leaf.credentials.certificate, leaf.credentials.key, bundle))
+
+
+def _put(directory: Path, credentials: Credentials) -> None:
+    """Replace all three files at once."""
     try:
-        found = Credentials.from_files(files.read(directory, (TLS_CRT, TLS_KEY, CA_CRT)))
-        leaf = x509.load_pem_x509_certificate(found.certificate)
-        held = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (AuthorityError, ValueError, x509.ExtensionNotFound):
-        return "there was none"
+        files.replace(directory, credentials.files())
+    except OSError as error:
+        raise StoreError(f"directory {directory}: {error}") from error
+
+
+def _names(certificate: x509.Certificate) -> set[x509.GeneralName]:
     try:
-        leaf.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):  # another issuer's name, another kind of key, another key
-        return "the CA has changed"
-    if found.authorities != authority.bundle:
-        return "the CA bundle has changed"
-    if set(names.extension()) - set(held):
-        return "it lacked a name"
-    end = leaf.not_valid_after_utc
-    if end - now < RENEWED_BEFORE and end < authority.certificate.not_valid_after_utc:  # else a new one ends then, too
-        return f"the one before ends on {end:%F %T} UTC"
-    return ""
+        return set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+    except x509.ExtensionNotFound:
+        return set()

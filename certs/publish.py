@@ -1,34 +1,36 @@
-"""The CA bundle in the webhook configurations: written by server-side apply, and read back.
+"""The CA bundle in the webhook configurations: written by server-side apply, and read back by the next look.
 
-The configurations belong to the chart; this module owns one field of each webhook, ``clientConfig.caBundle``. It
-applies the minimum that the API server accepts: the webhook's name, which is the key of the list, and the field. The
-API server merges and validates the whole, so neither manager overwrites the other's fields, in any order.
+The configurations are the chart's; ours is one field of each webhook, ``clientConfig.caBundle``. What we apply is the
+least that the API server takes: the webhook's name, which is the key of the list, and the field. The API server then
+merges and validates the whole, so that the chart's fields and ours never undo each other, in any order.
 
-The merge has two consequences. Applying to a configuration that does not exist is refused, because required fields are
-missing. And a webhook can be removed from the chart only together with its configuration: otherwise the applied field
-would remain alone, and the API server would refuse the chart's next version. So never rename a webhook.
+Two things follow from the merge. Applying to a configuration that does not exist does not create it: it would lack
+required fields, and is refused. And a webhook can leave the chart only together with its configuration: what we
+applied to it would stay behind alone, and the API server would refuse the chart's next version for it. So the names of
+webhooks never change.
+
+A bundle is applied only to the version that was read, and that read comes before the read of the store. A replica that
+was suspended in between cannot put an older bundle over a newer one: the API server answers 409.
 """
 
 from __future__ import annotations
 
 import base64
-import time
-from dataclasses import dataclass
+import binascii
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
+from certs import pem
 from certs.api import Api
-from certs.errors import ApiServerError, PublishError
+from certs.errors import ApiServerError
 
-__all__ = ["FIELD_MANAGER", "Configuration", "publish"]
+__all__ = ["FIELD_MANAGER", "Configuration", "Live", "publish", "read"]
 
 FIELD_MANAGER = "modelgate-certs"
 
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 _Type = Literal["mutating", "validating"]
-# The chart creates its configurations a moment after the pods; after this time the pod reports an error.
-_PATIENCE_SECONDS = 60.0
-_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,51 +60,66 @@ class Configuration:
     def path(self) -> str:
         return f"/apis/{_GROUP_VERSION}/{self.type}webhookconfigurations/{self.name}"
 
-    def applied(self, names: list[str], bundle: bytes) -> dict[str, Any]:
-        """The configuration to apply, with the owned fields only."""
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A configuration as it was read: each webhook by name, with its bundle (b"" for none).
+
+    Without a webhook it does not exist, or could not be read; then ``error`` says why.
+    """
+
+    configuration: Configuration
+    webhooks: dict[str, bytes] = field(default_factory=dict)
+    version: str = ""
+    error: ApiServerError | None = None
+
+    @property
+    def trusted(self) -> pem.Certificates:
+        """The CAs that every webhook of it trusts."""
+        first, *others = [pem.parse(each) for each in self.webhooks.values()]
+        return tuple(each for each in first if all(each in other for other in others))
+
+    def carries(self, bundle: bytes) -> bool:
+        return all(found == bundle for found in self.webhooks.values())
+
+    def applied(self, bundle: bytes) -> dict[str, Any]:
+        """All that we say about it."""
         client = {"caBundle": base64.b64encode(bundle).decode()}
-        webhooks = [{"name": name, "clientConfig": client} for name in names]
         return {
             "apiVersion": _GROUP_VERSION,
-            "kind": self.kind,
-            "metadata": {"name": self.name},
-            "webhooks": webhooks,
+            "kind": self.configuration.kind,
+            "metadata": {"name": self.configuration.name, "resourceVersion": self.version},
+            "webhooks": [{"name": name, "clientConfig": client} for name in self.webhooks],
         }
 
 
-def publish(bundle: bytes, configuration: Configuration, api: Api, *, patience: float = _PATIENCE_SECONDS) -> bool:
-    """Write ``bundle`` (PEM) into every webhook of the configuration; False if it is there already.
+def read(configuration: Configuration, api: Api) -> Live:
+    """The configuration as it is now; never raises, because one that cannot be read says nothing about the others."""
+    try:
+        found = api.get(configuration.path)
+    except ApiServerError as error:
+        return Live(configuration, error=None if error.status == HTTPStatus.NOT_FOUND else error)
+    webhooks = {each["name"]: _decoded(each["clientConfig"].get("caBundle")) for each in found.get("webhooks") or []}
+    return Live(configuration, webhooks, found["metadata"]["resourceVersion"])
 
-    Waits up to ``patience`` seconds for the configuration to appear. Raises PublishError if a fresh read does not show
-    the bundle in every webhook, and ApiServerError if the API server refuses.
+
+def publish(bundle: bytes, live: Live, api: Api) -> bool:
+    """Let every webhook of the configuration trust ``bundle`` (PEM); False when it was changed since it was read.
+
+    Raises:
+        ApiServerError: the API server refuses, or cannot be reached.
     """
-    live = _await(configuration, api, time.monotonic() + patience)
-    if _carry(live, bundle):
-        return False
-    api.apply(configuration.path, configuration.applied(list(live), bundle), FIELD_MANAGER)
-    if not _carry(_await(configuration, api, time.monotonic() + patience), bundle):
-        raise PublishError(f"{configuration}: its caBundle was overwritten at once; find the other client that sets it")
+    try:
+        api.apply(live.configuration.path, live.applied(bundle), FIELD_MANAGER)
+    except ApiServerError as error:
+        if error.status in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}:
+            return False
+        raise
     return True
 
 
-def _await(configuration: Configuration, api: Api, give_up: float) -> dict[str, bytes]:
-    while not (live := _read(configuration, api)):
-        if time.monotonic() >= give_up:
-            raise PublishError(f"{configuration}: no {configuration.kind} of that name with a webhook was found")
-        time.sleep(_PAUSE_SECONDS)
-    return live
-
-
-def _read(configuration: Configuration, api: Api) -> dict[str, bytes]:
-    """The webhooks by name, each with its current bundle (b"" for none); {} if the configuration does not exist."""
+def _decoded(text: str | None) -> bytes:
     try:
-        webhooks = api.get(configuration.path).get("webhooks") or []
-    except ApiServerError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return {}
-        raise
-    return {webhook["name"]: base64.b64decode(webhook["clientConfig"].get("caBundle") or "") for webhook in webhooks}
-
-
-def _carry(live: dict[str, bytes], bundle: bytes) -> bool:
-    return all(found == bundle for found in live.values())
+        return base64.b64decode(text or "")
+    except binascii.Error:
+        return b""

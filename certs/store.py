@@ -1,55 +1,47 @@
-"""The store of the CA, which all replicas share."""
+"""Where the CA lives: all replicas of the gate take it from the same place, and change it one at a time."""
 
 from __future__ import annotations
 
 import base64
-from datetime import datetime
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
 
 from certs import files
 from certs.api import Api
-from certs.authority import Authority
-from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
-from certs.errors import ApiServerError, AuthorityError, StoreError
+from certs.errors import ApiServerError, StoreError
+from certs.state import FILES
 
-__all__ = ["DirectoryStore", "SecretStore", "Store", "authority"]
+__all__ = ["DirectoryStore", "SecretStore", "Store", "Stored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a store held at one moment. ``version`` is the store's own: it tells whether that is still so."""
+
+    files: Mapping[str, bytes] = field(repr=False)  # one of them is a key
+    version: Any = field(repr=False)
 
 
 class Store(Protocol):
-    """A location for one CA. ``str(store)`` names it in messages."""
+    """One place for the CAs of one gate. ``str(store)`` names it in messages."""
 
-    def read(self) -> dict[str, bytes] | None:
-        """The stored files by name; None if there are none yet."""
+    def read(self) -> Stored | None:
+        """What is stored; None when there is nothing yet."""
         ...
 
-    def create(self, credentials: Credentials) -> bool:
-        """Store these unless the store has content; False, without a change, if another process was first."""
+    def write(self, content: Mapping[str, bytes], before: Stored | None) -> bool:
+        """Replace what was read before, or create; False, and nothing changed, when another writer was first."""
         ...
-
-
-def authority(store: Store, now: datetime) -> Authority:
-    """The CA of the store, created on first use; raises StoreError if the content is not a usable CA.
-
-    Replicas start together and may all find an empty store. Each then creates a CA, one of them wins, and all read the
-    stored one: no replica signs with a CA that the others do not have. Unusable content is never replaced: it may
-    belong to another program, and leaves signed by it may still be in use.
-    """
-    stored = store.read()
-    if stored is None:
-        made = Authority.create(now)
-        if store.create(made.credentials()):
-            return made
-        stored = store.read()
-    try:
-        return Authority.load(Credentials.from_files(stored or {}), now)
-    except AuthorityError as error:
-        raise StoreError(f"{store}: {error}. Remove it to create a new CA at the next start.") from error
 
 
 class DirectoryStore:
-    """A CA in a directory, for use without a cluster. Processes of one machine may share it."""
+    """A directory, for a gate without a cluster. Processes of one machine may share it."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -57,21 +49,37 @@ class DirectoryStore:
     def __str__(self) -> str:
         return f"directory {self._directory}"
 
-    def read(self) -> dict[str, bytes] | None:
+    def read(self) -> Stored | None:
         try:
-            return files.read(self._directory, (TLS_CRT, TLS_KEY, CA_CRT)) or None
+            found = files.read(self._directory, FILES)
         except OSError as error:
             raise StoreError(f"{self}: cannot be read: {error}") from error
+        return Stored(found, found) if found else None
 
-    def create(self, credentials: Credentials) -> bool:
+    def write(self, content: Mapping[str, bytes], before: Stored | None) -> bool:
         try:
-            return files.create(self._directory, credentials.files())
+            with self._locked():
+                if (files.read(self._directory, FILES) or None) != (before and before.version):
+                    return False
+                files.replace(self._directory, content)
         except OSError as error:
             raise StoreError(f"{self}: cannot be written: {error}") from error
+        return True
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """For one writer at a time; the kernel frees the lock of a process that dies."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 class SecretStore:
-    """A CA in a Secret of type ``kubernetes.io/tls``, created once; the API server decides which replica is first."""
+    """A Secret of type ``kubernetes.io/tls``; the API server decides who was first, by its resourceVersion."""
 
     def __init__(self, namespace: str, name: str, api: Api) -> None:
         self._namespace, self._name, self._api = namespace, name, api
@@ -79,21 +87,25 @@ class SecretStore:
     def __str__(self) -> str:
         return f"Secret {self._namespace}/{self._name}"
 
-    def read(self) -> dict[str, bytes] | None:
+    def read(self) -> Stored | None:
         try:
             secret = self._api.get(f"{self._collection}/{self._name}")
         except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        return {name: base64.b64decode(content) for name, content in (secret.get("data") or {}).items()}
+        data = secret.get("data") or {}
+        return Stored({name: base64.b64decode(data[name]) for name in FILES if name in data}, secret)
 
-    def create(self, credentials: Credentials) -> bool:
-        data = {name: base64.b64encode(content).decode() for name, content in credentials.files().items()}
+    def write(self, content: Mapping[str, bytes], before: Stored | None) -> bool:
+        data = {name: base64.b64encode(each).decode() for name, each in content.items()}
         try:
-            self._api.create(self._collection, self._secret(data))
+            if before is None:
+                self._api.create(self._collection, self._new(data))
+            else:
+                self._api.replace(f"{self._collection}/{self._name}", _changed(before.version, data))
         except ApiServerError as error:
-            if error.status == HTTPStatus.CONFLICT:
+            if error.status == HTTPStatus.CONFLICT or (before and error.status == HTTPStatus.NOT_FOUND):
                 return False
             raise
         return True
@@ -102,7 +114,13 @@ class SecretStore:
     def _collection(self) -> str:
         return f"/api/v1/namespaces/{self._namespace}/secrets"
 
-    def _secret(self, data: dict[str, str]) -> dict[str, Any]:
+    def _new(self, data: dict[str, str]) -> dict[str, Any]:
         labels = {"app.kubernetes.io/name": "modelgate", "app.kubernetes.io/component": "certs"}
         metadata = {"name": self._name, "namespace": self._namespace, "labels": labels}
         return {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata, "data": data}
+
+
+def _changed(secret: dict[str, Any], data: dict[str, str]) -> dict[str, Any]:
+    """The Secret with our keys replaced. Its resourceVersion stays: the API server refuses a change to a newer one."""
+    others = {name: text for name, text in (secret.get("data") or {}).items() if name not in FILES}
+    return {**secret, "data": {**others, **data}}

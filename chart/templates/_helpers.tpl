@@ -34,6 +34,23 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.certs.secretName | default (printf "%s-ca" (include "modelgate.fullname" .)) -}}
 {{- end -}}
 
+{{/* The Secret with the leaf, where `modelgate certs` does not issue it. */}}
+{{- define "modelgate.leafSecret" -}}
+{{- if eq .Values.certs.mode "files" -}}
+{{- .Values.certs.files.secretName -}}
+{{- else -}}
+{{- include "modelgate.fullname" . }}-tls
+{{- end -}}
+{{- end -}}
+
+{{/* Annotations of a webhook configuration: cert-manager's cainjector writes caBundle by them. */}}
+{{- define "modelgate.injection" -}}
+{{- if eq .Values.certs.mode "cert-manager" -}}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "modelgate.fullname" . }}
+{{- end -}}
+{{- end -}}
+
 {{/* Pod Security Standard "restricted", of the pod … */}}
 {{- define "modelgate.podSecurity" -}}
 runAsNonRoot: true
@@ -56,8 +73,8 @@ capabilities:
 {{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
 {{- end -}}
 
-{{/* Every webhook calls the same Service. Takes the path and the root. No caBundle: `modelgate certs` owns that field, and
-     a value here would overwrite it with every upgrade. */}}
+{{/* Every webhook calls the same Service. Takes the path and the root. A caBundle only in mode files: otherwise
+     `modelgate certs` or cainjector owns that field, and a value here would overwrite it with every upgrade. */}}
 {{- define "modelgate.call" -}}
 admissionReviewVersions: [v1]
 sideEffects: None
@@ -70,6 +87,9 @@ clientConfig:
     namespace: {{ .root.Release.Namespace }}
     path: {{ .path }}
     port: 443
+  {{- if eq .root.Values.certs.mode "files" }}
+  caBundle: {{ .root.Values.certs.files.caBundle | b64enc }}
+  {{- end }}
 {{- end -}}
 
 {{/* The fields that both webhooks share. */}}

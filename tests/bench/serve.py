@@ -22,9 +22,9 @@ from typing import Any
 
 import orjson
 
-from certs.issue import issue
+from certs.keeper import Keeper
 from certs.names import LOCAL
-from certs.store import DirectoryStore, authority
+from certs.store import DirectoryStore
 from webhook import engine
 from webhook.admission import patch, review
 from webhook.cel.program import Budget
@@ -151,7 +151,7 @@ def throughput() -> None:
     with tempfile.TemporaryDirectory(prefix="modelgate-bench-") as name:
         folder = Path(name)
         now = datetime.now(UTC)
-        issue(folder, authority(DirectoryStore(folder / "ca"), now), LOCAL, now)
+        Keeper(folder, LOCAL, DirectoryStore(folder / "ca"), lambda: now).look()
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         command = [sys.executable, "-m", "webhook", "serve", "--port", str(port), "--tls-dir", name]

@@ -2,16 +2,19 @@ from datetime import timedelta
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from certs.authority import BACKDATED, CA_LIFETIME, LEAF_LIFETIME, Authority
+from certs.authority import Authority
 from certs.credentials import Credentials
-from certs.errors import AuthorityError, InvalidNameError
+from certs.errors import AuthorityError, ClockError, InvalidNameError
+from certs.lifetimes import BACKDATED, Lifetimes
 from certs.names import Names
-from tests.certs.material import DAY, NOW, SERVICE, ca
+from tests.certs.material import DAY, NOW, SERVICE, ca, private, signed_by
+
+CA_LIFETIME, LEAF_LIFETIME = Lifetimes().ca, Lifetimes().leaf
 
 
 def leaf_of(credentials):
@@ -104,37 +107,6 @@ def test_an_rsa_ca_of_cert_manager_will_do():
     leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(stored.certificate))
 
 
-def signed_by(key, *, ca: bool, usage: bool = True) -> Credentials:
-    """A CA as others make it: no key identifier, another kind of key."""
-    subject = x509.Name.from_rfc4514_string("CN=other")
-    builder = x509.CertificateBuilder(subject, subject, key.public_key(), 7, NOW - DAY, NOW + DAY)
-    builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
-    if usage:
-        bits = dict.fromkeys(KEY_USAGES, False) | {"key_cert_sign": ca, "digital_signature": True}
-        builder = builder.add_extension(x509.KeyUsage(**bits), critical=True)
-    algorithm = None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
-    pem = builder.sign(key, algorithm).public_bytes(serialization.Encoding.PEM)
-    return Credentials(pem, private(key), pem)
-
-
-KEY_USAGES = (
-    "digital_signature",
-    "content_commitment",
-    "key_encipherment",
-    "data_encipherment",
-    "key_agreement",
-    "key_cert_sign",
-    "crl_sign",
-    "encipher_only",
-    "decipher_only",
-)
-
-
-def private(key, encryption=None) -> bytes:
-    encryption = encryption or serialization.NoEncryption()
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
-
-
 def replaced(**parts) -> Credentials:
     good = ca().credentials()
     return Credentials(**{"certificate": good.certificate, "key": good.key, "authorities": good.authorities} | parts)
@@ -164,10 +136,19 @@ def test_an_unusable_ca_is_refused_with_its_reason(stored, complaint):
         Authority.load(stored(), NOW)
 
 
-@pytest.mark.parametrize("now", [NOW - BACKDATED - timedelta(seconds=1), NOW + CA_LIFETIME, NOW + 2 * CA_LIFETIME])
-def test_a_ca_is_refused_outside_its_life(now):
-    with pytest.raises(AuthorityError, match=r"tls.crt is valid from 2031-05-06 06:08:09 to 2032-05-05 07:08:09 UTC"):
-        Authority.load(ca().credentials(), now)
+def test_a_ca_of_the_future_is_refused_and_the_clock_is_blamed():
+    with pytest.raises(ClockError, match=r"valid from 2031-05-06 06:08:09 UTC on, but the clock says .*: correct the"):
+        Authority.load(ca().credentials(), NOW - BACKDATED - timedelta(seconds=1))
+
+
+def test_an_expired_ca_is_loaded_and_says_so():
+    assert not Authority.load(ca().credentials(), NOW).expired(NOW + CA_LIFETIME - timedelta(seconds=1))
+    assert Authority.load(ca().credentials(), NOW + CA_LIFETIME).expired(NOW + CA_LIFETIME)
+
+
+def test_a_ca_knows_whether_it_was_made_here():
+    assert ca().own
+    assert not Authority.load(signed_by(ec.generate_private_key(ec.SECP256R1()), ca=True), NOW).own
 
 
 def test_no_representation_holds_a_key():

@@ -1,14 +1,19 @@
 """`modelgate certs issue`, as it is typed."""
 
 import argparse
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from certs.keeper import Look
+from certs.publish import Configuration, Live
+from tests.serve.conftest import until
 from tests.shared import ROOT
 from webhook.cli import certs, main
 
@@ -20,8 +25,10 @@ def issue(directory, *flags):
 def test_it_issues_once_and_says_what(tmp_path, capsys):
     assert issue(tmp_path) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
-    assert printed.endswith(f", from directory {tmp_path}/ca\n")
+    made, issued = printed.splitlines(keepends=True)
+    assert made.startswith("made CN=modelgate CA ")
+    assert issued.startswith("issued for localhost, 127.0.0.1, ::1 (there was none), by CN=modelgate CA ")
+    assert printed.endswith(f", of directory {tmp_path}/ca\n")
     assert issue(tmp_path) == 0
     assert capsys.readouterr().out == ""
 
@@ -29,7 +36,7 @@ def test_it_issues_once_and_says_what(tmp_path, capsys):
 def test_the_names_are_those_of_the_service_and_those_that_are_added(tmp_path, capsys):
     assert issue(tmp_path, "--service=ns/gate", "--dns", "localhost", "10.0.0.1") == 0
     names = "gate.ns.svc, gate.ns.svc.cluster.local, gate.ns, localhost, 10.0.0.1"
-    assert capsys.readouterr().out.startswith(f"issued for {names} (")
+    assert f"\nissued for {names} (" in capsys.readouterr().out
 
 
 def test_two_directories_share_one_store(tmp_path):
@@ -66,7 +73,8 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
     assert issue(tmp_path) == 2
     assert capsys.readouterr().err == (
         f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
-        "Remove it to create a new CA at the next start.\n"
+        "Correct or delete it. Where there is none, a new CA is made, and the one before stays trusted "
+        "until its leaves are dead.\n"
     )
     assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
     assert "'*.example' is neither an IP address nor a DNS name" in capsys.readouterr().err
@@ -82,9 +90,11 @@ def test_what_fails_while_it_watches_is_logged_and_tried_again(tmp_path, caplog)
     caplog.set_level(logging.INFO, "modelgate")
     watched = task(tmp_path)
     watched.once()
+    assert json.loads((tmp_path / "status.json").read_text())["phase"] == "steady"
     key = (tmp_path / "ca" / "tls.key").read_bytes()
     happenings = [
         lambda: (tmp_path / "ca" / "tls.key").write_bytes(b""),
+        lambda: None,  # it is said once
         lambda: (tmp_path / "ca" / "tls.key").write_bytes(key),
         lambda: (tmp_path / "tls.crt").write_bytes(b""),
     ]
@@ -97,11 +107,11 @@ def test_what_fails_while_it_watches_is_logged_and_tried_again(tmp_path, caplog)
 
     caplog.clear()
     watched.watch(stopped)
-    assert [(record.levelname, record.message.split()[0]) for record in caplog.records] == [
-        ("ERROR", "directory"),
-        ("INFO", "issued"),
-    ]
-    assert "tls.key is missing or empty" in caplog.records[0].message
+    fault, over, issued = caplog.records
+    assert (fault.levelname, over.levelname, issued.levelname) == ("ERROR", "INFO", "INFO")
+    assert "tls.key is missing or empty" in fault.message
+    assert over.message == f"over: {fault.message}"
+    assert issued.message.startswith("issued for")
     assert (tmp_path / "tls.crt").read_bytes()
 
 
@@ -109,10 +119,51 @@ def test_what_fails_while_it_watches_is_logged_and_tried_again(tmp_path, caplog)
 def test_a_watch_ends_when_it_is_told_to(tmp_path, number):
     command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--watch"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert "INFO modelgate: made CN=" in process.stderr.readline()
     assert "INFO modelgate: issued for" in process.stderr.readline()
     process.send_signal(number)
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
+
+
+def test_a_watch_outlives_a_suspension(tmp_path):
+    command = [sys.executable, "-m", "webhook", "certs", "issue", f"--tls-dir={tmp_path}", "--look-seconds=0.01"]
+    process = subprocess.Popen(
+        [*command, "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert "INFO modelgate: made CN=" in process.stderr.readline()
+    assert "INFO modelgate: issued for" in process.stderr.readline()
+    until((tmp_path / "status.json").exists, "the first look is over")
+    for _ in range(5):
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        before = (tmp_path / "status.json").read_text()
+        process.send_signal(signal.SIGCONT)
+        until(lambda before=before: (tmp_path / "status.json").read_text() != before, "it looks again")
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_what_was_not_foreseen_is_a_fault_and_not_the_end(tmp_path, caplog):
+    watched = task(tmp_path)
+    watched._keeper = replace(watched._keeper, clock=lambda: 1 / 0)
+    pauses = iter([False, True])
+    watched.watch(lambda: next(pauses))
+    assert "internal fault: ZeroDivisionError: division by zero" in caplog.text
+    assert json.loads((tmp_path / "status.json").read_text())["faults"] != []
+
+
+def test_a_configuration_that_does_not_come_is_named():
+    lives = (Live(Configuration("mutating", "gate")),)
+    error = certs._incomplete(Look(None, None, lives))
+    assert str(error) == "mutating/gate: there is no MutatingWebhookConfiguration of that name with a webhook in it"
+
+
+def test_a_token_alone_needs_an_account_and_a_directory(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["certs", "token", f"--account-dir={tmp_path}"])
+    assert "the following arguments are required: --account" in capsys.readouterr().err
 
 
 def test_the_kubernetes_client_is_not_needed_without_a_cluster(tmp_path):

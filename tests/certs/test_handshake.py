@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from certs.authority import Authority
-from certs.issue import issue
+from certs.keeper import Keeper
 from certs.names import LOCAL
-from certs.store import DirectoryStore, authority
+from certs.store import DirectoryStore
 from tests.certs.material import SERVICE
 
 
@@ -18,7 +18,7 @@ from tests.certs.material import SERVICE
 def tls(tmp_path):
     """A directory as ``modelgate certs issue`` leaves it, valid now: a handshake looks at the real clock."""
     now = datetime.now(UTC)
-    issue(tmp_path / "tls", authority(DirectoryStore(tmp_path / "ca"), now), SERVICE | LOCAL, now)
+    Keeper(tmp_path / "tls", SERVICE | LOCAL, DirectoryStore(tmp_path / "ca"), lambda: now).look()
     return tmp_path / "tls"
 
 

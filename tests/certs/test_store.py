@@ -4,58 +4,52 @@ from pathlib import Path
 
 import pytest
 
-from certs.authority import CA_LIFETIME, Authority
-from certs.credentials import Credentials
 from certs.errors import StoreError
-from certs.store import DirectoryStore, authority
+from certs.keeper import Keeper
+from certs.lifetimes import Lifetimes
+from certs.names import LOCAL
+from certs.store import DirectoryStore
 from tests.certs.material import NOW, ca
 
 
-class Late:
-    """A store that another replica fills between our first look and our create: the race, without the luck."""
-
-    def __init__(self, theirs: dict[str, bytes] | None) -> None:
-        self.theirs, self.looks = theirs, 0
-
-    def __str__(self) -> str:
-        return "late store"
-
-    def read(self) -> dict[str, bytes] | None:
-        self.looks += 1
-        return None if self.looks == 1 else self.theirs
-
-    def create(self, _credentials: Credentials) -> bool:
-        return False
+def keeper(directory: Path, now=NOW, name="tls") -> Keeper:
+    return Keeper(directory / name, LOCAL, DirectoryStore(directory / "ca"), lambda: now)
 
 
 def test_the_first_makes_the_ca_and_the_next_reads_it(tmp_path):
-    store = DirectoryStore(tmp_path / "ca")
-    made = authority(store, NOW)
-    assert authority(DirectoryStore(tmp_path / "ca"), NOW).credentials() == made.credentials()
+    made = keeper(tmp_path, name="a").look().state
+    assert keeper(tmp_path, name="b").look().state.files() == made.files()
 
 
-def test_who_comes_second_takes_the_ca_of_the_first():
-    theirs = ca()
-    assert authority(Late(theirs.credentials().files()), NOW).certificate == theirs.certificate
+def test_a_write_after_another_is_refused_and_changes_nothing(tmp_path):
+    store = DirectoryStore(tmp_path)
+    assert store.write({"tls.crt": b"1"}, None)
+    assert not store.write({"tls.crt": b"2"}, None)
+    before = store.read()
+    assert store.write({"tls.crt": b"3", "next.crt": b"4"}, before)
+    assert not store.write({"tls.crt": b"5"}, before)
+    assert store.read().files == {"tls.crt": b"3", "next.crt": b"4"}
 
 
-def test_a_ca_that_vanishes_at_once_is_reported():
-    with pytest.raises(StoreError, match=r"late store: tls.crt is missing or empty\. Remove it to create a new CA"):
-        authority(Late(None), NOW)
+def test_what_is_no_longer_written_is_no_longer_read(tmp_path):
+    store = DirectoryStore(tmp_path)
+    store.write({"tls.crt": b"1", "next.crt": b"2"}, None)
+    store.write({"tls.crt": b"1"}, store.read())
+    assert store.read().files == {"tls.crt": b"1"}
 
 
-def made_in(directory: Path) -> bytes:
-    return authority(DirectoryStore(directory), NOW).bundle
+def made_in(directory: Path, name: int) -> bytes:
+    return keeper(directory, name=f"tls-{name}").look().state.bundle
 
 
 def test_threads_agree_on_one_ca(tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(made_in, [tmp_path] * 8))) == 1
+        assert len(set(pool.map(made_in, [tmp_path] * 8, range(8)))) == 1
 
 
 def test_processes_agree_on_one_ca(tmp_path):
     with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert len(set(pool.map(made_in, [tmp_path] * 4))) == 1
+        assert len(set(pool.map(made_in, [tmp_path] * 4, range(4)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -70,36 +64,34 @@ def test_processes_agree_on_one_ca(tmp_path):
     ],
 )
 def test_what_is_spoiled_is_refused_and_left_as_it_is(tmp_path, spoil, complaint):
-    authority(DirectoryStore(tmp_path), NOW)
-    spoil(tmp_path)
-    before = DirectoryStore(tmp_path).read()
-    with pytest.raises(StoreError, match=rf"directory {tmp_path}: {complaint}.*\. Remove it to create a new CA"):
-        authority(DirectoryStore(tmp_path), NOW)
-    assert DirectoryStore(tmp_path).read() == before
-
-
-def test_an_expired_ca_is_refused_by_its_dates(tmp_path):
-    authority(DirectoryStore(tmp_path), NOW)
-    with pytest.raises(
-        StoreError, match="valid from 2031-05-06 06:08:09 to 2032-05-05 07:08:09 UTC, and it is 2032-05"
-    ):
-        authority(DirectoryStore(tmp_path), NOW + CA_LIFETIME)
+    keeper(tmp_path).look()
+    spoil(tmp_path / "ca")
+    before = DirectoryStore(tmp_path / "ca").read()
+    with pytest.raises(StoreError, match=rf"directory {tmp_path}/ca: {complaint}.*\. Correct or delete it\."):
+        keeper(tmp_path).look()
+    assert DirectoryStore(tmp_path / "ca").read() == before
 
 
 def test_a_ca_that_was_put_there_by_hand_is_used(tmp_path):
     theirs = ca()
+    (tmp_path / "ca").mkdir()
     for name, content in theirs.credentials().files().items():
-        (tmp_path / name).write_bytes(content)
-    assert authority(DirectoryStore(tmp_path), NOW).certificate == theirs.certificate
+        (tmp_path / "ca" / name).write_bytes(content)
+    assert keeper(tmp_path).look().state.signer.certificate == theirs.certificate
+
+
+def test_a_directory_rotates_as_a_cluster_does(tmp_path):
+    first = keeper(tmp_path).look()
+    lifetimes = Lifetimes()
+    due = NOW + lifetimes.ca * 2 / 3
+    assert keeper(tmp_path, due).look().state.coming
+    later = keeper(tmp_path, due + lifetimes.uptake).look()
+    assert later.leaf.issuer == later.state.signer.certificate != first.state.signer.certificate
+    assert len(later.state.trusted) == 2
+    assert len(keeper(tmp_path, due + lifetimes.uptake + lifetimes.retired).look().state.trusted) == 1
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match=r"directory .*file/ca: cannot be (read|written)"):
-        authority(DirectoryStore(tmp_path / "file" / "ca"), NOW)
-
-
-def test_an_authority_is_made_only_once_it_is_needed(tmp_path, monkeypatch):
-    authority(DirectoryStore(tmp_path), NOW)
-    monkeypatch.setattr(Authority, "create", lambda _: pytest.fail("a second CA was made"))
-    authority(DirectoryStore(tmp_path), NOW)
+    (tmp_path / "ca").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"directory .*/ca: cannot be (read|written)"):
+        keeper(tmp_path).look()

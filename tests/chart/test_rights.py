@@ -28,10 +28,11 @@ def rights(account, *sets):
     return found
 
 
-def test_the_gate_may_make_one_ca_read_it_and_publish_it():
+def test_the_gate_may_make_one_ca_change_it_publish_it_and_report_faults():
     assert rights("modelgate", BLIND) == {
         ("Role", "", "secrets", ()): ["create"],
-        ("Role", "", "secrets", ("modelgate-ca",)): ["get"],
+        ("Role", "", "secrets", ("modelgate-ca",)): ["get", "update"],
+        ("Role", "events.k8s.io", "events", ()): ["create"],
         ("ClusterRole", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", ("modelgate",)): [
             "get",
             "patch",
@@ -74,7 +75,7 @@ def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_nothing_el
 
 def test_another_name_of_the_ca_reaches_rights_and_arguments():
     sets = ('certs.secretName="theirs"',)
-    assert rights("modelgate", *sets)["Role", "", "secrets", ("theirs",)] == ["get"]
+    assert rights("modelgate", *sets)["Role", "", "secrets", ("theirs",)] == ["get", "update"]
     assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
 
 

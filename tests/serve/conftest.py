@@ -22,9 +22,9 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from certs.authority import Authority
-from certs.issue import issue
+from certs.keeper import Keeper
 from certs.names import LOCAL
-from certs.store import DirectoryStore, authority
+from certs.store import DirectoryStore
 
 Seen = TypeVar("Seen")
 
@@ -107,8 +107,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
 
         def start(*flags: str, **environment: str) -> Served:
             now = datetime.now(UTC)
-            issuer = authority(DirectoryStore(tmp_path / "ca"), now)
-            issue(tmp_path, issuer, LOCAL, now)
+            issuer = Keeper(tmp_path, LOCAL, DirectoryStore(tmp_path / "ca"), lambda: now).look().state.signer.authority
             with socket.create_server(("127.0.0.1", 0)) as probe:
                 port = probe.getsockname()[1]
             command = [

@@ -1,16 +1,23 @@
 """The page of the metrics names those that there are, with their labels."""
 
+import json
 import re
+from pathlib import Path
 
 from prometheus_client.samples import Sample
 
+from certs.issue import issue
+from certs.names import LOCAL
+from tests.certs.material import NOW, ca
 from tests.shared import ROOT
 from webhook.cluster.view import Freshness
 from webhook.serve.metrics import Metrics
+from webhook.serve.trust import Trust
 
 
-def test_the_page_names_every_metric_and_its_labels() -> None:
+def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
     metrics = Metrics()
+    metrics.registry.register(certificate_in(tmp_path))
     metrics.watch(lambda: [Freshness("ome.io/BaseModel", 1.0, 1)])
     shown = {
         (metric.name + ("_total" if metric.type == "counter" else ""), labels_of(metrics, metric.name, metric.samples))
@@ -18,6 +25,16 @@ def test_the_page_names_every_metric_and_its_labels() -> None:
     }
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]*?) ?\|", (ROOT / "docs" / "metrics.md").read_text(), re.MULTILINE)
     assert {(name, tuple(labels.replace(",", "").split())) for name, labels in rows} == shown
+
+
+def certificate_in(folder: Path) -> Trust:
+    """Of which everything is known."""
+    issue(folder, ca(), LOCAL, NOW)
+    (folder / "status.json").write_text(json.dumps({"looked_at": NOW.timestamp(), "configurations": {"a": "current"}}))
+    trust = Trust(folder, lambda: NOW)
+    trust.serve(None)
+    trust.refresh()
+    return trust
 
 
 def labels_of(metrics: Metrics, name: str, samples: list[Sample]) -> tuple[str, ...]:

@@ -1,22 +1,28 @@
-"""`modelgate certs issue`: issue a server certificate from a private CA, and publish the CA."""
+"""`modelgate certs`: server certificates of an own CA, the CA in the webhook configurations, the server's token."""
 
 from __future__ import annotations
 
 import argparse
 import logging
+import os
+import select
 import signal
 import sys
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from certs import status
 from certs.api import Api
-from certs.errors import CertsError
-from certs.issue import issue
+from certs.errors import CertsError, ClockError, PublishError
+from certs.keeper import Keeper, Look
+from certs.lifetimes import BACKDATED, Lifetimes
 from certs.names import LOCAL, Names
-from certs.publish import Configuration, publish
-from certs.store import DirectoryStore, SecretStore, Store, authority
+from certs.publish import Configuration
+from certs.report import Events, Reporter
+from certs.store import DirectoryStore, SecretStore, Store
 from certs.token import Account, provide
 from webhook.cli import logs
 
@@ -24,120 +30,225 @@ __all__ = ["add_parser", "run"]
 
 log = logging.getLogger("modelgate")
 
-_DESCRIPTION = """\
-Write tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, signed by the
-CA of the store. The CA is created on first use. A certificate that is still good is kept.
-
-With --publish, write the CA into webhook configurations, and read it back. With --account, write a short-lived token of
-that ServiceAccount into --account-dir, laid out as Kubernetes mounts the token of a pod: for a server that needs fewer
-rights than this command.
+_ISSUE = """\
+Writes tls.crt, tls.key and ca.crt into a directory, all three at once: a short-lived server certificate, and the
+bundle that verifies it. The CA is in the store and is made on first use; a new one follows it in time. With
+--publish, the bundle is written into webhook configurations and read back before a new CA signs. status.json in the
+same directory says how things are. With --account, a short-lived token of that ServiceAccount is written into
+--account-dir, laid out as Kubernetes mounts a pod's own token: for a server that may do less than this command.
 
   modelgate certs issue --tls-dir run/tls
-      for localhost; the CA is stored in run/tls/ca
+      for localhost; the CA is kept in run/tls/ca
 
   modelgate certs issue --tls-dir /tls --store secret:modelgate-system/modelgate-ca \\
           --service modelgate-system/modelgate --publish mutating/modelgate --publish validating/modelgate
-      as an init container of the chart does
+      what a pod of the chart does before it serves
+"""
+_ACCOUNT = """\
+Writes a short-lived token of a ServiceAccount into a directory, laid out as Kubernetes mounts a pod's own token. For
+installations whose certificates come from elsewhere.
 """
 
-# A caBundle that another client overwrites is restored within a minute. The wall clock is read each time: a timer of
-# several days would stand still while the machine sleeps.
-_POLL_SECONDS = 60.0
+# An overwritten bundle or a deleted Secret is put right within this time. The wall clock is read each time: a timer of
+# days would stand still while the machine sleeps.
+_LOOK_SECONDS = 5.0
+# Helm creates the webhook configurations a moment after the pods.
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 1.0
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare ``certs issue`` and its flags."""
-    certs = subparsers.add_parser("certs", help="issue the server certificate and publish its CA")
+    """Declare ``certs issue`` and ``certs token`` with their flags."""
+    certs = subparsers.add_parser("certs", help="server certificates, without cert-manager")
     commands = certs.add_subparsers(dest="certs_command", required=True, metavar="COMMAND")
-    parser = commands.add_parser(
-        "issue",
-        help="write a server certificate, and publish its CA",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    raw = argparse.RawDescriptionHelpFormatter
+    issue = commands.add_parser(
+        "issue", help="write a server certificate, and publish its CA", description=_ISSUE, formatter_class=raw
     )
+    _add_issue(issue)
+    token = commands.add_parser("token", help="write a token for the server", description=_ACCOUNT, formatter_class=raw)
+    for parser in (issue, token):
+        needed = parser is token
+        add = parser.add_argument
+        add("--account", required=needed, metavar="NAMESPACE/NAME", help="a ServiceAccount; the server gets its token")
+        add("--account-dir", required=needed, type=Path, metavar="DIR", help="where the server reads that token")
+        add("--watch", action="store_true", help="keep running: renew in time, and repair what others overwrite")
+        logs.add_argument(parser)
+        add("--look-seconds", type=float, default=_LOOK_SECONDS, help=argparse.SUPPRESS)
+        parser.set_defaults(usage_error=parser.error)
+
+
+def _add_issue(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--tls-dir", type=Path, required=True, metavar="DIR", help="directory that the server reads")
-    add("--store", metavar="STORE", help="location of the CA: dir:PATH or secret:NAMESPACE/NAME (default dir:DIR/ca)")
-    add("--service", metavar="NAMESPACE/NAME", help="Service that the API server calls")
-    add("--dns", nargs="+", default=[], metavar="NAME", help="more DNS names and IP addresses (default: localhost)")
+    add("--tls-dir", type=Path, required=True, metavar="DIR", help="where the server reads its files")
+    add("--store", metavar="STORE", help="where the CA is: dir:PATH or secret:NAMESPACE/NAME (default dir:DIR/ca)")
+    add("--service", metavar="NAMESPACE/NAME", help="the Service through which the API server calls")
+    add("--dns", nargs="+", default=[], metavar="NAME", help="further names and IP addresses (without both: localhost)")
     add(
         "--publish",
         action="append",
         default=[],
         metavar="TYPE/NAME",
-        help="webhook configuration to write the CA into: mutating/NAME or validating/NAME; repeatable",
+        help="mutating/NAME or validating/NAME; repeatable",
     )
-    add("--account", metavar="NAMESPACE/NAME", help="ServiceAccount to request a token for")
-    add("--account-dir", type=Path, metavar="DIR", help="directory for that token")
-    add("--watch", action="store_true", help="keep running: renew certificates, and restore what others overwrite")
-    logs.add_argument(parser)
-    parser.set_defaults(usage_error=parser.error)
+    # For tests: a year in a minute.
+    for name in ("ca", "leaf", "uptake"):
+        seconds = getattr(Lifetimes(), name).total_seconds()
+        add(f"--{name}-seconds", type=float, default=seconds, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 2, with a sentence on standard error, if it fails."""
+    """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
     if args.watch:
         logs.configure(args.log_level)
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # sigtimedwait below receives them, also in process 1
     try:
         task = _Task(args)
-        task.once()
     except CertsError as error:
-        print(f"modelgate certs: {error}", file=sys.stderr)
+        _complain("%s", error)
         return 2
     except ValueError as error:
         args.usage_error(str(error))
-    if args.watch:
-        task.watch(lambda: signal.sigtimedwait(_STOP, _POLL_SECONDS) is not None)
+    try:
+        if args.watch:
+            task.watch(_told_to_stop(args.look_seconds))
+        else:
+            task.finish(time.sleep)
+    except CertsError:
+        return 2
     return 0
 
 
+def _told_to_stop(seconds: float) -> Callable[[], bool]:
+    """A pause that ends early, and is true, once the process is told to stop; also as process 1 of a container.
+
+    Not ``signal.sigtimedwait``: after a SIGSTOP and SIGCONT, CPython's returns a signal that nothing has sent.
+    """
+    told, note = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(note)
+    for each in _STOP:
+        signal.signal(each, lambda _number, _frame: None)
+    return lambda: bool(select.select([told], [], [], seconds)[0])
+
+
 class _Task:
-    """What the flags ask for, done once or repeatedly. It prints what it does; with ``--watch`` it logs instead."""
+    """What the flags ask for, until it is complete or repeatedly. It prints what it does; with ``--watch`` it logs."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._report = _logged if args.watch else _printed
-        self._directory: Path = args.tls_dir
-        self._names = _names(args.service, args.dns)
-        self._store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
+        self._say = log.info if args.watch else _print
+        self._events: Events | None = None
         if (args.account is None) != (args.account_dir is None):
             raise ValueError("--account and --account-dir go together")
         self._account = Account(*_pair(args.account)) if args.account else None
         self._account_directory: Path = args.account_dir
-        self._configurations = [Configuration.parse(text) for text in args.publish]
+        self._in_cluster = self._account is not None
+        self._keeper = self._make_keeper(args) if args.certs_command == "issue" else None
+        self._reporter = Reporter(log.error if args.watch else _complain, self._say, self._events)
 
-    def once(self) -> None:
-        now = datetime.now(UTC)
-        # The token first: a server loses its view an hour after the last one, its certificate lasts for days.
-        if self._account and (reason := provide(self._account_directory, self._account, self._api, now)):
-            self._report(f"token for {self._account} ({reason})")
-        ca = authority(self._store, now)
-        if reason := issue(self._directory, ca, self._names, now):
-            self._report(f"issued for {self._names} ({reason}), by {ca}, from {self._store}")
-        for configuration in self._configurations:
-            if publish(ca.bundle, configuration, self._api):
-                self._report(f"published to {configuration}, and read back")
+    def _make_keeper(self, args: argparse.Namespace) -> Keeper:
+        names = _names(args.service, args.dns)
+        store = self._open(args.store or f"dir:{args.tls_dir / 'ca'}")
+        configurations = [Configuration.parse(text) for text in args.publish]
+        lifetimes = Lifetimes(
+            *(timedelta(seconds=each) for each in (args.ca_seconds, args.leaf_seconds, args.uptake_seconds))
+        )
+        self._in_cluster |= bool(configurations) or isinstance(store, SecretStore)
+        api = self._api if configurations else None
+        return Keeper(args.tls_dir, names, store, self._now, configurations, api, lifetimes)
+
+    def finish(self, pause: Callable[[float], None]) -> None:
+        """Until a server can start. Raises CertsError, reported already, for what does not come right by itself."""
+        patience = _PATIENCE_SECONDS + (self._keeper.lifetimes.uptake.total_seconds() if self._keeper else 0)
+        give_up = time.monotonic() + patience
+        while True:
+            look, faults = self.once()
+            if faults or look is None or look.complete:
+                break
+            if time.monotonic() >= give_up:
+                faults = [_incomplete(look)]
+                break
+            pause(_PAUSE_SECONDS)
+        self._reporter.tell(faults, self._now())
+        if faults:
+            raise faults[0]
 
     def watch(self, stopped: Callable[[], bool]) -> None:
-        """Repeat, pausing in ``stopped``. Failures are logged and retried: the files in place are still valid."""
-        while not stopped():
-            try:
-                self.once()
-            except CertsError as error:
-                log.error("%s", error)  # noqa: TRY400 - the text says it all
+        """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
+        while True:
+            _, faults = self.once()
+            self._reporter.tell(faults, self._now())
+            if stopped():
+                return
+
+    def once(self) -> tuple[Look | None, list[CertsError]]:
+        """One look at everything, and what went wrong: one failure does not keep the rest from being done."""
+        look, faults = None, []
+        try:
+            self._provide()
+        except CertsError as error:
+            faults.append(error)
+        try:
+            look = self._keeper.look() if self._keeper else None
+        except CertsError as error:
+            faults.append(error)
+        except Exception as error:
+            log.exception("internal fault")
+            faults.append(CertsError(f"internal fault: {type(error).__name__}: {error}"))
+        for text in look.news if look else ():
+            self._say("%s", text)
+        faults += [*(look.faults if look else ()), *self._clock_faults()]
+        if self._keeper:
+            self._note(self._keeper, look, faults)
+        return look, faults
+
+    def _provide(self) -> None:
+        if self._account and (reason := provide(self._account_directory, self._account, self._api, self._now())):
+            self._say("%s", f"token for {self._account} ({reason})")
+
+    def _note(self, keeper: Keeper, look: Look | None, faults: list[CertsError]) -> None:
+        try:
+            status.write(keeper.directory, status.summary(look, faults, self._now(), keeper.lifetimes))
+        except CertsError as error:
+            faults.append(error)
+
+    def _clock_faults(self) -> list[CertsError]:
+        if not self._in_cluster or "_api" not in vars(self) or abs(self._api.ahead) < BACKDATED:
+            return []
+        hours = self._api.ahead.total_seconds() / 3600
+        return [
+            ClockError(
+                f"the clock of this machine is {abs(hours):.1f} hours {'ahead of' if hours > 0 else 'behind'} the API "
+                "server's. Certificates follow the API server's clock. Correct the clock that is wrong; keep the CA."
+            )
+        ]
+
+    def _now(self) -> datetime:
+        """By the clock of the API server where one is spoken to: that clock judges the certificates."""
+        return self._api.now() if self._in_cluster and "_api" in vars(self) else datetime.now(UTC)
 
     @cached_property
     def _api(self) -> Api:
         return Api()
 
     def _open(self, text: str) -> Store:
-        scheme, _, location = text.partition(":")
-        if scheme == "dir" and location:
-            return DirectoryStore(Path(location))
+        scheme, _, place = text.partition(":")
+        if scheme == "dir" and place:
+            return DirectoryStore(Path(place))
         if scheme == "secret":
-            return SecretStore(*_pair(location), self._api)
+            namespace, name = _pair(place)
+            self._events = Events(self._api, namespace, name)
+            return SecretStore(namespace, name, self._api)
         raise ValueError(f"--store {text!r} is neither dir:PATH nor secret:NAMESPACE/NAME")
+
+
+def _incomplete(look: Look) -> CertsError:
+    absent = [each.configuration for each in look.lives if not each.webhooks]
+    if absent:
+        return PublishError(f"{absent[0]}: there is no {absent[0].kind} of that name with a webhook in it")
+    behind = [each.configuration for each in look.lives if look.state and not each.carries(look.state.bundle)]
+    if behind:
+        return PublishError(f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?")
+    return PublishError("the CA has not been read back in every webhook configuration in time")
 
 
 def _names(service: str | None, others: list[str]) -> Names:
@@ -155,9 +266,9 @@ def _pair(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _logged(text: str) -> None:
-    log.info("%s", text)
+def _print(form: str, *values: object) -> None:
+    print(form % values, flush=True)
 
 
-def _printed(text: str) -> None:
-    print(text, flush=True)
+def _complain(form: str, *values: object) -> None:
+    print(f"modelgate certs: {form % values}", file=sys.stderr, flush=True)

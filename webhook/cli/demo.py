@@ -27,9 +27,9 @@ from uuid import UUID
 
 import yaml
 
-from certs.issue import issue
+from certs.keeper import Keeper
 from certs.names import LOCAL
-from certs.store import DirectoryStore, authority
+from certs.store import DirectoryStore
 from webhook.admission import patch
 from webhook.admission.errors import Unavailable
 from webhook.admission.stamp import ANNOTATION
@@ -93,7 +93,7 @@ class _Caller:
 def _gate(folder: Path) -> Iterator[_Caller]:
     """A server in a separate process, ready for requests."""
     now = datetime.now(UTC)
-    issue(folder, authority(DirectoryStore(folder / "ca"), now), LOCAL, now)
+    Keeper(folder, LOCAL, DirectoryStore(folder / "ca"), lambda: now).look()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "webhook", "serve", "--port", str(port), "--tls-dir", str(folder)]

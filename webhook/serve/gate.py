@@ -22,6 +22,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
+from webhook.serve.trust import Trust
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
@@ -78,6 +79,7 @@ class Gate:
 
     catalog: Catalog | None = None
     view: ClusterView = field(default_factory=MemoryView)
+    trust: Trust | None = None
     live_view: ViewRunner | None = None
     options: Options = field(default_factory=Options)
     metrics: Metrics = field(default_factory=Metrics)
@@ -120,6 +122,8 @@ class Gate:
     def unready(self) -> list[str]:
         """Why the server is not ready; empty if it is."""
         reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        if self.trust is not None:
+            reasons += self.trust.unready()
         if self.live_view is not None:
             reasons += self.live_view.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons

@@ -77,9 +77,9 @@ class Metrics:
             ("outcome",),
             registry=self.registry,
         )
-        self.certificate = Gauge(
-            "modelgate_certificate_not_after_seconds",
-            "When the served certificate expires, in seconds since 1970.",
+        self.certificates_refused = Counter(
+            "modelgate_certificates_refused",
+            "Pairs of certificate and key that were not taken up, because they cannot be used.",
             registry=self.registry,
         )
 

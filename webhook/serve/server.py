@@ -8,12 +8,10 @@ import gc
 import logging
 import signal
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 import uvicorn
-from cryptography import x509
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
@@ -26,6 +24,7 @@ from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
+from webhook.serve.trust import Trust
 
 __all__ = ["run"]
 
@@ -87,28 +86,45 @@ def run(settings: Settings) -> int:
         LoadError: certificate, rules or policies cannot be loaded.
     """
     gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
-    certificate = _certificate(gate, settings)
+    files = _certificate(gate, settings)
+    files.check()
     background: list[Background] = [
-        lambda: repeated(certificate.refresh, settings.tls_poll_seconds),
+        lambda: repeated(files.check, settings.tls_poll_seconds),
         _settled,
         *_view(gate, settings),
         *_rules(gate, settings),
     ]
     app = Draining(application(gate, background), gate)
-    server = _Server(_config(app, certificate, settings), gate, settings.drain_seconds)
+    server = _Server(_config(app, files.certificate, settings), gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
 
 
-def _certificate(gate: Gate, settings: Settings) -> Certificate:
-    """The certificate of the settings; its expiry is a metric."""
+class _Files:
+    """The files of the certificate: a check takes up a new pair, and reports what is wrong to the gate."""
 
-    def loaded(_context: object) -> None:
-        chain = (Path(settings.tls_dir) / "tls.crt").read_bytes()
-        gate.metrics.certificate.set(x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp())
+    def __init__(self, gate: Gate, trust: Trust, certificate: Certificate) -> None:
+        self._gate, self._trust, self.certificate = gate, trust, certificate
 
+    def check(self) -> None:
+        before = self.certificate.refused
+        self.certificate.refresh()
+        refused = self.certificate.refused
+        if refused and refused != before:
+            self._gate.metrics.certificates_refused.inc()
+        self._trust.refresh()
+        if wrong := "; ".join(filter(None, [refused, *self._trust.warnings()])):
+            self._gate.refuse("certificates", wrong)
+        else:
+            self._gate.accept("certificates")
+
+
+def _certificate(gate: Gate, settings: Settings) -> _Files:
+    """The certificate of the settings, and what clients think of it."""
+    gate.trust = Trust(settings.tls_dir)
+    gate.metrics.registry.register(gate.trust)
     try:
-        return Certificate(settings.tls_dir, loaded)
+        return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve))
     except (OSError, ValueError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
 

@@ -26,6 +26,8 @@ class Certificate:
         self._directory = directory
         self._loaded = loaded
         self._digest = b""
+        self.refused = ""
+        """What is wrong with the newest files, while an older pair is served; said once in the log."""
         self._current = self._build()
         self.context = self._context()
         self.context.sni_callback = self._present
@@ -35,13 +37,20 @@ class Certificate:
         """Check the files; True if they are new. If they are invalid, the old pair stays in use."""
         try:
             if self._read() == self._digest:
+                self.refused = ""
                 return False
             self._current = self._build()
         except (OSError, ValueError) as error:
-            log.error("the new certificate in %s is not used: %s", self._directory, error)  # noqa: TRY400 - the text says it all
+            self._refuse(f"the new certificate in {self._directory} is not used: {error}")
             return False
+        self.refused = ""
         log.info("serving a new certificate")
         return True
+
+    def _refuse(self, text: str) -> None:
+        if text != self.refused:
+            self.refused = text
+            log.error("%s", text)
 
     def _present(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self._current
