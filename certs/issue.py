@@ -30,7 +30,7 @@ class Leaf:
 
     @classmethod
     def read(cls, directory: Path) -> Leaf | None:
-        """None where there is none, or nothing usable; raises StoreError for a directory that cannot be read."""
+        """None if the directory holds no usable leaf; raises StoreError for a directory that cannot be read."""
         try:
             found = Credentials.from_files(files.read(directory, (TLS_CRT, TLS_KEY, CA_CRT)))
             return cls(found, x509.load_pem_x509_certificate(found.certificate), pem.parse(found.authorities))

@@ -115,7 +115,7 @@ class Keeper:
             raise ClockError(f"{self.store}: {error}") from error
         except AuthorityError as error:
             raise StoreError(
-                f"{self.store}: {error}. Correct or delete it. Where there is none, a new CA is made, and the one "
+                f"{self.store}: {error}. Correct or delete it. After a deletion, a new CA is made, and the one "
                 "before stays trusted until its leaves are dead."
             ) from error
         if unaccounted:

@@ -73,7 +73,7 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys):
     assert issue(tmp_path) == 2
     assert capsys.readouterr().err == (
         f"modelgate certs: directory {tmp_path}/ca: tls.key is missing or empty. "
-        "Correct or delete it. Where there is none, a new CA is made, and the one before stays trusted "
+        "Correct or delete it. After a deletion, a new CA is made, and the one before stays trusted "
         "until its leaves are dead.\n"
     )
     assert issue(tmp_path, f"--store=dir:{tmp_path}/other", "--dns", "*.example") == 2
