@@ -48,7 +48,7 @@ def expected(documents: list[Document]) -> dict[tuple[str, str], Object]:
     """What the engine makes of each where all the others are there: specification, and what was filled in."""
     view = MemoryView(each.value for each in documents)
     outcomes = [review(each, LOADED, view, DEFAULT_OPTIONS) for each in documents]
-    return {key(each.mutation.object): seen(each.mutation.object) for each in outcomes if each.known}
+    return {key(each.mutation.object): seen(each.mutation.object) for each in outcomes if each.reviewed}
 
 
 def stored(kubectl: Kubectl, folder: Path) -> dict[tuple[str, str], Object]:

@@ -54,7 +54,7 @@ SHAPES = {
     "the oldest": Shape(
         an_object(["modelName"], modelName=TEXT, serviceClass=TEXT, acceleratorType=TEXT, minReplicas=NUMBER),
         {"modelName": "meta/llama-3.1-8b", "serviceClass": "Premium", "acceleratorType": "A100", "minReplicas": 1},
-        "has modelName, serviceClass, acceleratorType, which belongs to the oldest shape of llmd.ai/v1alpha1",
+        "fields of the oldest shape of llmd.ai/v1alpha1: modelName, serviceClass, acceleratorType",
     ),
     "an older": Shape(
         an_object(
@@ -80,7 +80,7 @@ SHAPES = {
                 ]
             },
         },
-        "has modelProfile, which belongs to an older shape of llmd.ai/v1alpha1",
+        "fields of an older shape of llmd.ai/v1alpha1: modelProfile",
     ),
     "a newer": Shape(
         an_object(
@@ -90,7 +90,7 @@ SHAPES = {
             variantCost={"type": "string", "default": "10.0"},
         ),
         {"scaleTargetRef": {"kind": "Deployment", "name": "llama-8b"}, "modelID": "meta/llama-3.1-8b"},
-        "has scaleTargetRef, variantCost, which belongs to a newer shape of llmd.ai/v1alpha1",  # the cost by default
+        "fields of a newer shape of llmd.ai/v1alpha1: scaleTargetRef, variantCost",  # the cost by default
     ),
 }
 
@@ -125,7 +125,7 @@ def test_another_shape_is_refused_and_named(kubectl, install, name):
     written = {**ROW.object("another"), "spec": shape.spec}
     install(with_spec(shape.schema), written)
     refusal = kubectl.refusal("create", written)
-    assert f"spec: Invalid value: {shape.says}; this is the shape with one variant: write " in refusal
+    assert f"spec: Invalid value: {shape.says}; this is the shape with one variant, so use " in refusal
     assert "(LD202)" in refusal
     assert "spec.variantID: Required value" in refusal
 
@@ -138,7 +138,9 @@ def test_fields_of_a_later_form_of_our_shape_are_warned_of_and_left_alone(kubect
     install(with_spec(schema), written)
     answer = kubectl.run("create", "-f", "-", stdin=json.dumps(written))
     assert answer.code == 0
-    assert "has scaleTargetRef, minReplicas, of a later shape of llmd.ai/v1alpha1" in answer.err
+    assert (
+        "fields of a later shape of llmd.ai/v1alpha1, which are dropped here: scaleTargetRef, minReplicas" in answer.err
+    )
     stored = kubectl.find(RESOURCE, "later")
     assert stored["spec"] == merged(ROW.spec, later)
     assert STAMP in stored["metadata"]["annotations"]

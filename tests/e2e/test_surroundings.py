@@ -54,7 +54,7 @@ def test_a_cache_without_a_volume_that_nodes_share(kubectl):
     def cache(**more):
         return aim("AIMModelCache", "c", sourceUri="hf://org/model", size="1Gi", **more)
 
-    wait_until(lambda: "there is no default StorageClass" in said(kubectl, cache()), "the classes are seen")
-    assert 'StorageClass "gone" is not there' in said(kubectl, cache(storageClassName="gone"))
-    assert "(ebs.csi.aws.com) gives a volume to one node" in said(kubectl, cache(storageClassName="disk"))
+    wait_until(lambda: "the cluster has no default StorageClass" in said(kubectl, cache()), "the classes are seen")
+    assert 'StorageClass "gone" does not exist' in said(kubectl, cache(storageClassName="gone"))
+    assert "(ebs.csi.aws.com) gives its volumes to one node" in said(kubectl, cache(storageClassName="disk"))
     assert "AI45" not in said(kubectl, cache(storageClassName="shared"))
