@@ -28,8 +28,8 @@ ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 class Normalised:
     """``object`` has every default; ``recorded`` is what the policy filled in; ``defaults`` is every changed leaf.
 
-    ``too_costly`` is the code of a default that exceeds the CEL cost limit on this object. The policy's defaults are then
-    left out.
+    ``too_costly`` is the code of a default that exceeds the CEL cost limit on this object. The policy's defaults are
+    then left out.
     """
 
     object: dict[str, Any]
