@@ -58,6 +58,7 @@ class Loop:
         self._clock = clock
         self._observer = Observer(api, now, clock)
         self._settled: dict[Key, Settled] = {}
+        self._verified = admission.Verified()
         self.queue: Queue[Key] = Queue(clock)
 
     def changed(self, key: Key, version: str) -> None:
@@ -68,6 +69,7 @@ class Loop:
 
     def deleted(self, key: Key) -> None:
         self._settled.pop(key, None)
+        self._verified.forget(key)
         self.queue.forget(key)
 
     def work(self) -> None:
@@ -115,7 +117,7 @@ class Loop:
         return left > 0
 
     def _act(self, key: Key, obj: dict[str, Any]) -> None:
-        answer = admission.ask(self._api, self._controller.resource, obj)
+        answer = admission.ask(self._api, self._controller.resource, obj, self._verified)
         if not answer.condition.status:
             self._hold_back(key, answer)
             return

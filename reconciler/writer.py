@@ -26,11 +26,12 @@ class Writer(Reader):
     USER_AGENT: ClassVar = "modelgate-reconciler"
 
     def merge_patch(
-        self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any]
+        self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any], *, dry_run: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
-        """The patched object, and the warnings of admission."""
+        """The patched object, and the warnings of admission. A dry run passes admission and stores nothing."""
         path = resource.path(namespace, name)
-        response = self._request("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, content_type=MERGE_PATCH)
+        query = {"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})}
+        response = self._request("PATCH", path, query, patch, content_type=MERGE_PATCH)
         return content_of(response), _warnings(response)
 
     def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:

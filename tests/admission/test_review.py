@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from webhook.admission import review
+from webhook.admission import review, status
 from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import Malformed
 
@@ -134,9 +134,9 @@ def test_a_denial_carries_the_whole_status() -> None:
     request = decode()
     answer = orjson.loads(review.encode("validate", "admission.k8s.io/v1", request, Decision(request.object, causes)))
     assert answer["response"]["allowed"] is False
-    status = answer["response"]["status"]
-    assert (status["code"], status["reason"], status["status"]) == (422, "Invalid", "Failure")
-    assert status["details"] == {
+    found = answer["response"]["status"]
+    assert (found["code"], found["reason"], found["status"]) == (422, "Invalid", "Failure")
+    assert found["details"] == {
         "name": "m",
         "group": "inference.llmkube.dev",
         "kind": "Model",
@@ -145,7 +145,7 @@ def test_a_denial_carries_the_whole_status() -> None:
             {"reason": "FieldValueInvalid", "message": 'Invalid value: "": no (LK201)', "field": "spec.files[0]"},
         ],
     }
-    assert status["message"] == (
+    assert found["message"] == (
         'Model.inference.llmkube.dev "m" is invalid: '
         '[spec.source: Required value, spec.files[0]: Invalid value: "": no (LK201)]'
     )
@@ -162,9 +162,9 @@ def test_a_mutation_is_a_patch_and_its_type_or_neither() -> None:
 
 
 def test_warnings_keep_within_the_api_servers_limits() -> None:
-    lines = review.warnings(tuple(Warn("spec.x", f"{n} " + "é" * 300, "LK301") for n in range(40)))
-    assert all(len(line) <= review.WARNING_LENGTH for line in lines)
-    assert sum(len(line.encode()) for line in lines) <= review.WARNINGS_LENGTH
+    lines = status.warnings(tuple(Warn("spec.x", f"{n} " + "é" * 300, "LK301") for n in range(40)))
+    assert all(len(line) <= status.WARNING_LENGTH for line in lines)
+    assert sum(len(line.encode()) for line in lines) <= status.WARNINGS_LENGTH
     assert lines[0].startswith("spec.x: 0 é")
     assert lines[0].endswith("…")
     shown = len(lines) - 1
@@ -172,4 +172,4 @@ def test_warnings_keep_within_the_api_servers_limits() -> None:
 
 
 def test_a_warning_is_one_line() -> None:
-    assert review.warnings((Warn("", "a\nb\r\n c"),)) == ["a b c"]
+    assert status.warnings((Warn("", "a\nb\r\n c"),)) == ["a b c"]

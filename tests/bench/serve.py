@@ -112,7 +112,7 @@ def stages() -> None:
     assert mutation.object is not None
     validation = engine.validate(request, loaded, view)
     decoded, _ = known.schema.decode(mutation.object)
-    subject = Subject(known, decoded, None, schema_valid=True)
+    subject = Subject(known, decoded, None)
 
     def rules() -> None:
         scope = engine.scope_of(known, request, decoded, None, view)

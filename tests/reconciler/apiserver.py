@@ -47,6 +47,7 @@ class ApiServer:
         self.access: Callable[[Object], Object] = lambda _spec: {"allowed": True}  # SubjectAccessReviews
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
+        self.dry_runs: list[tuple[str, str]] = []
         self.changed = threading.Condition()
         self.served: list[APIResource] | None = None  # None: whatever is asked for, without discovery
         self._objects: dict[Place, Object] = {}
@@ -199,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         self.body = json.loads(self.rfile.read(length)) if length else None
         with state.changed:
-            state.requests.append((self.command, url.path))
+            (state.dry_runs if "dryRun" in self.query else state.requests).append((self.command, url.path))
             state.changed.notify_all()
         for fault in state._faults:
             if fault[0] == self.command and fault[1] in url.path:
@@ -233,7 +234,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.command == "GET":
             self._send(200, state._objects[place])
         elif self.command == "PATCH":
-            self._send(200, state._admitted(place, merge(state._objects[place], self.body)), state.warnings)
+            patched = merge(state._objects[place], self.body)
+            dry = "dryRun" in self.query
+            answer = state.admission(copy.deepcopy(patched)) if dry else state._admitted(place, patched)
+            self._send(200, answer, state.warnings)
         else:
             self._replace(state, place)
 

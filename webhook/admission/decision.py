@@ -10,9 +10,10 @@ __all__ = ["Cause", "Decision", "Default", "Refusal", "Warn"]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The API server's Status for a refusal by a native policy: its reason and HTTP code.
+    """The API server's Status for a refusal that is not "Invalid": its reason and HTTP code.
 
-    ``prefix`` starts its message (``pods "p" is forbidden: ``).
+    ``policy`` names the native policy that refuses; it is empty for an object that is too large. ``prefix`` starts its
+    message (``pods "p" is forbidden: ``).
     """
 
     policy: str
@@ -28,7 +29,7 @@ class Cause:
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
-    ``refusal`` is set for a refusal by a native policy.
+    ``refusal`` is set for a refusal by a native policy, and of an object that is too large.
     """
 
     field: str
@@ -40,7 +41,9 @@ class Cause:
     @property
     def label(self) -> str:
         """The rule as metrics and audit annotations name it: the number of values does not depend on users."""
-        return self.code or ("schema" if self.refusal is None else "policy")
+        if self.code or self.refusal is None:
+            return self.code or "schema"
+        return "policy" if self.refusal.policy else "size"
 
     @property
     def text(self) -> str:

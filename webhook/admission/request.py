@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.admission.stamp import canonical, specification
+
 __all__ = ["GroupVersionKind", "Request", "group_version"]
 
 
@@ -56,3 +58,13 @@ class Request:
         """
         metadata = (self.old_object or {}).get("metadata")
         return isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))
+
+    @property
+    def same_specification(self) -> bool:
+        """Whether an update leaves everything but metadata and status as it is stored."""
+        if self.object is None or self.old_object is None:
+            return False
+        try:
+            return canonical(specification(self.object)) == canonical(specification(self.old_object))
+        except (RecursionError, TypeError, ValueError):  # nested too deep or not JSON: never stored
+            return False

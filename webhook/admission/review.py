@@ -13,20 +13,16 @@ from typing import Any, Final, Literal
 import orjson
 
 from webhook.admission import patch
-from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission.decision import Decision
 from webhook.admission.errors import Malformed
 from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.status import status, warnings
 from webhook.golang.json import has_unsettled, settle
 
 __all__ = ["decode", "encode"]
 
 _VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-
-WARNING_LENGTH: Final = 256
-"""Runes that the API server keeps of a warning once all are over the limit (``endpoints/filters/warning.go``)."""
-WARNINGS_LENGTH: Final = 4096
-"""Bytes of all warnings together; the API server drops the rest."""
 
 
 def decode(body: bytes) -> tuple[str, Request]:
@@ -169,48 +165,3 @@ def encode(call: Literal["mutate", "validate"], version: str, request: Request, 
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(orjson.dumps(operations)).decode()
     return orjson.dumps({"apiVersion": version, "kind": "AdmissionReview", "response": response})
-
-
-def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
-    """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field.
-
-    If only native policies refuse, it is the API server's Status for the first of them, with the texts and causes of
-    all.
-    """
-    kind, name = request.kind, request.name
-    details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
-    details["causes"] = [{"reason": c.reason, "message": c.text, "field": c.field} for c in causes]
-    texts = [str(cause) for cause in causes]
-    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
-    refusals = [cause.refusal for cause in causes]
-    if refusals[0] is not None and all(refusals):
-        prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
-        details |= {"group": (request.resource_api or (kind.group,))[0], "kind": request.resource}
-    return {
-        "metadata": {},
-        "status": "Failure",
-        "message": f"{prefix}{summary}",
-        "reason": reason,
-        "details": details,
-        "code": code,
-    }
-
-
-def warnings(found: tuple[Warn, ...]) -> list[str]:
-    """The warnings within the API server's limits; a last one counts those that are omitted."""
-    lines: list[str] = []
-    room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
-    for index, warning in enumerate(found):
-        line = _shortened(str(warning))
-        room -= len(line.encode())
-        if room < 0:
-            lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
-            break
-        lines.append(line)
-    return lines
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= WARNING_LENGTH else f"{line[: WARNING_LENGTH - 1]}…"

@@ -1,9 +1,11 @@
 """The ``modelgate.dev/normalised`` annotation: a verifiable record of what was admitted.
 
-    modelgate.dev/normalised: {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"spec":"<sha256, hex>"}
+    modelgate.dev/normalised:
+      {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"profile":"strict","spec":"<sha256, hex>"}
 
 The hash covers what a user specifies: ``spec``, or, for a kind with other top-level fields, everything except
-apiVersion, kind, metadata and status.
+apiVersion, kind, metadata and status. A stamp has no key: it states something, and proves nothing. ``engine.validate``
+checks the statement of a new stamp, and the reconciler that of a stored one.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import orjson
 
 from webhook.golang.json import has_unsettled, settle
 
-__all__ = ["ANNOTATION", "UNSTAMPED", "Stamp", "canonical"]
+__all__ = ["ANNOTATION", "UNSTAMPED", "Stamp", "canonical", "specification"]
 
 ANNOTATION = "modelgate.dev/normalised"
 
@@ -38,36 +40,42 @@ class Stamp:
 
     ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification, "" for an object that only
     ratcheting admits; ``catalog`` is the digest of the rules; ``defaulted`` maps dotted paths to the values that the
-    rules filled in.
+    rules filled in; ``profile`` is the strictness under which the object was judged.
     """
 
     spec: str
     catalog: str
     defaulted: dict[str, Any]
+    profile: str = ""
 
     @classmethod
-    def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
+    def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any], profile: str = "") -> Stamp:
         """The stamp of an object."""
-        return cls(_digest(obj), catalog_digest, dict(defaulted))
+        return cls(_digest(obj), catalog_digest, dict(defaulted), profile)
 
     @classmethod
-    def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
+    def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any], profile: str = "") -> Stamp:
         """The stamp of an invalid object that only ratcheting admits: it matches no specification."""
-        return cls("", catalog_digest, dict(defaulted))
+        return cls("", catalog_digest, dict(defaulted), profile)
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> Stamp | None:
         """The stamp of an object, or None. It never raises, because users can write annotations."""
         try:
             content = orjson.loads(obj["metadata"]["annotations"][ANNOTATION])
-            stamp = cls(content["spec"], content["catalog"], content["defaulted"])
-        except (KeyError, TypeError, IndexError, ValueError):
+            stamp = cls(content["spec"], content["catalog"], content["defaulted"], content.get("profile", ""))
+        except (AttributeError, KeyError, TypeError, IndexError, ValueError):
             return None
         return stamp if stamp._well_formed() else None
 
     def encode(self) -> str:
         """The annotation's text: equal stamps encode to equal bytes."""
-        content = {"spec": self.spec, "catalog": self.catalog, "defaulted": self.defaulted}
+        content = {
+            "spec": self.spec,
+            "catalog": self.catalog,
+            "defaulted": self.defaulted,
+            "profile": self.profile,
+        }
         return canonical(content).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
@@ -78,12 +86,17 @@ class Stamp:
             return False
 
     def _well_formed(self) -> bool:
-        texts = isinstance(self.spec, str) and isinstance(self.catalog, str)
+        texts = all(isinstance(text, str) for text in (self.spec, self.catalog, self.profile))
         return texts and isinstance(self.defaulted, dict) and _HEX.match(self.spec) is not None
 
 
+def specification(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """What a user specifies: the object without its envelope and status."""
+    return {key: value for key, value in obj.items() if key not in ENVELOPE}
+
+
 def _digest(obj: Mapping[str, Any]) -> str:
-    part = {key: value for key, value in obj.items() if key not in ENVELOPE}
+    part = specification(obj)
     return hashlib.sha256(canonical(part["spec"] if part.keys() == {"spec"} else part)).hexdigest()
 
 

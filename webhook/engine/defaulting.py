@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
-from webhook.cel import CelError
+from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
 
@@ -26,11 +26,20 @@ ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """``object`` has every default; ``recorded`` is what the policy filled in; ``defaults`` is every changed leaf."""
+    """``object`` has every default; ``recorded`` is what the policy filled in; ``defaults`` is every changed leaf.
+
+    ``too_costly`` is the code of a default that exceeds the CEL cost limit on this object. The policy's defaults are
+    then left out.
+    """
 
     object: dict[str, Any]
     recorded: dict[str, Any]
     defaults: tuple[Default, ...]
+    too_costly: str = ""
+
+
+class _TooCostlyError(Exception):
+    """A default exceeds the CEL cost limit; the text is its code."""
 
 
 def normalise(
@@ -56,6 +65,7 @@ def normalise(
     rules = kind.policy.defaults
     bare = kind.schema.default(_without_derived(obj, rules, records))
     orphans: dict[str, Any] = {}
+    too_costly = ""
     try:
         current, filled = _fill(kind, old, bare, scope_of)
         if orphans := _orphans(rules, obj, current):
@@ -67,8 +77,10 @@ def normalise(
             raise
         filled = {}  # validation refuses it next: nothing can be derived from it
         current = kind.schema.default(obj)
+    except _TooCostlyError as error:
+        current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
-    return Normalised(current, new, tuple(_explain(obj, current, filled, rules)))
+    return Normalised(current, new, tuple(_explain(obj, current, filled, rules)), too_costly)
 
 
 def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +153,8 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
             return MISSING
         expression = rule.value
         return scope.taken(expression) if isinstance(expression, FactValue) else scope.value(expression)
+    except BudgetExceeded as error:
+        raise _TooCostlyError(rule.code) from error
     except CelError as error:
         raise PolicyFault(rule.code, expression.source, error) from error
 

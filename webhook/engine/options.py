@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from webhook.admission.request import Request
 from webhook.engine.native import Native
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Profile
@@ -23,6 +24,10 @@ def _no_deadline(_step: str) -> None:
     pass
 
 
+def _not_known(_request: Request) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to decide.
@@ -32,6 +37,8 @@ class Options:
     ``references``: the view is complete: an object missing from it does not exist.
     ``settings``: which behaviour to follow where an API has more than one correct behaviour.
     ``native``: Kubernetes' own policies, evaluated for every request.
+    ``written``: whether this process has written the stamp of the request's object in the mutation of the same request.
+    It saves computing the stamp again; without this knowledge the answer is the same.
     """
 
     profile: Profile = Profile.STANDARD
@@ -40,6 +47,7 @@ class Options:
     settings: Settings = DEFAULT_SETTINGS
     native: Native | None = None
     checkpoint: Checkpoint = _no_deadline
+    written: Callable[[Request], bool] = _not_known
 
 
 DEFAULT_OPTIONS: Final = Options()

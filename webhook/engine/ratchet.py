@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from webhook.admission import patch
-from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.admission.stamp import ANNOTATION, Stamp, specification
 from webhook.policy import MISSING, Path, Policy, ValidationRule
 
 __all__ = ["Ratchet", "TargetNode"]
@@ -45,7 +45,7 @@ class Ratchet:
 
     @cached_property
     def _same_specification(self) -> bool:
-        return _same((), _specification(self._old), _specification(self._obj), *self._filled)
+        return _same((), specification(self._old), specification(self._obj), *self._filled)
 
     @cached_property
     def _same_annotations(self) -> bool:
@@ -94,7 +94,3 @@ def _annotations(obj: dict[str, Any], policy: Policy) -> dict[str, Any]:
     given = obj.get("metadata", {}).get("annotations") or {}
     written = {rule.path.keys[2] for rule in policy.defaults if rule.path.keys[:2] == ("metadata", "annotations")}
     return {key: value for key, value in given.items() if key not in {ANNOTATION, *written}}
-
-
-def _specification(obj: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}

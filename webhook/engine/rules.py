@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
 from webhook.admission.stamp import canonical
-from webhook.cel.errors import CelError
+from webhook.admission.status import shortened
+from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.options import Options
@@ -23,15 +24,35 @@ __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
 MAX_FINDINGS: Final = 1000
 """Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
 
+SHOWN: Final = 256
+"""Characters of a user's value in a cause: names and URLs fit, and 1,000 causes stay below half a megabyte."""
+
+MESSAGE: Final = 1024
+"""Characters of a rule's message, which may quote values of the user."""
+
+_OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
+
 
 @dataclass(frozen=True)
 class Subject:
-    """An object under validation; ``old`` is what is stored (None on CREATE), ``schema_valid`` the schema's verdict."""
+    """An object under validation.
+
+    ``old`` is what is stored (None on CREATE), ``schema_causes`` what the schema refuses.
+    """
 
     kind: KnownKind
     obj: dict[str, Any]
     old: dict[str, Any] | None
-    schema_valid: bool
+    schema_causes: Sequence[Cause] = ()
+
+    @property
+    def schema_valid(self) -> bool:
+        return not self.schema_causes
+
+    @cached_property
+    def oversized(self) -> frozenset[str]:
+        """The paths of nodes with more items or characters than the schema allows."""
+        return frozenset(cause.field for cause in self.schema_causes if cause.reason in _OVERSIZED)
 
     @cached_property
     def rules_must_evaluate(self) -> bool:
@@ -48,7 +69,8 @@ class Subject:
 def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Findings:
     """Findings of the policy, :data:`MAX_FINDINGS` of each sort.
 
-    Without ``options.references``, rules about other objects are skipped: they cannot be decided.
+    Without ``options.references``, rules about other objects are skipped: they cannot be decided. Rules at and below a
+    node that is too large for its schema are skipped, as the API server skips its own: their cost would have no bound.
 
     Raises:
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
@@ -68,21 +90,35 @@ class _RuleRun:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
+        self._oversized = subject.oversized
         self._nodes: dict[str, Iterable[TargetNode]] = {}
         self._ratchet = None if subject.old is None else Ratchet(subject.obj, subject.old, subject.kind.policy)
 
     def check(self, rule: ValidationRule, action: Action) -> None:
-        """Evaluate one rule at every node that it is about."""
+        """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
         nodes = self._nodes.get(rule.at.text)
-        for node in self._nodes_at(rule.at) if nodes is None else nodes:
-            self._checkpoint(rule.code)
-            if rule.transition and node.stored is MISSING:
-                continue
-            message = self._failure(rule, node)
-            if message is not None:
-                self._record(rule, action, node, message)
-                if self._full(action):
-                    return
+        node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
+        try:
+            for node in self._nodes_at(rule.at) if nodes is None else nodes:
+                self._checkpoint(rule.code)
+                if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                    continue
+                message = self._failure(rule, node)
+                if message is not None:
+                    self._record(rule, action, node, _error(rule, node, message))
+                    if self._full(action):
+                        return
+        except BudgetExceeded:
+            if self._subject.schema_valid:
+                self._record_too_large(rule, action, node)
+
+    def _is_oversized(self, node: TargetNode) -> bool:
+        """Whether the node, or one around it, is too large for its schema."""
+        return any(field_path(node.keys[:end]) in self._oversized for end in range(len(node.keys) + 1))
+
+    def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
+        text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
+        self._record(rule, action, node, FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT))
 
     def _full(self, action: Action) -> bool:
         return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
@@ -103,23 +139,28 @@ class _RuleRun:
             if value(rule.rule, bindings) is not False:
                 return None
             return rule.message if rule.message_expression is None else str(value(rule.message_expression, bindings))
+        except BudgetExceeded:
+            raise
         except CelError as error:
             if self._subject.rules_must_evaluate:
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
             return None
 
-    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, message: str) -> None:
-        below = Path.parse(rule.field_path.removeprefix("."))
-        path = field_path((*node.keys, *below.keys))
+    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
         if action is Action.WARN:
             if not self._full(action):
-                self.findings.warnings.append(Warn(path, message, rule.code))
+                self.findings.warnings.append(Warn(error.field, error.detail, rule.code))
         elif self._ratchet is None or not self._ratchet.spares(rule, node):
-            error = FieldError(rule.reason, path, message, _shown(below.get(node.value)))
-            self.findings.causes.append(Cause(path, rule.reason, error.body(), rule.code))
+            self.findings.causes.append(Cause(error.field, error.type, error.body(), rule.code))
         elif len(self.findings.notices) < MAX_FINDINGS:
-            text = f"{message} (not refused, because this update does not change it)"
-            self.findings.notices.append(Warn(path, text, rule.code))
+            text = f"{error.detail} (not refused, because this update does not change it)"
+            self.findings.notices.append(Warn(error.field, text, rule.code))
+
+
+def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
+    below = Path.parse(rule.field_path.removeprefix("."))
+    path = field_path((*node.keys, *below.keys))
+    return FieldError(rule.reason, path, shortened(message, MESSAGE), _shown(below.get(node.value)))
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:
@@ -145,6 +186,19 @@ def _stored_nodes(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
 
 def _shown(value: Any) -> Any:
     """What a cause shows of the value: scalars, and lists of strings as Go's webhooks print them."""
+    if isinstance(value, str):
+        return shortened(value, SHOWN)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return GoStrings(value)
+        return GoStrings(_first(value))
     return OMIT if value is MISSING or isinstance(value, dict | list) else value
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    """The texts that fit into :data:`SHOWN` characters, and "…" for the others."""
+    room, shown = SHOWN, list[str]()
+    for text in texts:
+        room -= len(text) + 1
+        if room < 0 and shown:
+            return [*shown, "…"]
+        shown.append(shortened(text, SHOWN))
+    return shown

@@ -18,18 +18,18 @@ __all__ = ["reviewed_kind", "scope_of"]
 def reviewed_kind(request: Request, catalog: Catalog) -> KnownKind | None:
     """The kind, or None for a request that is not reviewed.
 
-    Not reviewed: a kind outside the catalog, a subresource, a deletion, and an object that is being deleted (it must
-    be able to lose its finalizers, whatever state it is in).
+    Not reviewed: a kind outside the catalog, a subresource, a deletion, and an object that is being deleted while its
+    specification stays (it must be able to lose its finalizers, whatever state it is in).
 
     Raises:
         Malformed: the request names a resource that is not the kind's.
     """
     kind = catalog.find(request.kind)
-    if kind is None or request.operation not in {"CREATE", "UPDATE"} or request.deleting:
+    if kind is None or request.operation not in {"CREATE", "UPDATE"}:
         return None
     if request.resource and request.resource != kind.plural:
         raise Malformed(f'request.resource is "{request.resource}", but {request.kind} is served as "{kind.plural}"')
-    return None if request.subresource else kind
+    return None if request.subresource or (request.deleting and request.same_specification) else kind
 
 
 def scope_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from webhook.golang.errors import GoError
@@ -17,7 +18,7 @@ _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
 _HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")
 _USER: Final = frozenset(_PLAIN + b"$&+,;=")
 _FRAGMENT: Final = frozenset(_PLAIN + b"!$&()*+,/:;=?@")
-_AS_WRITTEN: Final = b"!$&'()*+,;=:@[]%"  # a path may contain these escaped or unescaped
+_AS_WRITTEN: Final = frozenset(b"!$&'()*+,;=:@[]%")  # a path may contain these escaped or unescaped
 
 _SCHEME: Final = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*):|(:)")
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
@@ -25,6 +26,7 @@ _PORT: Final = re.compile(rb"(:[0-9]*)?")
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_NOT_IN_HOST: Final = re.compile(b"[^\\x80-\\xff" + re.escape(bytes(sorted(_HOST))) + b"]")
 _MAX_QUERY: Final = 10_000  # Go refuses a query with more parameters
 
 
@@ -92,13 +94,19 @@ class ParsedURL:
 
 
 def _escaped(value: bytes, raw: bytes, safe: frozenset[int]) -> bytes:
-    if raw and all(byte in safe or byte in _AS_WRITTEN for byte in raw) and _unescape(raw) == value:
+    if raw and not _outside(safe | _AS_WRITTEN).search(raw) and _unescape(raw) == value:
         return raw
     return _escape(value, safe)
 
 
 def _escape(value: bytes, safe: frozenset[int]) -> bytes:
-    return b"".join(bytes((byte,)) if byte in safe else b"%%%02X" % byte for byte in value)
+    return _outside(safe).sub(lambda found: b"%%%02X" % found[0][0], value)
+
+
+@cache
+def _outside(safe: frozenset[int]) -> re.Pattern[bytes]:
+    """One byte that is not in the set."""
+    return re.compile(b"[^" + re.escape(bytes(sorted(safe))) + b"]", re.DOTALL)
 
 
 def _unescape(value: bytes) -> bytes:
@@ -118,19 +126,16 @@ def _unescape(value: bytes) -> bytes:
 def _unescape_host(value: bytes, *, zone: bool = False) -> bytes:
     """Decode a host, where only non-ASCII bytes may be escaped; in a zone also a space and the characters of a host."""
     position = 0
-    while position < len(value):
-        byte = value[position]
-        if byte == ord("%"):
-            escape = _ESCAPE.match(value, position)
-            decoded = int(escape[1], 16) if escape else -1
-            allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
-            if not escape or not (allowed or escape[0] == b"%25"):
-                raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
-            position += 3
-            continue
-        if byte < 0x80 and byte not in _HOST:
-            raise GoError(f"invalid character {quote(chr(byte))} in host name")
-        position += 1
+    while found := _NOT_IN_HOST.search(value, position):
+        position = found.start()
+        if found[0] != b"%":
+            raise GoError(f"invalid character {quote(found[0].decode())} in host name")
+        escape = _ESCAPE.match(value, position)
+        decoded = int(escape[1], 16) if escape else -1
+        allowed = decoded in _HOST or decoded == ord(" ") if zone else decoded >= 0x80
+        if not escape or not (allowed or escape[0] == b"%25"):
+            raise GoError(f"invalid URL escape {quote(_text(value[position : position + 3]))}")
+        position += 3
     return _unescape(value)
 
 

@@ -20,6 +20,7 @@ from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestV
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
+from webhook.engine.recent import RecentStamps
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
@@ -88,6 +89,7 @@ class Gate:
     clock: Callable[[], float] = time.monotonic
     _refused: dict[str, str] = field(default_factory=dict)
     _native: _Native | None = None
+    _recent: RecentStamps = field(default_factory=RecentStamps)
 
     def use(self, catalog: Catalog) -> None:
         """Use this catalog from now on."""
@@ -170,12 +172,16 @@ class Gate:
             options = self.options
             if patience is not None:
                 options = replace(options, checkpoint=self._deadline(started, patience))
+            if call == "validate":
+                options = replace(options, written=self._recent.__contains__)
             decision = self._decide(call, request, catalog, options, known)
         except _Unread:
             raise
         except Exception as error:
             self._count(call, kind, operation, _outcome_of(error), started)
             raise
+        if call == "mutate":
+            self._recent.add(request, decision.object)
         self._note(call, kind, request, decision, started)
         return review.encode(call, version, request, decision)
 
@@ -283,4 +289,6 @@ def _codes(decision: Decision) -> list[str]:
 
 
 def _code(cause: Cause) -> str:
-    return f"policy {cause.refusal.policy}" if cause.refusal else f"{cause.field} {cause.code or cause.reason}"
+    if cause.refusal is not None:
+        return f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason
+    return f"{cause.field} {cause.code or cause.reason}"

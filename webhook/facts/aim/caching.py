@@ -34,13 +34,13 @@ def uncached(view: ClusterView, namespace: str, template: Found | None, storage_
     return not best or None in best
 
 
-def same_source(cache: dict[str, Any], view: ClusterView) -> list[str]:
-    """Other AIMModelCaches of the namespace that hold the same model on the same storage class."""
+def same_source(cache: dict[str, Any], view: ClusterView) -> bool:
+    """Whether another AIMModelCache of the namespace holds the same model on the same storage class."""
     namespace, name = trimmed(cache, "metadata", "namespace"), name_of(cache)
     storage_class = trimmed(cache, "spec", "storageClassName")
     same = _caches(view, namespace, trimmed(cache, "spec", "sourceUri"))
     others = (each for each in same if name_of(each) != name)
-    return [name_of(each) for each in others if trimmed(each, "spec", "storageClassName") == storage_class]
+    return any(trimmed(each, "spec", "storageClassName") == storage_class for each in others)
 
 
 def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:

@@ -55,9 +55,7 @@ def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict
 
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = trimmed(template, "spec", "aimImageName")
-    found = find(view, IMAGES, namespace_of(template), name)
-    own = [namespace_of(each) for each in view.list(Kind(GROUP, IMAGES[0])) if name_of(each) == name]
-    return {"found": found is not None, "namespaces": sorted(own)}
+    return {"found": find(view, IMAGES, namespace_of(template), name) is not None}
 
 
 def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -115,7 +113,7 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
-_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, namespaces=STRINGS))
+_IMAGE: Final = Fact(_image, fields(found=BOOLEAN))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
 _AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
 _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
@@ -144,7 +142,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     },
     "AIMImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
     "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
-    "AIMModelCache": {"sameSource": Fact(same_source, STRINGS), "storage": CACHE_STORAGE},
+    "AIMModelCache": {"sameSource": Fact(same_source, BOOLEAN), "storage": CACHE_STORAGE},
     "AIMTemplateCache": {
         "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN)),
         "config": Fact(_config, _CONFIG),

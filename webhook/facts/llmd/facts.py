@@ -9,7 +9,7 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.llmd.shape import shape_of
 from webhook.facts.nodes import mapping, text
-from webhook.facts.schemas import STRING, STRINGS, fields
+from webhook.facts.schemas import BOOLEAN, STRING, fields
 
 __all__ = ["FACTS"]
 
@@ -21,17 +21,17 @@ def _shape(autoscaling: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     return {"name": shape.name, "fields": shape.fields, "instead": shape.instead, "later": shape.later}
 
 
-def _same_variant(autoscaling: dict[str, Any], view: ClusterView) -> list[str]:
-    """Return the names of other VariantAutoscalings in the namespace with the same variantID, which must be unique."""
+def _same_variant(autoscaling: dict[str, Any], view: ClusterView) -> bool:
+    """Whether another VariantAutoscaling of the namespace has the same variantID, which must be unique."""
     name, variant = text(autoscaling, "metadata", "name"), text(autoscaling, "spec", "variantID")
     if not variant:
-        return []
+        return False
     same = (
         text(each, "metadata", "name")
         for each in view.list(_KIND, text(autoscaling, "metadata", "namespace"))
         if text(each, "spec", "variantID") == variant
     )
-    return [other for other in same if other != name]
+    return any(other != name for other in same)
 
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -41,6 +41,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             fields(**dict.fromkeys(("name", "fields", "instead", "later"), STRING)),
             raw=True,
         ),
-        "sameVariant": Fact(_same_variant, STRINGS),
+        "sameVariant": Fact(_same_variant, BOOLEAN),
     }
 }

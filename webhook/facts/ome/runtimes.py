@@ -136,13 +136,13 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
         if not other.disabled and mine & _selectable(other.spec) and _ranges_meet(spec, other.spec)
     ]
     found.sort(key=lambda other: not _same_scope(other, runtime))
-    return [f"{other.kind} {_from(runtime, other)}" for other in found]
+    return list(dict.fromkeys(_named(runtime, other) for other in found))
 
 
-def _from(runtime: Any, other: Found) -> str:
-    """The name of another runtime, with its namespace if that differs from the runtime's."""
-    namespace = namespace_of(other.object)
-    return other.name if namespace in {"", namespace_of(runtime)} else f"{namespace}/{other.name}"
+def _named(runtime: Any, other: Found) -> str:
+    """Kind and name of another runtime; without the name if it belongs to another namespace."""
+    visible = namespace_of(other.object) in {"", namespace_of(runtime)}
+    return f"{other.kind} {other.name}" if visible else f"a {other.kind} of a namespace"
 
 
 def _selectable(spec: Any) -> set[tuple[Any, ...]]:

@@ -1,0 +1,150 @@
+"""A stamp that the gate would not write is refused or warned of, and the gate never makes a forged one genuine."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+
+from webhook import engine
+from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.cluster import MemoryView
+from webhook.engine import Options, catalog
+from webhook.engine.recent import RecentStamps
+from webhook.policy import Profile
+
+MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
+LOADED = catalog.load()
+VIEW = MemoryView()
+STRICT = Options(profile=Profile.STRICT)
+GOOD, BAD = "hf://org/repo", "pvc://weights"
+FIELD = f"metadata.annotations[{ANNOTATION}]"
+
+
+def model(source=GOOD, **spec):
+    metadata = {"name": "m", "namespace": "default"}
+    spec = {"source": source, **spec}
+    return {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": metadata, "spec": spec}
+
+
+def request(obj, old=None):
+    return Request(MODEL, "models", "UPDATE" if old else "CREATE", obj, old, uid="u", name="m", namespace="default")
+
+
+def forged(obj, defaulted=None, profile="strict", digest=LOADED.digest):
+    """The object with a stamp that fits its specification, written by hand."""
+    text = Stamp.of(obj, digest, defaulted or {}, profile).encode()
+    return {**obj, "metadata": {**obj["metadata"], "annotations": {ANNOTATION: text}}}
+
+
+def mutated(obj, old=None, options=STRICT):
+    return engine.mutate(request(obj, old), LOADED, VIEW, options).object
+
+
+def validated(obj, old=None, options=STRICT):
+    return engine.validate(request(obj, old), LOADED, VIEW, options)
+
+
+def on_stamp(found):
+    return [each.message for each in found if each.field == FIELD]
+
+
+def is_stamped(obj):
+    stamp = Stamp.read(obj)
+    return stamp is not None and stamp.matches(obj)
+
+
+def test_the_stamp_that_the_gate_writes_passes():
+    derived = {"hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+    for profile in Profile:
+        options = Options(profile=profile)
+        stored = mutated(model(), options=options)
+        assert on_stamp(validated(stored, options=options).causes) == []
+        assert on_stamp(validated(stored, options=options).warnings) == []
+        changed = mutated(model(**derived), stored, options)
+        assert validated(changed, stored, options).allowed
+        assert on_stamp(validated(changed, stored, options).warnings) == []
+
+
+def test_a_forged_stamp_on_an_object_without_defaults_is_refused_under_strict():
+    (message,) = on_stamp(validated(forged(model())).causes)
+    assert message.startswith("Forbidden: is not the stamp that Modelgate writes for this object: defaults are missing")
+
+
+@pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.AUDIT])
+def test_a_forged_stamp_is_warned_of_otherwise(profile):
+    decision = validated(forged(model(), profile=profile), options=Options(profile=profile))
+    assert decision.allowed
+    assert "defaults are missing" in on_stamp(decision.warnings)[0]
+
+
+def test_a_forged_record_of_defaults_is_refused():
+    whole = mutated(model())
+    assert "its record of defaults is wrong" in on_stamp(validated(forged(whole, {"spec.x": 1})).causes)[0]
+
+
+def test_a_forged_stamp_on_an_object_that_only_ratcheting_admits_is_refused():
+    stored = mutated(model(BAD))
+    del stored["metadata"]["annotations"]
+    decision = validated(forged(stored), stored)
+    assert "the object is invalid" in on_stamp(decision.causes)[0]
+
+
+def test_a_missed_mutation_never_turns_a_wrong_object_into_a_stamped_one():
+    """The stored object is wrong and carries a forged stamp; the gate is back, and any update comes."""
+    stored = mutated(model(BAD))
+    stored = forged(stored)
+    later = copy.deepcopy(stored)
+    later["metadata"]["labels"] = {"a": "b"}
+    assert not is_stamped(mutated(later, stored))
+
+
+def test_an_update_that_keeps_a_stored_stamp_is_not_refused_for_it():
+    stored = forged(model())
+    later = copy.deepcopy(stored)
+    later["metadata"]["labels"] = {"a": "b"}
+    assert validated(later, stored).allowed
+
+
+def test_a_stamp_that_matches_nothing_states_nothing():
+    obj = mutated(model())
+    obj["metadata"]["annotations"][ANNOTATION] = Stamp.of(model("hf://other/repo"), "c", {}).encode()
+    assert on_stamp(validated(obj).causes) == []
+
+
+def test_a_stamp_of_another_profile_or_catalog_is_only_warned_of_because_replicas_differ_during_a_rollout():
+    whole = mutated(model())
+    for other in (forged(whole, profile="audit"), forged(whole, digest="older")):
+        decision = validated(other)
+        assert decision.allowed
+        assert len(on_stamp(decision.warnings)) == 1
+
+
+def test_the_profile_is_part_of_the_stamp():
+    assert Stamp.read(mutated(model(), options=Options(profile=Profile.AUDIT))).profile == "audit"
+    assert mutated(model()) != mutated(model(), options=Options(profile=Profile.AUDIT))
+
+
+def test_a_process_that_has_written_the_stamp_for_the_request_does_not_compute_it_again():
+    recent, steps = RecentStamps(), []
+    options = replace(STRICT, written=recent.__contains__, checkpoint=steps.append)
+    whole = mutated(model())
+    validated(whole, options=options)
+    assert steps.count("stamp") == 1
+    recent.add(request(model()), whole)
+    assert validated(whole, options=options).allowed
+    assert steps.count("stamp") == 1
+    assert on_stamp(validated(forged(model()), options=options).causes)
+    other = replace(request(whole), uid="another")
+    engine.validate(other, LOADED, VIEW, options)
+    assert steps.count("stamp") == 3
+
+
+def test_of_recent_stamps_a_thousand_are_kept():
+    recent = RecentStamps()
+    whole = mutated(model())
+    asked = [replace(request(whole), uid=str(number)) for number in range(2000)]
+    for each in asked:
+        recent.add(each, whole)
+    assert sum(each in recent for each in asked) == 1024
+    assert replace(request(whole), uid="") not in recent

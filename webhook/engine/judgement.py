@@ -1,0 +1,92 @@
+"""Name everything that is wrong with an object: its size, its schema, the policy's rules, and unknown fields."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webhook.admission import Cause, Decision, Request, Warn
+from webhook.cel import Budget
+from webhook.cluster import ClusterView
+from webhook.engine.bound import over_bound
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.findings import Findings
+from webhook.engine.native import refusals_as_warnings
+from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.rules import Subject, validate_rules
+from webhook.engine.schema import missing_spec, suggestions, validate_schema
+from webhook.engine.scope import reviewed_kind, scope_of
+
+__all__ = ["Judgement", "judge"]
+
+
+class Judgement(NamedTuple):
+    """A decision, and whether ratcheting of rules has spared something."""
+
+    decision: Decision
+    spared: bool = False
+
+
+def judge(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Judgement:
+    """Judge the object of a request by Modelgate's own rules.
+
+    Raises:
+        Malformed, Fault, DeadlineExceeded: as :func:`webhook.engine.mutate`.
+    """
+    kind = reviewed_kind(request, catalog)
+    if kind is None or request.object is None:
+        return Judgement(Decision(request.object))
+    refusal = over_bound(kind, request)
+    if refusal is not None:
+        return Judgement(_unjudged(request, refusal, catalog, options))
+    findings, unknown = _findings(kind, request, view, options)
+    _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
+    causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
+    if not options.profile.denies:
+        causes, warnings = (), (*refusals_as_warnings(causes), *warnings)
+    return Judgement(
+        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))), bool(findings.notices)
+    )
+
+
+def _unjudged(request: Request, refusal: Cause, catalog: Catalog, options: Options) -> Decision:
+    """The decision about an object over the bound. An update is not refused for what it does not change."""
+    if request.same_specification:
+        text = f"{refusal.message} (not refused, because this update does not change it)"
+        return Decision(request.object, warnings=(Warn("", text),), audit=_audit(catalog, (refusal,)))
+    audit = _audit(catalog, (refusal,))
+    if options.profile.denies:
+        return Decision(request.object, (refusal,), audit=audit)
+    return Decision(request.object, warnings=refusals_as_warnings((refusal,)), audit=audit)
+
+
+def _findings(kind: KnownKind, request: Request, view: ClusterView, options: Options) -> tuple[Findings, list[str]]:
+    """The findings of the schema and of the policy, and the paths of unknown fields."""
+    assert request.object is not None
+    options.checkpoint("schema")
+    obj, unknown = kind.schema.decode(request.object)
+    old = kind.schema.decode(request.old_object)[0] if request.old_object is not None else None
+    findings = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
+    options.checkpoint("policy")
+    subject = Subject(kind, obj, old, tuple(findings.causes))
+    findings += validate_rules(subject, scope_of(kind, request, obj, old, view, options.settings), options)
+    if not findings.causes:
+        findings.warnings += missing_spec(kind, obj)
+    return findings, unknown
+
+
+def _add_unknown_fields(
+    findings: Findings, kind: KnownKind, obj: dict[str, object], paths: list[str], *, strict: bool
+) -> None:
+    if strict:
+        for path, suggestion in suggestions(kind, obj, paths, findings):
+            findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{suggestion}"))
+    else:
+        for path, suggestion in suggestions(kind, obj, paths, findings):
+            text = f"unknown field: Modelgate does not check or default it{suggestion}"
+            findings.warnings.append(Warn(path, text))
+
+
+def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
+    """Audit annotations; the API server puts the webhook's name before each key."""
+    codes = dict.fromkeys(item.label for item in findings)
+    return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}
