@@ -14,7 +14,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Store:
-    """Written by one thread and read by many; the lock of :mod:`webhook.cluster.locks` is held only for dictionary operations."""
+    """Written by one thread and read by many; the lock is held only for dictionary operations."""
 
     def __init__(self) -> None:
         self._objects: dict[Key, dict[str, Any]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -26,7 +25,8 @@ from webhook.admission.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from webhook.serve.gate import Call, Gate, one_line
+from webhook.serve.gate import Gate
+from webhook.serve.judgement import Call, one_line
 
 __all__ = ["BODY_LIMIT", "Background", "application"]
 
@@ -37,10 +37,6 @@ BODY_LIMIT: Final = 7 * 1024 * 1024
 
 BODIES_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of all bodies being received: nine of the largest, an eighth of the memory that the chart allows."""
-
-LARGE: Final = 1024 * 1024
-"""Collect garbage after a body of this size: reference cycles of an error's traceback may hold a hundred megabytes, and
-the collector, tuned for small requests, would keep them for hours. It takes a few milliseconds."""
 
 MAX_TIMEOUT: Final = 30.0
 """Seconds: the API server's limit for a webhook."""
@@ -121,11 +117,7 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
             body = await bodies.read(request, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # the client has left
-        try:
-            return Response(await gate.reply(call, body, timeout), media_type="application/json")
-        finally:
-            if len(body) > LARGE:
-                gc.collect()
+        return Response(await gate.reply(call, body, timeout), media_type="application/json")
 
     return endpoint
 
