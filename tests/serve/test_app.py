@@ -11,7 +11,8 @@ from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, Unavailable
 from webhook.engine.catalog import Catalog
-from webhook.serve.app import BODY_LIMIT, application
+from webhook.serve.app import application
+from webhook.serve.exchange import BODY_LIMIT
 from webhook.serve.gate import Gate
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}, "spec": {}}

@@ -155,26 +155,6 @@ def test_an_answer_to_the_header_ends_the_connection_of_a_body_that_has_not_come
     assert received.startswith(b"HTTP/1.1 415 ")
 
 
-def test_bodies_together_have_a_limit_and_what_they_took_is_given_back(
-    server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(apps, "BODIES_LIMIT", 300_000)
-    whole = with_length(len(BODY) + 200_000) + BODY + b" " * 200_000
-    with connected(server) as slow, connected(server) as other:
-        slow.sendall(whole[:-1])
-        until(lambda: len(server.server_state.tasks) == 1, "the one body is coming in")
-        other.sendall(whole[:-1])
-        received = answer(other)
-        assert received.startswith(b"HTTP/1.1 503 ")
-        assert b"retry-after: 1\r\n" in received
-        assert received.endswith(b"too many request bodies at once\n")
-        slow.sendall(whole[-1:])
-        assert one_answer(slow).startswith(b"HTTP/1.1 200")
-        for _ in range(3):
-            slow.sendall(whole)
-            assert one_answer(slow).startswith(b"HTTP/1.1 200")
-
-
 def test_of_too_many_connections_the_one_that_was_of_no_use_longest_is_closed(
     server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from webhook.admission.errors import DeadlineExceeded, Fault, TooLarge, Unavailable
+from webhook.serve.process import memory_limit, resident, virtual
 
-__all__ = ["Children", "memory_limit"]
+__all__ = ["Children"]
 
 NICE: Final = 10
 """Small reviews come first: at nice 10 a child gets a tenth of a core that the parent wants."""
@@ -50,7 +51,6 @@ WAITING: Final = 32
 """Jobs that may wait for the child before theirs."""
 
 _CHUNK: Final = 1024 * 1024
-_CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class Children:
         self._busy = False
 
     async def _forked(self, job: Callable[[], Any], until: float) -> Any:
-        allowance = min(ALLOWANCE, self._limit - _resident() - LEAST) if self._limit else ALLOWANCE
+        allowance = min(ALLOWANCE, self._limit - resident() - LEAST) if self._limit else ALLOWANCE
         if allowance < LEAST:
             self._count("shed")
             raise Unavailable("not enough memory is free for a large review")
@@ -167,23 +167,6 @@ class Children:
         return value
 
 
-def memory_limit() -> int:
-    """Bytes that the process's cgroup may use; 0 without a limit."""
-    for path in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):
-            limit = int(path.read_text())
-            return limit if limit < 2**60 else 0
-    return 0
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
-
-
-def _virtual() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-
-
 def _fork(job: Callable[[], Any], allowance: int) -> _Child:
     read_end, write_end = os.pipe()
     with warnings.catch_warnings():
@@ -210,7 +193,7 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
         gc.disable()
         with contextlib.suppress(OSError):  # the kernel shall rather end the child than its parent
             Path("/proc/self/oom_score_adj").write_text("1000")
-        _limit_memory(_virtual() + allowance)
+        _limit_memory(virtual() + allowance)
         _send(pipe, _answer(job))
     finally:
         os._exit(0)
