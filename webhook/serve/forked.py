@@ -51,6 +51,7 @@ WAITING: Final = 32
 """Jobs that may wait for the child before theirs."""
 
 _CHUNK: Final = 1024 * 1024
+_MEMORY: Final = pickle.dumps(("memory", None))  # made beforehand: a child that reports it has no memory left
 
 
 @dataclass(slots=True)
@@ -201,15 +202,14 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
 
 def _limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
 
 
 def _answer(job: Callable[[], Any]) -> bytes:
     try:
         return pickle.dumps(("done", job()))
     except MemoryError:
-        return pickle.dumps(("memory", None))
+        return _MEMORY
     except Exception as error:  # noqa: BLE001 - the parent raises it again
         return pickle.dumps(("error", error.with_traceback(None)))
 
