@@ -43,7 +43,7 @@ Background = Callable[[], AbstractAsyncContextManager[None]]
 """A task that runs while the application serves."""
 
 
-def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
+def application(gate: Gate, background: Sequence[Background] = (), budget: Budget | None = None) -> Starlette:
     """Build the ASGI application of a gate."""
 
     @contextlib.asynccontextmanager
@@ -53,7 +53,7 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
                 await stack.enter_async_context(task())
             yield
 
-    budget = Budget()
+    budget = budget or Budget()
     app = Starlette(
         routes=[
             Route("/mutate", _Reviews(gate, "mutate", budget), methods=["POST"]),

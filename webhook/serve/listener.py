@@ -92,11 +92,18 @@ class Listener:
         self._loop.call_later(BACKOFF_SECONDS, self._watch)
 
     def _begin(self, peer: socket.socket) -> None:
+        if len(self._handshakes) >= HANDSHAKES:
+            oldest = next(iter(self._handshakes))
+            del self._handshakes[oldest]  # now: its task ends later
+            oldest.cancel()
         task = self._loop.create_task(self._handshake(peer))
         self._handshakes[task] = None
-        task.add_done_callback(self._handshakes.pop)
-        if len(self._handshakes) > HANDSHAKES:
-            next(iter(self._handshakes)).cancel()
+        task.add_done_callback(lambda task: self._end(task, peer))
+
+    def _end(self, task: asyncio.Task[None], peer: socket.socket) -> None:
+        self._handshakes.pop(task, None)
+        if task.cancelled():
+            peer.close()  # the task may never have run, so that no transport owns the socket
 
     async def _handshake(self, peer: socket.socket) -> None:
         timeout = HANDSHAKE_SECONDS if self._context is not None else None
