@@ -160,7 +160,7 @@ def test_an_answer_to_the_header_ends_the_connection_of_a_body_that_has_not_come
 
 def test_bodies_together_have_a_limit_and_what_they_took_is_given_back() -> None:
     whole = with_length(len(BODY) + 200_000) + BODY + b" " * 200_000
-    with running(Budget(300_000)) as server, connected(server) as slow, connected(server) as other:
+    with running(Budget(200_000)) as server, connected(server) as slow, connected(server) as other:
         slow.sendall(whole[:-1])
         until(lambda: len(server.server_state.tasks) == 1, "the one body is coming in")
         other.sendall(whole[:-1])

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from webhook.admission.errors import Unavailable
-from webhook.serve.budget import Budget
+from webhook.serve.budget import FREE, Budget
 from webhook.serve.forked import Children
 from webhook.serve.process import raise_descriptor_limit, resident, return_memory
 
@@ -39,10 +39,15 @@ def test_free_memory_goes_back_to_the_kernel() -> None:
 def test_a_budget_counts_what_is_held() -> None:
     budget = Budget(100)
     with budget.share() as one, budget.share() as other:
-        one.take(60)
+        one.take(FREE + 60)
         with pytest.raises(Unavailable, match="too many"):
-            other.take(41)
-        one.exchange(10)
-        other.take(90)
+            other.take(FREE + 41)
+        one.exchange(FREE + 10)
+        other.take(FREE + 90)
+        with budget.share() as small:
+            small.take(FREE)
     with budget.share() as all_of_it:
+        all_of_it.take(FREE)
         all_of_it.take(100)
+        with pytest.raises(Unavailable):
+            all_of_it.take(1)

@@ -79,8 +79,11 @@ class _Reviews:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._budget.share() as share:
-            response = await self._response(Request(scope, receive, send), share)
-            await response(scope, receive, send)
+            await self._exchange(scope, receive, send, share)
+
+    async def _exchange(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
+        response = await self._response(Request(scope, receive, send), share)
+        await response(scope, receive, send)
 
     async def _response(self, request: Request, share: Share) -> Response:
         content_type = request.headers.get("content-type", "")

@@ -21,8 +21,11 @@ DEFAULT_LIMIT: Final = 512 * 1024 * 1024
 SHARE: Final = 4
 """The part of the limit for requests: a quarter."""
 
-CONNECTIONS: Final = 25 * 1024 * 1024
-"""Bytes kept for connections: 500 of 40 KiB each, and 64 handshakes of 75 KiB each."""
+FREE: Final = 64 * 1024
+"""Bytes of each request that are not counted: small requests are answered however many large ones there are."""
+
+CONNECTIONS: Final = 57 * 1024 * 1024
+"""Bytes kept for connections: 500 of 40 KiB, each with the free bytes of a request, and 64 handshakes of 75 KiB."""
 
 LEAST: Final = 16 * 1024 * 1024
 """Bytes for bodies and replies in any case: one of the largest of each."""
@@ -79,7 +82,7 @@ class Share:
         Raises:
             Unavailable: the budget has less left.
         """
-        self._budget.take(size)
+        self._budget.take(_counted(self._held + size) - _counted(self._held))
         self._held += size
         self.most = max(self.most, self._held)
 
@@ -89,6 +92,10 @@ class Share:
         Raises:
             Unavailable: the budget has less left.
         """
-        self._budget.give(self._held)
+        self._budget.give(_counted(self._held))
         self._held = 0
         self.take(size)
+
+
+def _counted(size: int) -> int:
+    return max(size - FREE, 0)
