@@ -32,6 +32,30 @@ def test_a_difference_applied_gives_the_second_value(before: Any, after: Any) ->
     assert strictly_equal(jsonpatch.apply_patch(before, operations), after)
 
 
+@given(values, values, st.integers(0, 3))
+def test_a_shorter_difference_gives_it_too(before: Any, after: Any, most: int) -> None:
+    operations = patch.diff(before, after, most)
+    assert strictly_equal(patch.apply(before, operations), after)
+    assert strictly_equal(jsonpatch.apply_patch(before, operations), after)
+
+
+def test_many_operations_below_one_value_become_one_that_replaces_it() -> None:
+    before: Any = {
+        "spec": {"items": [{} for _ in range(1001)], "few": [{}] * 1000},
+        "gone": {str(i): 0 for i in range(1001)},
+    }
+    after: Any = {"spec": {"items": [{"a": 1}] * 1001, "few": [{"a": 1}] * 1000}, "gone": {}}
+    operations = patch.diff(before, after, 1000)
+    assert [each["path"] for each in operations] == ["/spec", "/gone"]
+    after["spec"]["few"] = before["spec"]["few"]
+    assert [each["path"] for each in patch.diff(before, after, 1000)] == ["/spec/items", "/gone"]
+
+
+def test_the_document_itself_is_never_replaced() -> None:
+    before, after = {str(i): 0 for i in range(10)}, {str(i): 1 for i in range(10)}
+    assert len(patch.diff(before, after, 5)) == 10
+
+
 @given(values)
 def test_equal_values_have_no_difference(value: Any) -> None:
     assert patch.diff(value, _sorted(value)) == []

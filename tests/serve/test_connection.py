@@ -13,11 +13,14 @@ import pytest
 import uvicorn
 
 from tests.serve.conftest import until
-from tests.serve.test_app import a_review
+from tests.serve.test_app import DEPLOYMENT, a_review
+from webhook import engine
+from webhook.admission.decision import Decision
 from webhook.engine.catalog import Catalog
 from webhook.serve import app as apps
 from webhook.serve import connection as connections
 from webhook.serve.app import application
+from webhook.serve.budget import Budget
 from webhook.serve.connection import HEAD_LIMIT, Connection
 from webhook.serve.gate import Gate
 
@@ -31,9 +34,9 @@ def with_length(length: int) -> bytes:
 
 
 @contextlib.contextmanager
-def running(**settings: Any) -> Iterator[uvicorn.Server]:
+def running(budget: Budget | None = None, **settings: Any) -> Iterator[uvicorn.Server]:
     """A real server on loopback, without TLS."""
-    app = application(Gate(catalog=Catalog({}, "digest")))
+    app = application(Gate(catalog=Catalog({}, "digest")), budget=budget)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http=Connection, ws="none", log_config=None, **settings))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -155,24 +158,63 @@ def test_an_answer_to_the_header_ends_the_connection_of_a_body_that_has_not_come
     assert received.startswith(b"HTTP/1.1 415 ")
 
 
-def test_bodies_together_have_a_limit_and_what_they_took_is_given_back(
-    server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(apps, "BODIES_LIMIT", 300_000)
+def test_bodies_together_have_a_limit_and_what_they_took_is_given_back() -> None:
     whole = with_length(len(BODY) + 200_000) + BODY + b" " * 200_000
-    with connected(server) as slow, connected(server) as other:
+    with running(Budget(200_000)) as server, connected(server) as slow, connected(server) as other:
         slow.sendall(whole[:-1])
         until(lambda: len(server.server_state.tasks) == 1, "the one body is coming in")
         other.sendall(whole[:-1])
         received = answer(other)
         assert received.startswith(b"HTTP/1.1 503 ")
         assert b"retry-after: 1\r\n" in received
-        assert received.endswith(b"too many request bodies at once\n")
+        assert received.endswith(b"the gate holds too many request bodies and unsent replies\n")
         slow.sendall(whole[-1:])
         assert one_answer(slow).startswith(b"HTTP/1.1 200")
         for _ in range(3):
             slow.sendall(whole)
             assert one_answer(slow).startswith(b"HTTP/1.1 200")
+
+
+@pytest.fixture
+def long_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies of 8 MB, more than the kernel holds for a socket."""
+    monkeypatch.setattr(engine, "mutate", lambda *_: Decision({**DEPLOYMENT, "more": "x" * 6_000_000}))
+
+
+MUTATE = with_length(len(BODY)).replace(b"/validate", b"/mutate") + BODY
+
+
+@pytest.mark.usefixtures("long_replies")
+def test_a_long_reply_arrives_whole_and_the_connection_stays(server: uvicorn.Server) -> None:
+    with connected(server) as peer:
+        for _ in range(2):
+            peer.sendall(MUTATE)
+            received = one_answer(peer)
+            assert json.loads(received.partition(b"\r\n\r\n")[2])["response"]["patchType"] == "JSONPatch"
+
+
+@pytest.mark.usefixtures("long_replies")
+def test_replies_that_are_not_read_have_a_limit_together() -> None:
+    with running(Budget(12_000_000)) as server, connected(server) as silent, connected(server) as other:
+        silent.sendall(MUTATE)
+        assert silent.recv(9) == b"HTTP/1.1 "
+        other.sendall(MUTATE)
+        assert answer(other).startswith(b"HTTP/1.1 503 ")
+        silent.close()
+        until(lambda: not server.server_state.tasks, "the reply is given up")
+        with connected(server) as third:
+            third.sendall(MUTATE)
+            assert one_answer(third).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.usefixtures("long_replies")
+def test_a_reply_that_is_not_read_ends_the_connection(server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "SEND_SECONDS", 0.05)
+    with connected(server) as peer:
+        peer.sendall(MUTATE)
+        until(lambda: server.server_state.total_requests + len(server.server_state.tasks) > 0, "it is answered")
+        until(lambda: not server.server_state.connections, "the connection is closed")
+        assert len(answer(peer)) < 8_000_000
 
 
 def test_of_too_many_connections_the_one_that_was_of_no_use_longest_is_closed(

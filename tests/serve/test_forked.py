@@ -93,7 +93,7 @@ def test_a_child_is_killed_at_the_deadline():
 
 
 def test_an_answer_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(forked, "REPLY_LIMIT", 1000)
+    monkeypatch.setattr(forked, "SENT_LIMIT", 1000)
     children = Counted()
     with pytest.raises(TooLarge, match="1000 bytes"):
         run(children, lambda: b"x" * 10_000_000)

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import json
+import os
 import signal
 import ssl
 import subprocess
@@ -17,6 +19,7 @@ from certs.authority import Authority
 from certs.files import replace
 from certs.names import LOCAL
 from tests.serve.conftest import Served, until
+from tests.serve.test_app import a_review
 from webhook.serve.periodic import repeated
 from webhook.serve.tls import Certificate
 
@@ -93,6 +96,43 @@ def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: S
         assert served.get("/healthz") == (200, "ok\n")  # a new connection, as from an API server that lags behind
     assert served.process.wait(timeout=20) in {0, -signal.SIGTERM}
     assert "Traceback" not in served.log()
+
+
+def a_review_of_seconds() -> str:
+    """An AIMService with many image pull secrets."""
+    api = {"group": "aim.silogen.ai", "version": "v1alpha1"}
+    request = {
+        "uid": "1",
+        "kind": {**api, "kind": "AIMService"},
+        "resource": {**api, "resource": "aimservices"},
+        "operation": "CREATE",
+        "object": {
+            "apiVersion": "aim.silogen.ai/v1alpha1",
+            "kind": "AIMService",
+            "metadata": {"name": "a", "namespace": "n"},
+            "spec": {"imagePullSecrets": [{}] * 300_000},
+        },
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+def test_while_a_large_review_is_decided_others_are_answered(serve: Serve) -> None:
+    served = serve()
+    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("POST", "/mutate?timeout=30s", a_review_of_seconds(), {"Content-Type": "application/json"})
+        until(lambda: children.read_text() != "", "the child runs")
+        child = int(children.read_text())
+        os.kill(child, signal.SIGSTOP)
+        assert served.get("/healthz") == (200, "ok\n")
+        assert served.get("/readyz")[0] == 200
+        with contextlib.closing(served.connection()) as other:
+            other.request("POST", "/mutate", json.dumps(a_review()), {"Content-Type": "application/json"})
+            assert other.getresponse().status == 200
+        os.kill(child, signal.SIGKILL)
+        assert connection.getresponse().status == 500
+    assert 'modelgate_large_total{outcome="killed"} 1.0' in served.get("/metrics")[1]
+    assert children.read_text() == ""
 
 
 def test_nothing_below_the_log_level_is_logged(serve: Serve) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import Freshness
 from webhook.engine.catalog import Catalog
-from webhook.serve import gate as gates
 from webhook.serve.app import application
 from webhook.serve.gate import ROUNDS, Gate
 from webhook.serve.liveview import ViewRunner
@@ -96,7 +96,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, *chain: str) -> None:
     def decide(_request: object, _catalog: object, view: Any, _options: object) -> Decision:
         return Decision({}, warnings=(), causes=() if all(view.get(KIND, "n", each) for each in chain) else CAUSES)
 
-    monkeypatch.setattr(gates.engine, "validate", decide)
+    monkeypatch.setattr(engine, "validate", decide)
 
 
 CAUSES = (Cause("spec.model", "FieldValueNotFound", "there is no such model"),)
@@ -150,7 +150,7 @@ def test_a_chain_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_list_that_is_not_known_yet_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
     cluster.all_listed = False
-    monkeypatch.setattr(gates.engine, "validate", lambda _r, _c, view, _o: Decision({"n": len(view.list(KIND))}))
+    monkeypatch.setattr(engine, "validate", lambda _r, _c, view, _o: Decision({"n": len(view.list(KIND))}))
     with served(cluster) as client:
         answer = client.post("/validate", json=REVIEW)
     assert (answer.status_code, answer.text) == (503, "ome.io/BaseModel is not listed yet\n")

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CatalogError",
@@ -43,7 +44,15 @@ __all__ = [
 
 
 class ModelgateError(Exception):
-    """The root of the tree."""
+    """The root of the tree. Every error can be pickled: a large review is decided in another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args), self.__dict__ or None
+
+
+def _restored(kind: type[ModelgateError], arguments: tuple[Any, ...]) -> ModelgateError:
+    """An error without a call of ``__init__``, whose parameters may differ from ``args``."""
+    return kind.__new__(kind, *arguments)
 
 
 class RequestError(ModelgateError):

@@ -8,6 +8,7 @@ compare strictly: ``1``, ``1.0`` and ``true`` are three different JSON texts.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
@@ -37,41 +38,61 @@ def pointer(*keys: str | int) -> str:
     return "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in keys)
 
 
-def diff(before: Any, after: Any) -> list[Operation]:
-    """The operations that turn ``before`` into ``after``, in the order to apply them."""
+def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
+    """The operations that turn ``before`` into ``after``, in the order to apply them.
+
+    More than ``most`` operations below one array or object become one that replaces it. The whole document is never
+    replaced: not every library accepts the path "".
+    """
     operations: list[Operation] = []
-    _diff(before, after, "", operations)
+    _diff(before, after, "", operations, most)
     return operations
 
 
-def _diff(before: Any, after: Any, path: str, out: list[Operation]) -> None:
+def _diff(before: Any, after: Any, path: str, out: list[Operation], most: int) -> None:
     if before is after:
         return
     if before.__class__ is not after.__class__:
         out.append({"op": "replace", "path": path, "value": after})
     elif isinstance(before, dict):
-        _diff_objects(before, after, path, out)
+        _diff_objects(before, after, path, out, most)
     elif isinstance(before, list):
-        _diff_arrays(before, after, path, out)
+        _diff_arrays(before, after, path, out, most)
     elif before != after:
         out.append({"op": "replace", "path": path, "value": after})
 
 
-def _diff_objects(before: dict[str, Any], after: dict[str, Any], path: str, out: list[Operation]) -> None:
+def _diff_objects(before: dict[str, Any], after: dict[str, Any], path: str, out: list[Operation], most: int) -> None:
+    start, end = len(out), _end(path, out, most)
     out.extend({"op": "remove", "path": path + pointer(key)} for key in before if key not in after)
     for key, value in after.items():
-        if key in before:
-            _diff(before[key], value, path + pointer(key), out)
-        else:
+        if key not in before:
             out.append({"op": "add", "path": path + pointer(key), "value": value})
+        elif before[key] is not value:
+            _diff(before[key], value, path + pointer(key), out, most)
+        if len(out) > end:
+            break
+    if len(out) > end:
+        out[start:] = [{"op": "replace", "path": path, "value": after}]
 
 
-def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Operation]) -> None:
+def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Operation], most: int) -> None:
+    start, end = len(out), _end(path, out, most)
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        _diff(old, new, f"{path}/{index}", out)
+        _diff(old, new, f"{path}/{index}", out, most)
+        if len(out) > end:
+            break
+    if len(out) + abs(len(after) - len(before)) > end:
+        out[start:] = [{"op": "replace", "path": path, "value": after}]
+        return
     # From the end, so that removing an item does not shift the index of a later operation.
     out.extend({"op": "remove", "path": f"{path}/{index}"} for index in range(len(before) - 1, len(after) - 1, -1))
     out.extend({"op": "add", "path": f"{path}/-", "value": value} for value in after[len(before) :])
+
+
+def _end(path: str, out: list[Operation], most: int) -> int:
+    """The number of operations above which the container at a path is replaced."""
+    return len(out) + most if path else sys.maxsize
 
 
 def keys(path: str) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Final
 
+from webhook.cluster.locks import MEMORY
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 
 __all__ = ["RecentAnswers"]
@@ -24,17 +24,16 @@ class RecentAnswers:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._entries: dict[ClusterQuestion, tuple[float, ClusterAnswer]] = {}
-        self._lock = threading.Lock()
 
     def get(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         """Whether there is a recent answer, and the answer."""
-        with self._lock:
+        with MEMORY:
             until, found = self._entries.get(question, (float("-inf"), None))
         return (True, found) if self._clock() < until else (False, None)
 
     def put(self, question: ClusterQuestion, found: ClusterAnswer) -> None:
         now = self._clock()
-        with self._lock:
+        with MEMORY:
             self._entries.pop(question, None)  # inserted again, so that the oldest entries come first
             self._entries[question] = now + KEEP, found
             while len(self._entries) > LIMIT or next(iter(self._entries.values()))[0] <= now:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
+from webhook.cluster.locks import MEMORY
 from webhook.cluster.resource import APIResource, Key
 
 __all__ = ["Store", "light"]
@@ -19,25 +19,24 @@ class Store:
     def __init__(self) -> None:
         self._objects: dict[Key, dict[str, Any]] = {}
         self._lists: dict[str | None, tuple[dict[str, Any], ...]] = {}  # built on demand, dropped by every change
-        self._lock = threading.Lock()
 
     def put(self, key: Key, obj: dict[str, Any]) -> None:
-        with self._lock:
+        with MEMORY:
             self._objects[key] = obj
             self._lists.clear()
 
     def drop(self, key: Key) -> None:
-        with self._lock:
+        with MEMORY:
             self._objects.pop(key, None)
             self._lists.clear()
 
     def clear(self) -> None:
-        with self._lock:
+        with MEMORY:
             self._objects.clear()
             self._lists.clear()
 
     def get(self, key: Key) -> dict[str, Any] | None:
-        with self._lock:
+        with MEMORY:
             return self._objects.get(key)
 
     def count(self) -> int:
@@ -45,7 +44,7 @@ class Store:
 
     def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
         """Ordered by namespace and name."""
-        with self._lock:
+        with MEMORY:
             found = self._lists.get(namespace)
             if found is None:
                 keys = sorted(key for key in self._objects if namespace is None or key.namespace == namespace)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import gc
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from webhook.admission.errors import (
     Malformed,
@@ -26,21 +25,14 @@ from webhook.admission.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from webhook.serve.gate import Call, Gate, one_line
+from webhook.serve.budget import Budget, Share
+from webhook.serve.exchange import Reply, body_of
+from webhook.serve.gate import Gate
+from webhook.serve.judgement import Call, one_line
 
-__all__ = ["BODY_LIMIT", "Background", "application"]
+__all__ = ["Background", "application"]
 
 log = logging.getLogger("modelgate")
-
-BODY_LIMIT: Final = 7 * 1024 * 1024
-"""Bytes of one body: a review holds two objects of 3 MiB, plus a megabyte for the rest (as in controller-runtime)."""
-
-BODIES_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of all bodies being received: nine of the largest, an eighth of the memory that the chart allows."""
-
-LARGE: Final = 1024 * 1024
-"""Collect garbage after a body of this size: reference cycles of an error's traceback may hold a hundred megabytes, and
-the collector, tuned for small requests, would keep them for hours. It takes a few milliseconds."""
 
 MAX_TIMEOUT: Final = 30.0
 """Seconds: the API server's limit for a webhook."""
@@ -51,7 +43,7 @@ Background = Callable[[], AbstractAsyncContextManager[None]]
 """A task that runs while the application serves."""
 
 
-def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
+def application(gate: Gate, background: Sequence[Background] = (), budget: Budget | None = None) -> Starlette:
     """Build the ASGI application of a gate."""
 
     @contextlib.asynccontextmanager
@@ -61,11 +53,11 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
                 await stack.enter_async_context(task())
             yield
 
-    bodies = _Bodies()
+    budget = budget or Budget()
     app = Starlette(
         routes=[
-            Route("/mutate", _reviewer(gate, "mutate", bodies), methods=["POST"]),
-            Route("/validate", _reviewer(gate, "validate", bodies), methods=["POST"]),
+            Route("/mutate", _Reviews(gate, "mutate", budget), methods=["POST"]),
+            Route("/validate", _Reviews(gate, "validate", budget), methods=["POST"]),
             Route("/healthz", _healthz),
             Route("/readyz", _readiness(gate)),
             Route("/metrics", _metrics(gate)),
@@ -77,57 +69,34 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
     return app
 
 
-class _Bodies:
-    """The bodies being received, with a limit for each and for all together."""
+class _Reviews:
+    """The endpoint of one call. What a request holds is counted until its reply is sent."""
 
-    def __init__(self) -> None:
-        self._held = 0
+    def __init__(self, gate: Gate, call: Call, budget: Budget) -> None:
+        self._gate = gate
+        self._call = call
+        self._budget = budget
 
-    async def read(self, request: Request, seconds: float) -> bytes:
-        """Read one body.
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._budget.share() as share:
+            await self._exchange(scope, receive, send, share)
 
-        Raises:
-            TooLarge: it exceeds the limit.
-            TooSlow: it is not complete after ``seconds``.
-            Unavailable: too many bodies are being received.
-            ClientDisconnect: the client has closed the connection.
-        """
-        if int(request.headers.get("content-length", "0")) > BODY_LIMIT:
-            raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
-        body = bytearray()
-        try:
-            async with asyncio.timeout(seconds):
-                async for chunk in request.stream():
-                    self._held += len(chunk)
-                    body += chunk
-                    if len(body) > BODY_LIMIT:
-                        raise TooLarge(f"the body is over the limit of {BODY_LIMIT} bytes")
-                    if self._held > BODIES_LIMIT:
-                        raise Unavailable("too many request bodies at once")
-        except TimeoutError:
-            raise TooSlow(f"the body did not arrive within {seconds:g}s") from None
-        finally:
-            self._held -= len(body)
-        return bytes(body)
+    async def _exchange(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
+        response = await self._response(Request(scope, receive, send), share)
+        await response(scope, receive, send)
 
-
-def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], object]:
-    async def endpoint(request: Request) -> Response:
+    async def _response(self, request: Request, share: Share) -> Response:
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
         timeout = _seconds(request.query_params.get("timeout"))
         try:
-            body = await bodies.read(request, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
+            body = await body_of(request, share, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # the client has left
-        try:
-            return Response(await gate.reply(call, body, timeout), media_type="application/json")
-        finally:
-            if len(body) > LARGE:
-                gc.collect()
-
-    return endpoint
+        reply = await self._gate.reply(self._call, body, timeout)
+        share.exchange(len(reply))
+        return Reply(reply)
 
 
 def _seconds(text: str | None) -> float | None:

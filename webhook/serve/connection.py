@@ -25,6 +25,13 @@ CONNECTIONS: Final = 500
 keeps 25 idle connections, and opens one more for each further call."""
 
 
+SEND_SECONDS: Final = 10.0
+"""Seconds that a peer has to read a reply, which the gate holds until then."""
+
+UNSENT: Final = 64 * 1024
+"""Bytes that the transport may hold. What is beyond waits in the application, where it is counted."""
+
+
 class Connection(HttpToolsProtocol):
     """Closes itself at a limit. If there are too many connections, the one that was idle longest is closed."""
 
@@ -34,10 +41,12 @@ class Connection(HttpToolsProtocol):
         self._unparsed = 0  # bytes received since a part of a message was complete
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._used = self.loop.time()
+        transport.set_write_buffer_limits(UNSENT)
         # The API server may open a connection and never use it.
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
         if len(self.connections) > CONNECTIONS:
@@ -45,6 +54,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_head()
+        self._end_send()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -75,6 +85,24 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         if self._in_body:  # answered before the whole body was read: do not wait for the rest
             self.transport.close()
+        if not self.flow.write_paused:
+            self._end_send()
+
+    def pause_writing(self) -> None:
+        """The peer does not read as fast as the reply is written."""
+        super().pause_writing()
+        if self._send_timer is None:
+            self._send_timer = self.loop.call_later(SEND_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.cycle is None or self.cycle.response_complete:
+            self._end_send()
+
+    def _end_send(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
 
     def _end_head(self) -> None:
         if self._head_timer is not None:

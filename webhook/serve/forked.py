@@ -3,7 +3,7 @@
 A large review takes seconds of CPU and hundreds of megabytes. On the event loop it would hold up every other caller
 and end the process at its memory limit. A child forked at that moment has the catalog, the view, the policies and the
 settings of the request, without copies, messages or reloads. It is nice, holds no descriptor but its pipe, has a limit
-on its memory, and is killed at the deadline. docs/reliability.md compares this with the alternatives.
+on its memory, and is killed at the deadline. Record 40 of docs/decisions.md compares this with the alternatives.
 
 Linux only: a pidfd tells the event loop that a child has ended. ``waitpid`` would block it while a nice child dies.
 """
@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from webhook.admission.errors import DeadlineExceeded, Fault, TooLarge, Unavailable
+from webhook.serve.process import memory_limit, resident, virtual
 
-__all__ = ["Children", "memory_limit"]
+__all__ = ["Children"]
 
 NICE: Final = 10
 """Small reviews come first: at nice 10 a child gets a tenth of a core that the parent wants."""
@@ -39,14 +40,18 @@ ALLOWANCE: Final = 256 * 1024 * 1024
 LEAST: Final = 64 * 1024 * 1024
 """Bytes below which no child is started: a process so near to its limit would be killed by the kernel."""
 
-REPLY_LIMIT: Final = 8 * 1024 * 1024
-"""Bytes that a child may send: a patch that replaces an object of 3 MiB, base64, with its verdict."""
+SENT_LIMIT: Final = 10 * 1024 * 1024
+"""Bytes that a child may send: the largest reply, and what to count and log."""
+
+LONGEST: Final = 8.0
+"""Seconds that one child may run, however long its caller waits, because others wait for their turn. An object of
+50,000 values takes one second on a slow core, and several at nice 10 on a busy one."""
 
 WAITING: Final = 32
 """Jobs that may wait for the child before theirs."""
 
 _CHUNK: Final = 1024 * 1024
-_CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_MEMORY: Final = pickle.dumps(("memory", None))  # made beforehand: a child that reports it has no memory left
 
 
 @dataclass(slots=True)
@@ -124,7 +129,7 @@ class Children:
         self._busy = False
 
     async def _forked(self, job: Callable[[], Any], until: float) -> Any:
-        allowance = min(ALLOWANCE, self._limit - _resident() - LEAST) if self._limit else ALLOWANCE
+        allowance = min(ALLOWANCE, self._limit - resident() - LEAST) if self._limit else ALLOWANCE
         if allowance < LEAST:
             self._count("shed")
             raise Unavailable("not enough memory is free for a large review")
@@ -132,7 +137,7 @@ class Children:
         loop = asyncio.get_running_loop()
         loop.add_reader(child.pipe, _receive, loop, child)
         loop.add_reader(child.pidfd, _ended, loop, child)
-        timer = loop.call_later(max(until - time.monotonic(), 0), child.kill, "deadline")
+        timer = loop.call_later(min(max(until - time.monotonic(), 0), LONGEST), child.kill, "deadline")
         try:
             await asyncio.shield(child.done)
         except asyncio.CancelledError:
@@ -150,7 +155,7 @@ class Children:
             raise DeadlineExceeded("no time left: the object is too large to be judged in time")
         if child.killed == "large":
             self._count("large")
-            raise TooLarge(f"the reply would be over the limit of {REPLY_LIMIT} bytes")
+            raise TooLarge(f"the reply would be over the limit of {SENT_LIMIT} bytes")
         if not child.received or status:
             self._count("killed")
             raise Fault(f"the process of a large review ended with status {os.waitstatus_to_exitcode(status)}")
@@ -161,23 +166,6 @@ class Children:
         if kind == "error":
             raise value
         return value
-
-
-def memory_limit() -> int:
-    """Bytes that the process's cgroup may use; 0 without a limit."""
-    for path in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):
-            limit = int(path.read_text())
-            return limit if limit < 2**60 else 0
-    return 0
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
-
-
-def _virtual() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
 
 
 def _fork(job: Callable[[], Any], allowance: int) -> _Child:
@@ -206,18 +194,22 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
         gc.disable()
         with contextlib.suppress(OSError):  # the kernel shall rather end the child than its parent
             Path("/proc/self/oom_score_adj").write_text("1000")
-        limit = _virtual() + allowance
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        _limit_memory(virtual() + allowance)
         _send(pipe, _answer(job))
     finally:
         os._exit(0)
+
+
+def _limit_memory(size: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
 
 
 def _answer(job: Callable[[], Any]) -> bytes:
     try:
         return pickle.dumps(("done", job()))
     except MemoryError:
-        return pickle.dumps(("memory", None))
+        return _MEMORY
     except Exception as error:  # noqa: BLE001 - the parent raises it again
         return pickle.dumps(("error", error.with_traceback(None)))
 
@@ -233,7 +225,7 @@ def _receive(loop: asyncio.AbstractEventLoop, child: _Child) -> None:
     child.received += data
     if not data:
         loop.remove_reader(child.pipe)
-    elif len(child.received) > REPLY_LIMIT:
+    elif len(child.received) > SENT_LIMIT:
         loop.remove_reader(child.pipe)
         child.kill("large")
 

@@ -4,69 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from webhook import engine
-from webhook.admission import review
-from webhook.admission.decision import Cause, Decision
-from webhook.admission.errors import DeadlineExceeded, NotReady, RequestError, Unavailable
-from webhook.admission.request import Request
+from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailable
 from webhook.cluster import ClusterView, MemoryView
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
-from webhook.engine.native import Native
 from webhook.engine.recent import RecentStamps
+from webhook.serve.forked import Children
+from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, one_line, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
-    from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Gate", "one_line"]
-
-Call = Literal["mutate", "validate"]
+__all__ = ["Gate"]
 
 log = logging.getLogger("modelgate")
 
 RESERVE: Final = 0.1
 """Seconds of the caller's deadline reserved for sending the answer."""
 
-READ_SECONDS: Final = 5.0
-"""Seconds for reads from the API server if the caller states no timeout: the default timeout in the chart."""
+PATIENCE: Final = 5.0
+"""Seconds that a caller waits if it states no timeout: the default timeout in the chart."""
 
 ROUNDS: Final = 16
 """Evaluations per request: each reads what the one before asked for. A service refers to a runtime, that to a model,
 and so on; a policy may ask the authorizer several questions in turn. Real chains are much shorter."""
-
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
-
-
-class _Unread(Exception):
-    """The result is incomplete: the answers to these questions have to be read first."""
-
-    def __init__(self, questions: Iterable[ClusterQuestion]) -> None:
-        super().__init__()
-        self.questions = tuple(questions)
-
-
-class _Native(NamedTuple):
-    """A set of admission policies over a catalog, and the objects that lie beside them."""
-
-    catalog: Catalog
-    policies: PolicySet
-    files: Offline
-
-    def within(self, reading: RequestView | None) -> Native:
-        """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
-        return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
 
 
 @dataclass(slots=True)
@@ -88,8 +59,12 @@ class Gate:
     policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
     _refused: dict[str, str] = field(default_factory=dict)
-    _native: _Native | None = None
+    _native: Prepared | None = None
     _recent: RecentStamps = field(default_factory=RecentStamps)
+    _children: Children = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
 
     def use(self, catalog: Catalog) -> None:
         """Use this catalog from now on."""
@@ -105,7 +80,7 @@ class Gate:
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators
         log.info("admission policies %s: %d validating, %d mutating", policies.digest, len(validators), len(mutators))
-        for remark in policies.remarks(self._ready()):
+        for remark in policies.remarks(self._snapshot().ready()):
             log.warning("%s", " ".join(str(remark).split()))
 
     def refuse(self, part: str, why: str) -> None:
@@ -136,60 +111,62 @@ class Gate:
         Args:
             call: which webhook was called.
             body: the review as received.
-            patience: seconds that the caller waits, from its ``?timeout=``; None for no limit.
+            patience: seconds that the caller waits, from its ``?timeout=``; None: :data:`PATIENCE`.
 
         Raises:
             RequestError, Unavailable, Fault: as the exception tree says.
         """
         started = self.clock()
+        waits = PATIENCE if patience is None else patience
         known: dict[ClusterQuestion, ClusterAnswer] = {}
         for _ in range(ROUNDS):
+            found = await self._judged(call, body, known, started, waits)
+            if not found.unread:
+                return self._answered(call, found, started)
             try:
-                return self._answer(call, body, patience, started, known)
-            except _Unread as missing:
-                try:
-                    await self._read(missing.questions, patience, started, known)
-                except Unavailable:
-                    self._count(call, "", "", "unavailable", started)
-                    raise
-        self._count(call, "", "", "unavailable", started)
-        raise Unavailable(f"each of {ROUNDS} reads of the API server led to another")
+                await self._read(found.unread, started, waits, known)
+            except Unavailable as error:
+                return self._answered(call, Judgement.failed(error), started)
+        endless = Unavailable(f"each of {ROUNDS} reads of the API server led to another")
+        return self._answered(call, Judgement.failed(endless), started)
 
-    def _answer(
-        self,
-        call: Call,
-        body: bytes,
-        patience: float | None,
-        started: float,
-        known: Mapping[ClusterQuestion, ClusterAnswer],
-    ) -> bytes:
-        kind = operation = ""
+    async def _judged(
+        self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
+    ) -> Judgement:
+        """The judgement of a small body is made here and now, that of a large one in a child."""
+        job = partial(judge, self._snapshot(), call, body, known, self._deadline(started, waits))
+        if not is_large(body):
+            return job()
         try:
-            version, request = review.decode(body)
-            catalog = self._ready()
-            kind = request.kind.kind if catalog.find(request.kind) else "other"
-            operation = request.operation
-            options = self.options
-            if patience is not None:
-                options = replace(options, checkpoint=self._deadline(started, patience))
-            if call == "validate":
-                options = replace(options, written=self._recent.__contains__)
-            decision = self._decide(call, request, catalog, options, known)
-        except _Unread:
-            raise
-        except Exception as error:
-            self._count(call, kind, operation, _outcome_of(error), started)
-            raise
-        if call == "mutate":
-            self._recent.add(request, decision.object)
-        self._note(call, kind, request, decision, started)
-        return review.encode(call, version, request, decision)
+            found: Judgement = await self._children.run(lambda: portable(job()), len(body), started + waits - RESERVE)
+        except ModelgateError as error:
+            return Judgement.failed(error)
+        return found
+
+    def _snapshot(self) -> Snapshot:
+        catalog = self.catalog
+        native = None if catalog is None else self._policies_over(catalog)
+        return Snapshot(catalog, self.view, self.live_view, self.options, native, self._recent)
+
+    def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
+        """The reply, or the error, after it was counted and logged."""
+        self.metrics.requests.labels(call, found.kind, found.operation, found.outcome).inc()
+        self.metrics.seconds.labels(call).observe(self.clock() - started)
+        for code, action in found.findings:
+            self.metrics.rules.labels(code, action).inc()
+        if found.denied:
+            log.info("denied %s", found.denied)
+        if found.trace:
+            log.error("%s", one_line(found.trace))
+        if found.error is not None:
+            raise found.error
+        return found.reply
 
     async def _read(
         self,
         questions: Iterable[ClusterQuestion],
-        patience: float | None,
         started: float,
+        waits: float,
         known: dict[ClusterQuestion, ClusterAnswer],
     ) -> None:
         """Read the answers in sequence: there are few, and each takes a millisecond.
@@ -200,95 +177,25 @@ class Gate:
         assert self.live_view is not None
         view = self.live_view.view()
         for question in questions:
-            left = READ_SECONDS if patience is None else started + patience - RESERVE - self.clock()
+            left = started + waits - RESERVE - self.clock()
             try:
                 known[question] = await asyncio.wait_for(asyncio.to_thread(view.read, question, left), left)
             except TimeoutError:
-                raise DeadlineExceeded(
-                    f"no time left to read {question}: the caller waits {patience or READ_SECONDS:g}s"
-                ) from None
+                raise DeadlineExceeded(f"no time left to read {question}: the caller waits {waits:g}s") from None
 
-    def _ready(self) -> Catalog:
-        if self.catalog is None:
-            raise NotReady("the catalog of kinds and rules is not loaded yet")
-        return self.catalog
-
-    def _decide(
-        self,
-        call: Call,
-        request: Request,
-        catalog: Catalog,
-        options: Options,
-        known: Mapping[ClusterQuestion, ClusterAnswer],
-    ) -> Decision:
-        decide = engine.mutate if call == "mutate" else engine.validate
-        native = self._policies_over(catalog)
-        if self.live_view is None or (native is None and catalog.find(request.kind) is None):
-            if native is not None:
-                options = replace(options, native=native.within(None))
-            return decide(request, catalog, self.view, options)
-        reading = RequestView(self.live_view.view(), known)
-        if native is not None:
-            options = replace(options, native=native.within(reading))
-        decision = decide(request, catalog, reading, options)
-        if reading.unlisted:
-            kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
-            raise NotReady(f"{kinds} is not listed yet")
-        if reading.unread:
-            raise _Unread(reading.unread)
-        return decision
-
-    def _policies_over(self, catalog: Catalog) -> _Native | None:
+    def _policies_over(self, catalog: Catalog) -> Prepared | None:
         """The admission policies over a catalog, prepared once for each pair."""
         policies = self.policies
         if not policies:
             return None
         known = self._native
         if known is None or known.catalog is not catalog or known.policies is not policies:
-            known = self._native = _Native(catalog, policies, policies.over(catalog))
+            known = self._native = Prepared(catalog, policies, policies.over(catalog))
         return known
 
-    def _deadline(self, started: float, patience: float) -> Callable[[str], None]:
+    def _deadline(self, started: float, waits: float) -> Callable[[str], None]:
         def checkpoint(step: str) -> None:
-            if self.clock() > started + patience - RESERVE:
-                raise DeadlineExceeded(f"no time left before {step}: the caller waits {patience:g}s")
+            if self.clock() > started + waits - RESERVE:
+                raise DeadlineExceeded(f"no time left before {step}: the caller waits {waits:g}s")
 
         return checkpoint
-
-    def _note(self, call: Call, kind: str, request: Request, decision: Decision, started: float) -> None:
-        outcome = "allowed" if decision.allowed else "denied"
-        if kind == "other" and not self.policies:
-            outcome = "untouched"
-        self._count(call, kind, request.operation, outcome, started)
-        for cause in decision.causes:
-            self.metrics.rules.labels(cause.label, "deny").inc()
-        for warning in decision.warnings:
-            self.metrics.rules.labels(warning.label, "warn").inc()
-        if not decision.allowed:
-            name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-            codes = ", ".join(_codes(decision))
-            log.info("denied %s %s %s: %s", request.operation, request.kind.kind, one_line(name), one_line(codes))
-
-    def _count(self, call: Call, kind: str, operation: str, outcome: str, started: float) -> None:
-        self.metrics.requests.labels(call, kind, operation, outcome).inc()
-        self.metrics.seconds.labels(call).observe(self.clock() - started)
-
-
-def one_line(text: str) -> str:
-    """Escape control characters, so that user-supplied names cannot forge log lines."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-
-
-def _outcome_of(error: Exception) -> str:
-    return next((name for kind, name in _OUTCOMES if isinstance(error, kind)), "fault")
-
-
-def _codes(decision: Decision) -> list[str]:
-    """The causes without the user's values, which may be secret."""
-    return list(map(_code, decision.causes))
-
-
-def _code(cause: Cause) -> str:
-    if cause.refusal is not None:
-        return f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason
-    return f"{cause.field} {cause.code or cause.reason}"

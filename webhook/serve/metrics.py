@@ -55,6 +55,12 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self.large = Counter(
+            "modelgate_large",
+            "Large reviews by the outcome of their child process (done, error, memory, deadline, large, killed, shed).",
+            ("outcome",),
+            registry=self.registry,
+        )
         self.rules = Counter(
             "modelgate_findings",
             "Causes and warnings by rule code.",

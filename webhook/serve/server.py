@@ -7,6 +7,8 @@ import contextlib
 import gc
 import logging
 import signal
+import socket
+import sys
 from collections.abc import AsyncIterator, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -19,8 +21,10 @@ from webhook.engine import Options, catalog
 from webhook.serve.app import Background, application
 from webhook.serve.connection import Connection
 from webhook.serve.gate import Gate
+from webhook.serve.listener import Listener
 from webhook.serve.liveview import live_view
 from webhook.serve.periodic import repeated
+from webhook.serve.process import raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
@@ -36,6 +40,10 @@ it does not retry a POST on a connection that was closed meanwhile."""
 
 LAST_REQUESTS: Final = 10
 """Seconds for requests that still run when the listener closes; longer than the timeout of the chart's webhooks."""
+
+
+STARTUP_FAILURE: Final = 3
+"""uvicorn's exit code if the application does not start."""
 
 
 class Draining:
@@ -70,6 +78,19 @@ class _Server(uvicorn.Server):
         self._gate = gate
         self._seconds = seconds
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, but with a listener that limits handshakes."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(STARTUP_FAILURE)
+        (bound,) = sockets or [self.config.bind_socket()]
+        listener = Listener(bound, self._connection, self.config.ssl, self.config.backlog)
+        self.servers = [listener]  # type: ignore[list-item]  # of a server, uvicorn only calls what a Listener has
+        self.started = True
+
+    def _connection(self) -> Connection:
+        return Connection(self.config, self.server_state, self.lifespan.state)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig != signal.SIGTERM or self._gate.draining or not self._seconds:
             super().handle_exit(sig, frame)
@@ -85,6 +106,7 @@ def run(settings: Settings) -> int:
     Raises:
         LoadError: certificate, rules or policies cannot be loaded.
     """
+    raise_descriptor_limit()
     gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
     files = _certificate(gate, settings)
     files.check()

@@ -1,0 +1,101 @@
+"""The memory for requests: one budget for connections, for bodies until they are answered, and for unsent replies.
+
+The chart's limit of 512 MiB, for example, is divided so: 96 MiB for the server with its rules, at least 64 and up to
+256 MiB for the child that decides a large review, and a quarter, 128 MiB, for requests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+from webhook.admission.errors import Unavailable
+from webhook.serve.process import memory_limit, return_memory
+
+__all__ = ["Budget"]
+
+DEFAULT_LIMIT: Final = 512 * 1024 * 1024
+"""Bytes, where the cgroup has no limit: the limit in the chart."""
+
+SHARE: Final = 4
+"""The part of the limit for requests: a quarter."""
+
+FREE: Final = 64 * 1024
+"""Bytes of each request that are not counted: small requests are answered however many large ones there are."""
+
+CONNECTIONS: Final = 57 * 1024 * 1024
+"""Bytes kept for connections: 500 of 40 KiB, each with the free bytes of a request, and 64 handshakes of 75 KiB."""
+
+LEAST: Final = 16 * 1024 * 1024
+"""Bytes for bodies and replies in any case: one of the largest of each."""
+
+
+LARGE: Final = 1024 * 1024
+"""Return memory to the kernel after a request that held so many bytes."""
+
+
+class Budget:
+    """Bytes of bodies and replies that are held at this moment, with a limit."""
+
+    def __init__(self, limit: int = 0) -> None:
+        """``limit`` is in bytes; 0 stands for the share of the cgroup's limit."""
+        self._left = limit or max((memory_limit() or DEFAULT_LIMIT) // SHARE - CONNECTIONS, LEAST)
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[Share]:
+        """What one request holds; it is given back at the end."""
+        share = Share(self)
+        try:
+            yield share
+        finally:
+            share.exchange(0)
+            if share.most > LARGE:
+                return_memory()
+
+    def take(self, size: int) -> None:
+        """Take from the budget.
+
+        Raises:
+            Unavailable: less is left.
+        """
+        if size > self._left:
+            raise Unavailable("the gate holds too many request bodies and unsent replies")
+        self._left -= size
+
+    def give(self, size: int) -> None:
+        """Give back what was taken."""
+        self._left += size
+
+
+class Share:
+    """The bytes that one request holds."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._held = 0
+        self.most = 0
+
+    def take(self, size: int) -> None:
+        """Hold ``size`` more bytes.
+
+        Raises:
+            Unavailable: the budget has less left.
+        """
+        self._budget.take(_counted(self._held + size) - _counted(self._held))
+        self._held += size
+        self.most = max(self.most, self._held)
+
+    def exchange(self, size: int) -> None:
+        """Give everything back, and hold ``size`` bytes instead.
+
+        Raises:
+            Unavailable: the budget has less left.
+        """
+        self._budget.give(_counted(self._held))
+        self._held = 0
+        self.take(size)
+
+
+def _counted(size: int) -> int:
+    return max(size - FREE, 0)

@@ -1,0 +1,213 @@
+"""The judgement of one review: pure, so that it can be made in another process, and a value that can be sent back."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from webhook import engine
+from webhook.admission import review
+from webhook.admission.decision import Cause, Decision
+from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
+from webhook.admission.request import Request
+from webhook.cluster import ClusterView
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog
+from webhook.engine.native import Native
+from webhook.engine.recent import RecentStamps
+from webhook.serve.liveview import ViewRunner
+
+if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
+    from webhook.engine.context import Offline
+    from webhook.engine.policyset import PolicySet
+
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "one_line", "portable"]
+
+Call = Literal["mutate", "validate"]
+
+SMALL_BYTES: Final = 4 * 1024
+"""A body up to this size is small without counting: 4,096 bytes cannot hold much work."""
+
+LARGE_BYTES: Final = 64 * 1024
+LARGE_TOKENS: Final = 2_000
+"""A body over 64 KiB, or with more than 2,000 of ``,`` ``[`` ``{``, is large. Of 662 objects from documentation and
+charts, one is. The worst body below both takes about 20 ms."""
+
+REPLY_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+
+class Prepared(NamedTuple):
+    """A set of admission policies over a catalog, and the objects that lie beside them."""
+
+    catalog: Catalog
+    policies: PolicySet
+    files: Offline
+
+    def within(self, reading: RequestView | None) -> Native:
+        """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
+        return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
+
+
+class Snapshot(NamedTuple):
+    """What a review is judged by: the state of the gate at one moment."""
+
+    catalog: Catalog | None
+    view: ClusterView
+    live_view: ViewRunner | None
+    options: Options
+    native: Prepared | None
+    recent: RecentStamps
+
+    def ready(self) -> Catalog:
+        """The catalog.
+
+        Raises:
+            NotReady: it is not loaded yet.
+        """
+        if self.catalog is None:
+            raise NotReady("the catalog of kinds and rules is not loaded yet")
+        return self.catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
+
+    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``denied`` is the line for the log, empty if the
+    object is allowed. ``trace`` is the traceback of an unexpected error in another process.
+    """
+
+    kind: str
+    operation: str
+    outcome: str = ""
+    reply: bytes = b""
+    unread: tuple[ClusterQuestion, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
+    denied: str = ""
+    error: Exception | None = None
+    trace: str = ""
+
+    @classmethod
+    def failed(cls, error: Exception, kind: str = "", operation: str = "") -> Judgement:
+        """A judgement that ended with an error."""
+        outcome = next((name for each, name in _OUTCOMES if isinstance(error, each)), "fault")
+        return cls(kind, operation, outcome, error=error)
+
+
+def is_large(body: bytes) -> bool:
+    """Whether the judgement of a body may take long; told from its bytes, in microseconds, before it is parsed."""
+    if len(body) <= SMALL_BYTES:
+        return False
+    return len(body) > LARGE_BYTES or sum(map(body.count, (b",", b"[", b"{"))) > LARGE_TOKENS
+
+
+def judge(
+    by: Snapshot,
+    call: Call,
+    body: bytes,
+    known: Mapping[ClusterQuestion, ClusterAnswer],
+    checkpoint: Callable[[str], None],
+) -> Judgement:
+    """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already."""
+    kind = operation = ""
+    try:
+        version, request = review.decode(body)
+        kind = request.kind.kind if by.ready().find(request.kind) else "other"
+        operation = request.operation
+        decision, unread = _decided(by, call, request, known, checkpoint)
+        if unread:
+            return Judgement(kind, operation, unread=unread)
+        if call == "mutate":
+            by.recent.add(request, decision.object)
+        reply = _bounded(review.encode(call, version, request, decision))
+    except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
+        return Judgement.failed(error, kind, operation)
+    outcome = _outcome(kind, decision, native=by.native is not None)
+    return Judgement(kind, operation, outcome, reply, (), _findings(decision), _denied(request, decision))
+
+
+def portable(found: Judgement) -> Judgement:
+    """A judgement for another process: an unexpected error becomes a fault, because it may not survive pickling.
+
+    Raises:
+        MemoryError: the judgement ended with it.
+    """
+    error = found.error
+    if isinstance(error, MemoryError):
+        raise error
+    if error is None or isinstance(error, ModelgateError):
+        return found
+    fault = Fault(f"{type(error).__name__} in a large review: see the log of the gate")
+    return replace(found, error=fault, trace="".join(traceback.format_exception(error)))
+
+
+def _decided(
+    by: Snapshot,
+    call: Call,
+    request: Request,
+    known: Mapping[ClusterQuestion, ClusterAnswer],
+    checkpoint: Callable[[str], None],
+) -> tuple[Decision, tuple[ClusterQuestion, ...]]:
+    """The decision, and the questions that have to be answered before it counts."""
+    decide = engine.mutate if call == "mutate" else engine.validate
+    catalog, native = by.ready(), by.native
+    options = replace(by.options, checkpoint=checkpoint)
+    if call == "validate":
+        options = replace(options, written=by.recent.__contains__)
+    if by.live_view is None or (native is None and catalog.find(request.kind) is None):
+        if native is not None:
+            options = replace(options, native=native.within(None))
+        return decide(request, catalog, by.view, options), ()
+    reading = RequestView(by.live_view.view(), known)
+    if native is not None:
+        options = replace(options, native=native.within(reading))
+    decision = decide(request, catalog, reading, options)
+    if reading.unlisted:
+        kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
+        raise NotReady(f"{kinds} is not listed yet")
+    return decision, tuple(reading.unread)
+
+
+def _bounded(reply: bytes) -> bytes:
+    if len(reply) > REPLY_LIMIT:
+        raise TooLarge(f"the reply of {len(reply)} bytes is over the limit of {REPLY_LIMIT} bytes")
+    return reply
+
+
+def _outcome(kind: str, decision: Decision, *, native: bool) -> str:
+    if kind == "other" and not native:
+        return "untouched"
+    return "allowed" if decision.allowed else "denied"
+
+
+def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
+    denied = ((cause.label, "deny") for cause in decision.causes)
+    return (*denied, *((warning.label, "warn") for warning in decision.warnings))
+
+
+def _denied(request: Request, decision: Decision) -> str:
+    if decision.allowed:
+        return ""
+    name = f"{request.namespace}/{request.name}" if request.namespace else request.name
+    codes = ", ".join(map(_code, decision.causes))
+    return f"{request.operation} {request.kind.kind} {one_line(name)}: {one_line(codes)}"
+
+
+def _code(cause: Cause) -> str:
+    """A cause without the user's values, which may be secret."""
+    if cause.refusal is not None:
+        return f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason
+    return f"{cause.field} {cause.code or cause.reason}"
+
+
+def one_line(text: str) -> str:
+    """Escape control characters, so that user-supplied names cannot forge log lines."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -1,0 +1,117 @@
+"""The listening socket: a connection counts from accept on, and its TLS handshake has an end.
+
+asyncio gives a handshake 60 seconds, without a limit on their number, and tells the connection of it only when it is
+complete. 9,500 silent sockets took 520 MiB, or all descriptors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["HANDSHAKES", "Listener"]
+
+log = logging.getLogger("modelgate")
+
+HANDSHAKES: Final = 64
+"""Handshakes at once; one more ends the oldest. An API server opens one connection for each call that finds no idle
+one, and a handshake takes a few milliseconds."""
+
+HANDSHAKE_SECONDS: Final = 5.0
+"""Many times what a handshake between two nodes takes."""
+
+ACCEPTED: Final = 32
+"""Connections to accept before other events are handled."""
+
+BACKOFF_SECONDS: Final = 0.1
+"""The time to wait for a descriptor: the socket stays readable, and accepting again at once would only use CPU."""
+
+_EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Listener:
+    """Accepts on a bound socket until it is closed. It has the methods of an asyncio.Server that uvicorn calls."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        protocol: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+        backlog: int,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sock = sock
+        self._protocol = protocol
+        self._context = context
+        self._handshakes: dict[asyncio.Task[None], None] = {}  # in the order of their start
+        sock.setblocking(False)
+        sock.set_inheritable(False)
+        sock.listen(backlog)
+        self._watch()
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        return (self._sock,)
+
+    def close(self) -> None:
+        """Stop accepting, and end the handshakes."""
+        if self._sock.fileno() >= 0:
+            self._loop.remove_reader(self._sock)
+            self._sock.close()
+        for each in self._handshakes:
+            each.cancel()
+
+    async def wait_closed(self) -> None:
+        await asyncio.gather(*self._handshakes, return_exceptions=True)
+
+    def _watch(self) -> None:
+        if self._sock.fileno() >= 0:
+            self._loop.add_reader(self._sock, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED):
+            try:
+                peer, _address = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            self._begin(peer)
+
+    def _pause(self, error: OSError) -> None:
+        if error.errno not in _EXHAUSTED:
+            raise error
+        log.warning("cannot accept connections: %s", error.strerror)
+        self._loop.remove_reader(self._sock)
+        self._loop.call_later(BACKOFF_SECONDS, self._watch)
+
+    def _begin(self, peer: socket.socket) -> None:
+        if len(self._handshakes) >= HANDSHAKES:
+            oldest = next(iter(self._handshakes))
+            del self._handshakes[oldest]  # now: its task ends later
+            oldest.cancel()
+        task = self._loop.create_task(self._handshake(peer))
+        self._handshakes[task] = None
+        task.add_done_callback(lambda task: self._end(task, peer))
+
+    def _end(self, task: asyncio.Task[None], peer: socket.socket) -> None:
+        self._handshakes.pop(task, None)
+        if task.cancelled():
+            peer.close()  # the task may never have run, so that no transport owns the socket
+
+    async def _handshake(self, peer: socket.socket) -> None:
+        timeout = HANDSHAKE_SECONDS if self._context is not None else None
+        try:
+            peer.setblocking(False)
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(
+                self._protocol, peer, ssl=self._context, ssl_handshake_timeout=timeout
+            )
+        except OSError as error:  # reset, no TLS, or too late: what strangers do
+            log.debug("a handshake has failed: %s", error)
