@@ -37,6 +37,7 @@ class Served:
     folder: Path
     port: int
     authority: Authority
+    health_port: int = 0
 
     def context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=self.folder / "ca.crt")
@@ -44,8 +45,17 @@ class Served:
     def connection(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("localhost", self.port, context=self.context(), timeout=20)
 
+    def health(self) -> http.client.HTTPConnection:
+        """A connection to the port of health and metrics."""
+        return (
+            http.client.HTTPConnection("localhost", self.health_port, timeout=20)
+            if self.health_port
+            else self.connection()
+        )
+
     def get(self, path: str) -> tuple[int, str]:
-        with contextlib.closing(self.connection()) as connection:
+        """An answer to a probe."""
+        with contextlib.closing(self.health()) as connection:
             connection.request("GET", path)
             response = connection.getresponse()
             return response.status, response.read().decode()
@@ -127,7 +137,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
                 subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
             )
             stack.callback(process.kill)
-            served = Served(process, tmp_path, port, issuer)
+            health = int(environment.get("MODELGATE_HEALTH_PORT", "0"))
+            served = Served(process, tmp_path, port, issuer, health)
 
             def ready() -> bool:
                 assert process.poll() is None, served.log()

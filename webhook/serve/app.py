@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,19 +18,25 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from webhook.admission.errors import (
+    Forbidden,
     Malformed,
     ModelgateError,
     RequestError,
     TooLarge,
     TooSlow,
+    Unauthenticated,
     Unavailable,
     UnsupportedMedia,
 )
+from webhook.serve.answers import PEER
+from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Call, Gate, one_line
+from webhook.serve.limited import Limited
 
-__all__ = ["BODY_LIMIT", "Background", "application"]
+__all__ = ["BODY_LIMIT", "ERRORS", "Background", "application", "probes"]
 
 log = logging.getLogger("modelgate")
+strangers = Limited(log)
 
 BODY_LIMIT: Final = 7 * 1024 * 1024
 """Bytes of one body: a review holds two objects of 3 MiB, plus a megabyte for the rest (as in controller-runtime)."""
@@ -51,8 +57,24 @@ Background = Callable[[], AbstractAsyncContextManager[None]]
 """A task that runs while the application serves."""
 
 
-def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
-    """Build the ASGI application of a gate."""
+ANYONE: Final = Anyone()
+_CLOSED: Final = (TooLarge, TooSlow, Unauthenticated, Forbidden)
+"""Errors after which the connection ends: the unread rest of a body must not be read as the next request."""
+
+
+def probes(gate: Gate) -> list[Route]:
+    """The paths for the kubelet and for Prometheus."""
+    return [
+        Route("/healthz", _healthz),
+        Route("/readyz", _readiness(gate)),
+        Route("/metrics", _metrics(gate)),
+    ]
+
+
+def application(
+    gate: Gate, background: Sequence[Background] = (), callers: Callers = ANYONE, *, with_probes: bool = True
+) -> Starlette:
+    """Build the ASGI application of a gate; ``callers`` decides who may send reviews."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -64,13 +86,11 @@ def application(gate: Gate, background: Sequence[Background] = ()) -> Starlette:
     bodies = _Bodies()
     app = Starlette(
         routes=[
-            Route("/mutate", _reviewer(gate, "mutate", bodies), methods=["POST"]),
-            Route("/validate", _reviewer(gate, "validate", bodies), methods=["POST"]),
-            Route("/healthz", _healthz),
-            Route("/readyz", _readiness(gate)),
-            Route("/metrics", _metrics(gate)),
+            Route("/mutate", _reviewer(gate, "mutate", bodies, callers), methods=["POST"]),
+            Route("/validate", _reviewer(gate, "validate", bodies, callers), methods=["POST"]),
+            *(probes(gate) if with_probes else ()),
         ],
-        exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
+        exception_handlers=ERRORS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # the API server does not follow redirects
@@ -111,8 +131,9 @@ class _Bodies:
         return bytes(body)
 
 
-def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], object]:
+def _reviewer(gate: Gate, call: Call, bodies: _Bodies, callers: Callers) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
+        groups = await callers.admit(request.scope)
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
@@ -121,6 +142,7 @@ def _reviewer(gate: Gate, call: Call, bodies: _Bodies) -> Callable[[Request], ob
             body = await bodies.read(request, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # the client has left
+        covered(groups, body)
         try:
             return Response(await gate.reply(call, body, timeout), media_type="application/json")
         finally:
@@ -169,9 +191,12 @@ async def _error(_request: Request, error: Exception) -> Response:
     if isinstance(error, Unavailable):
         log.warning("unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
+    if isinstance(error, Unauthenticated | Forbidden):
+        strangers.warning("caller", "refused the caller %s: %s", PEER.get(), one_line(str(error)))
     if isinstance(error, RequestError):
-        # The unread rest of a body must not be read as the next request.
-        headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else {}
+        headers = {"Connection": "close"} if isinstance(error, _CLOSED) else {}
+        if isinstance(error, Unauthenticated):
+            headers["WWW-Authenticate"] = "Bearer"
         return PlainTextResponse(f"{error}\n", error.status, headers)
     log.error("fault: %s", one_line(str(error)))
     return PlainTextResponse(f"internal fault: {error}\n", 500)
@@ -190,3 +215,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
 async def _fault(_request: Request, _error: Exception) -> Response:
     """Report an unexpected error: the traceback goes to the log, the caller gets a 500."""
     return PlainTextResponse("internal fault: see the log of the gate\n", 500)
+
+
+ERRORS: Final[dict[Any, Any]] = {HTTPException: _http_error, ModelgateError: _error, Exception: _fault}
+"""The handlers of all errors."""

@@ -84,7 +84,10 @@ class Gate:
     draining: bool = False
     policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
+    needs: list[Callable[[], list[str]]] = field(default_factory=list)
+    """Further parts that must be ready; each says why it is not."""
     _refused: dict[str, str] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
     _native: _Native | None = None
 
     def use(self, catalog: Catalog) -> None:
@@ -96,21 +99,26 @@ class Gate:
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
+        if self.catalog is None:
+            raise NotReady("admission policies need the catalog of kinds and rules, which is not loaded")
         self.policies = policies
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators
         log.info("admission policies %s: %d validating, %d mutating", policies.digest, len(validators), len(mutators))
-        for remark in policies.remarks(self._ready()):
+        for remark in policies.remarks(self.catalog):
             log.warning("%s", " ".join(str(remark).split()))
 
-    def refuse(self, part: str, why: str) -> None:
-        """Record that a newer part is not used."""
+    def refuse(self, part: str, why: str, *, first: bool = False) -> None:
+        """Record that a newer part is not used; if it is the ``first`` one, nothing is answered without it."""
         self._refused[part] = why
+        if first:
+            self._waiting.add(part)
 
     def accept(self, part: str) -> None:
         """Record that the newest part is used."""
         self._refused.pop(part, None)
+        self._waiting.discard(part)
 
     @property
     def refused(self) -> str:
@@ -119,10 +127,17 @@ class Gate:
 
     def unready(self) -> list[str]:
         """Why the server is not ready; empty if it is."""
-        reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        reasons = self._missing()
+        reasons += [reason for need in self.needs for reason in need()]
         if self.live_view is not None:
             reasons += self.live_view.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
+
+    def _missing(self) -> list[str]:
+        """Which rules or policies are not loaded, and why."""
+        if not self._waiting:
+            return [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        return [self._refused.get(part, f"the {part} are not loaded") for part in sorted(self._waiting)]
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
         """The reply to one AdmissionReview; objects that are not in memory are read in a thread.
@@ -201,6 +216,8 @@ class Gate:
     def _ready(self) -> Catalog:
         if self.catalog is None:
             raise NotReady("the catalog of kinds and rules is not loaded yet")
+        if self._waiting:
+            raise NotReady(f"the {' and '.join(sorted(self._waiting))} are not loaded yet")
         return self.catalog
 
     def _decide(
