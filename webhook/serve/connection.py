@@ -31,9 +31,15 @@ keeps 25 idle connections, and opens one more for each further call."""
 
 VERSIONS: Final = frozenset({"1.0", "1.1"})
 
-_SILENT: Final = logging.getLogger("modelgate.silent")
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
+_OF_STRANGERS: Final = ("Invalid HTTP request", "Unsupported upgrade request", "No supported WebSocket library")
+
+
+def _not_of_strangers(record: logging.LogRecord) -> bool:
+    """Drop uvicorn's warnings that any client can cause: they name no address, and their rate has no limit."""
+    return not record.getMessage().startswith(_OF_STRANGERS)
+
+
+logging.getLogger("uvicorn.error").addFilter(_not_of_strangers)
 
 
 def _unnoted(_status: int, _peer: str, _why: str) -> None:
@@ -49,7 +55,6 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, refused: Refused = _unnoted, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self.logger = _SILENT  # uvicorn logs a warning without an address for each malformed request
         self._refused = refused
         self._used = 0.0  # when its last request was complete
         self._unparsed = 0  # bytes received since a part of a message was complete
