@@ -50,6 +50,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_callers(parser)
     add("--drain-seconds", type=float, help="how long to serve after SIGTERM (default 10)")
     logs.add_argument(parser, default=None)
+    add("--log-format", choices=["text", "json"], help="log lines as text (default) or as JSON objects")
+    add("--trace-endpoint", metavar="URL", help="OTLP collector for traces, as http://HOST:4318/v1/traces")
     choices.add_arguments(parser)
 
 
@@ -78,5 +80,5 @@ def _add_callers(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     flags = {name: value for name, value in vars(options).items() if name != "command"}
     settings = Settings.of(flags, os.environ)
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     return serve(settings)

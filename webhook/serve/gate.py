@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -22,6 +24,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
+from webhook.serve.noted import ANNOTATION, decision_id, note
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
@@ -45,6 +48,13 @@ and so on; a policy may ask the authorizer several questions in turn. Real chain
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+
+_NO_SPAN: Final = contextlib.nullcontext()
+
+
+def _untraced(_stage: str) -> AbstractContextManager[object]:
+    return _NO_SPAN
 
 
 class _Unread(Exception):
@@ -84,6 +94,8 @@ class Gate:
     draining: bool = False
     policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
+    stage: Callable[[str], AbstractContextManager[object]] = _untraced
+    """Opens a span around a stage of a review."""
     needs: list[Callable[[], list[str]]] = field(default_factory=list)
     """Further parts that must be ready; each says why it is not."""
     _refused: dict[str, str] = field(default_factory=dict)
@@ -174,21 +186,24 @@ class Gate:
     ) -> bytes:
         kind = operation = ""
         try:
-            version, request = review.decode(body)
+            with self.stage("decode"):
+                version, request = review.decode(body)
             catalog = self._ready()
             kind = request.kind.kind if catalog.find(request.kind) else "other"
             operation = request.operation
             options = self.options
             if patience is not None:
                 options = replace(options, checkpoint=self._deadline(started, patience))
-            decision = self._decide(call, request, catalog, options, known)
+            with self.stage("decide"):
+                decision = self._decide(call, request, catalog, options, known)
         except _Unread:
             raise
         except Exception as error:
             self._count(call, kind, operation, _outcome_of(error), started)
             raise
-        self._note(call, kind, request, decision, started)
-        return review.encode(call, version, request, decision)
+        decision = self._note(call, kind, request, decision, started)
+        with self.stage("encode"):
+            return review.encode(call, version, request, decision)
 
     async def _read(
         self,
@@ -262,7 +277,8 @@ class Gate:
 
         return checkpoint
 
-    def _note(self, call: Call, kind: str, request: Request, decision: Decision, started: float) -> None:
+    def _note(self, call: Call, kind: str, request: Request, decision: Decision, started: float) -> Decision:
+        """Count and log a decision; the returned one has its id as an audit annotation, if it was decided by rules."""
         outcome = "allowed" if decision.allowed else "denied"
         if kind == "other" and not self.policies:
             outcome = "untouched"
@@ -271,10 +287,12 @@ class Gate:
             self.metrics.rules.labels(cause.label, "deny").inc()
         for warning in decision.warnings:
             self.metrics.rules.labels(warning.label, "warn").inc()
-        if not decision.allowed:
-            name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-            codes = ", ".join(_codes(decision))
-            log.info("denied %s %s %s: %s", request.operation, request.kind.kind, one_line(name), one_line(codes))
+        if outcome == "untouched":
+            return decision
+        identity = decision_id(request, self.catalog.digest if self.catalog else "")
+        name = f"{request.namespace}/{request.name}" if request.namespace else request.name
+        note(call, request, decision, map(one_line, _codes(decision)), identity, one_line(name))
+        return replace(decision, audit={**decision.audit, ANNOTATION: identity})
 
     def _count(self, call: Call, kind: str, operation: str, outcome: str, started: float) -> None:
         self.metrics.requests.labels(call, kind, operation, outcome).inc()

@@ -32,6 +32,7 @@ from webhook.serve.periodic import repeated
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
+from webhook.serve.tracing import exported
 
 __all__ = ["run"]
 
@@ -114,7 +115,13 @@ def run(settings: Settings) -> int:
         *_rules(gate, settings, hangup),
         *_health(gate, settings, certificate),
     ]
-    app = application(gate, background, callers, with_probes=not settings.health_port)
+    tracing = exported(settings.trace_endpoint) if settings.trace_endpoint else None
+    if tracing is not None:
+        gate.stage = tracing.stage
+        background.append(tracing.running)
+    app: ASGIApp = application(gate, background, callers, with_probes=not settings.health_port)
+    if tracing is not None:
+        app = tracing.around(app)
     server = _Server(_config(_outside(app, gate), gate, certificate, settings), gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1

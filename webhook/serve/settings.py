@@ -66,6 +66,11 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What to log, by Modelgate and by uvicorn."""
 
+    log_format: Literal["text", "json"] = "text"
+    """How to write log lines."""
+    trace_endpoint: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
+    """The OTLP collector of traces, over HTTP; empty: no traces."""
+
     view: Literal["none", "live"] = "none"
     """Which other objects rules can see: none, or those of the cluster."""
     view_kubeconfig: Path | None = None
