@@ -21,6 +21,10 @@ TIMEOUT: Final = 5.0
 """Seconds for one answer: two small documents that the API server holds in memory."""
 
 
+ACCEPT: Final = "application/json, application/jwk-set+json"
+"""The API server answers 406 to a request for its keys that accepts JSON only."""
+
+
 class ApiServerIssuer:
     """Reads the issuer's name and keys from the API server itself, whatever address the issuer's name is."""
 
@@ -52,4 +56,4 @@ def issuer(kubeconfig: Path | None) -> ApiServerIssuer:
         reader = Reader(connect(kubeconfig))
     except (ConfigException, OSError) as error:
         raise NotReady(f"cannot connect to the API server: {error}") from None
-    return ApiServerIssuer(lambda path: reader.document(path, TIMEOUT) or {})
+    return ApiServerIssuer(lambda path: reader.document(path, TIMEOUT, ACCEPT) or {})
