@@ -194,6 +194,14 @@ def probes(server):
     return [server[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")]
 
 
+def test_the_server_logs_and_traces_as_the_values_say():
+    options = parsed(container("gate", "gate")["args"])
+    assert (options.log_format, options.trace_endpoint) == ("text", None)
+    sets = 'logFormat="json"', 'gate.traceEndpoint="http://collector:4318/v1/traces"'
+    options = parsed(pods(*sets)["gate"]["containers"][0]["args"])
+    assert (options.log_format, options.trace_endpoint) == ("json", "http://collector:4318/v1/traces")
+
+
 def test_callers_prove_who_they_are_by_a_certificate():
     sets = ('gate.caller="mtls"', 'gate.clientCA="callers"', 'gate.clientNames=["kube-apiserver","a: b"]')
     pod = pods(*sets)["gate"]

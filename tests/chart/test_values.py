@@ -21,6 +21,8 @@ from tests.definitions import definition_files, definitions
         ("gate.profile=lax", "profile"),
         ("gate.view=dead", "view"),
         ("gate.healthPort=9443", "healthPort"),
+        ("logFormat=xml", "logFormat"),
+        ("gate.traceEndpoint=collector:4318", "traceEndpoint"),
         ("gate.caller=cookie", "caller"),
         ("gate.caller=mtls", "clientCA"),
         ("gate.caller=token,gate.view=none", "view"),

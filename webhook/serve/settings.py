@@ -83,6 +83,13 @@ class Settings(BaseModel):
     """Which behaviour to follow where an API has more than one correct behaviour; each has its own name, such as
     MODELGATE_OME."""
 
+    @field_validator("health_port")
+    @classmethod
+    def _another_port(cls, value: int, info: ValidationInfo) -> int:
+        if value and value == info.data.get("listen_port"):
+            raise ValueError("must differ from --port")
+        return value
+
     @field_validator("client_ca", "token_audience")
     @classmethod
     def _given_with_its_caller(cls, value: object, info: ValidationInfo) -> object:
