@@ -38,6 +38,7 @@ class Served:
     port: int
     authority: Authority
     health_port: int = 0
+    health_tls: bool = False
 
     def context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=self.folder / "ca.crt")
@@ -47,11 +48,10 @@ class Served:
 
     def health(self) -> http.client.HTTPConnection:
         """A connection to the port of health and metrics."""
-        return (
-            http.client.HTTPConnection("localhost", self.health_port, timeout=20)
-            if self.health_port
-            else self.connection()
-        )
+        port = self.health_port or self.port
+        if self.health_port and not self.health_tls:
+            return http.client.HTTPConnection("localhost", port, timeout=20)
+        return http.client.HTTPSConnection("localhost", port, context=self.context(), timeout=20)
 
     def get(self, path: str) -> tuple[int, str]:
         """An answer to a probe."""
@@ -138,7 +138,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
             )
             stack.callback(process.kill)
             health = int(environment.get("MODELGATE_HEALTH_PORT", "0"))
-            served = Served(process, tmp_path, port, issuer, health)
+            served = Served(process, tmp_path, port, issuer, health, "MODELGATE_HEALTH_TLS" in environment)
 
             def ready() -> bool:
                 assert process.poll() is None, served.log()

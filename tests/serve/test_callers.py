@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import signal
 import socket
 import ssl
 from collections.abc import Callable
@@ -87,3 +88,12 @@ def test_health_and_metrics_have_a_port_of_their_own_and_need_no_certificate(
     assert asked(served, pair)[0] == 200
     assert asked(served, pair, "/readyz")[0] == 404
     assert 'path="/readyz",status="404"' in served.get("/metrics")[1]
+
+
+def test_the_port_of_health_can_have_tls(serve: Serve) -> None:
+    served = serve(MODELGATE_HEALTH_PORT=str(free_port()), MODELGATE_HEALTH_TLS="true")
+    assert served.get("/healthz") == (200, "ok\n")
+    assert asked(served)[0] == 200
+    served.process.send_signal(signal.SIGTERM)
+    until(lambda: served.get("/readyz")[0] == 503, "the gate is draining")
+    assert served.process.wait(timeout=30) == 0
