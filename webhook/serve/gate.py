@@ -287,7 +287,7 @@ class Gate:
             self.metrics.rules.labels(cause.label, "deny").inc()
         for warning in decision.warnings:
             self.metrics.rules.labels(warning.label, "warn").inc()
-        if outcome == "untouched":
+        if outcome == "untouched" and decision.allowed:
             return decision
         identity = decision_id(request, self.catalog.digest if self.catalog else "")
         name = f"{request.namespace}/{request.name}" if request.namespace else request.name
