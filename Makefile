@@ -81,11 +81,11 @@ image:  ## build the container image with docker, podman or buildah
 lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-		pyproject.toml -o requirements/run.txt
+		pyproject.toml --extra tracing -o requirements/run.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-		pyproject.toml --group build --group dev --group bench -o requirements/dev.txt
+		pyproject.toml --extra tracing --group build --group dev --group bench -o requirements/dev.txt
 
 clean:  ## remove the virtual environment and all build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

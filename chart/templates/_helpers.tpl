@@ -68,6 +68,11 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* Where the kubelet finds health. */}}
+{{- define "modelgate.probe" -}}
+{{- if .Values.gate.healthPort -}}port: health{{- else -}}port: https, scheme: HTTPS{{- end -}}
+{{- end -}}
+
 {{/* Not empty if the user has given policies. */}}
 {{- define "modelgate.policies" -}}
 {{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}

@@ -7,7 +7,7 @@ import pytest
 import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
-from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods
+from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
@@ -171,13 +171,54 @@ def test_the_arguments_of_the_certificates_speak_of_what_the_chart_installs():
 def test_the_server_listens_where_the_service_and_the_probes_look():
     server, (service,) = container("gate", "gate"), of_kind("Service")
     options = parsed(server["args"])
-    (port,) = server["ports"]
-    assert (options.host, options.listen_port, str(options.tls_dir)) == ("0.0.0.0", port["containerPort"], "/tls")
-    assert service["spec"]["ports"] == [{"name": "https", "port": 443, "targetPort": port["name"]}]
-    probes = {kind: server[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
-    assert {probe["port"] for probe in probes.values()} == {port["name"]}
-    assert {probe["scheme"] for probe in probes.values()} == {"HTTPS"}
-    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/readyz", "/healthz"]
+    assert (options.host, str(options.tls_dir)) == ("0.0.0.0", "/tls")
+    ports = {"https": options.listen_port, "health": options.health_port}
+    assert {port["name"]: port["containerPort"] for port in server["ports"]} == ports
+    assert service["spec"]["ports"] == [
+        {"name": "https", "port": 443, "targetPort": "https"},
+        {"name": "health", "port": options.health_port, "targetPort": "health"},
+    ]
+    assert probes(server) == [{"path": path, "port": "health"} for path in ("/healthz", "/readyz", "/healthz")]
+
+
+def test_without_a_health_port_the_probes_ask_the_port_of_the_webhooks():
+    server = pods("gate.healthPort=0")["gate"]["containers"][0]
+    assert [port["name"] for port in server["ports"]] == ["https"]
+    assert parsed(server["args"]).health_port is None
+    assert [(each["port"], each["scheme"]) for each in probes(server)] == [("https", "HTTPS")] * 3
+    (service,) = of_kind("Service", "gate.healthPort=0")
+    assert [port["name"] for port in service["spec"]["ports"]] == ["https"]
+
+
+def probes(server):
+    return [server[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")]
+
+
+def test_the_server_logs_and_traces_as_the_values_say():
+    options = parsed(container("gate", "gate")["args"])
+    assert (options.log_format, options.trace_endpoint) == ("text", None)
+    sets = 'logFormat="json"', 'gate.traceEndpoint="http://collector:4318/v1/traces"'
+    options = parsed(pods(*sets)["gate"]["containers"][0]["args"])
+    assert (options.log_format, options.trace_endpoint) == ("json", "http://collector:4318/v1/traces")
+
+
+def test_callers_prove_who_they_are_by_a_certificate():
+    sets = ('gate.caller="mtls"', 'gate.clientCA="callers"', 'gate.clientNames=["kube-apiserver","a: b"]')
+    pod = pods(*sets)["gate"]
+    options = parsed(pod["containers"][0]["args"])
+    assert (options.caller, options.client_name) == ("mtls", ["kube-apiserver", "a: b"])
+    assert volumes_of(pod["containers"][0])["clients"]["mountPath"] == str(options.client_ca.parent)
+    (source,) = next(each for each in pod["volumes"] if each["name"] == "clients")["projected"]["sources"]
+    assert source["configMap"]["name"] == "callers"
+    assert [each["path"] for each in source["configMap"]["items"]] == [options.client_ca.name]
+
+
+def test_callers_prove_who_they_are_by_a_token_for_the_address_of_the_webhooks():
+    options = parsed(pods('gate.caller="token"')["gate"]["containers"][0]["args"])
+    services = {
+        (each["clientConfig"]["service"]["name"], each["clientConfig"]["service"]["namespace"]) for each in webhooks()
+    }
+    assert options.token_audience == [f"https://{name}.{namespace}.svc:443" for name, namespace in services]
 
 
 def test_the_reconciler_is_started_with_what_it_takes():

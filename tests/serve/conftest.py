@@ -37,6 +37,8 @@ class Served:
     folder: Path
     port: int
     authority: Authority
+    health_port: int = 0
+    health_tls: bool = False
 
     def context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=self.folder / "ca.crt")
@@ -44,8 +46,16 @@ class Served:
     def connection(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("localhost", self.port, context=self.context(), timeout=20)
 
+    def health(self) -> http.client.HTTPConnection:
+        """A connection to the port of health and metrics."""
+        port = self.health_port or self.port
+        if self.health_port and not self.health_tls:
+            return http.client.HTTPConnection("localhost", port, timeout=20)
+        return http.client.HTTPSConnection("localhost", port, context=self.context(), timeout=20)
+
     def get(self, path: str) -> tuple[int, str]:
-        with contextlib.closing(self.connection()) as connection:
+        """An answer to a probe."""
+        with contextlib.closing(self.health()) as connection:
             connection.request("GET", path)
             response = connection.getresponse()
             return response.status, response.read().decode()
@@ -126,7 +136,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
                 subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
             )
             stack.callback(process.kill)
-            served = Served(process, tmp_path, port, issuer)
+            health = int(environment.get("MODELGATE_HEALTH_PORT", "0"))
+            served = Served(process, tmp_path, port, issuer, health, "MODELGATE_HEALTH_TLS" in environment)
 
             def ready() -> bool:
                 assert process.poll() is None, served.log()

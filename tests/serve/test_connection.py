@@ -1,6 +1,7 @@
 """What strangers can do to a connection: nothing that makes the gate hold more, or wait longer, than it should."""
 
 import contextlib
+import functools
 import json
 import re
 import socket
@@ -19,10 +20,12 @@ from webhook.admission.decision import Decision
 from webhook.engine.catalog import Catalog
 from webhook.serve import app as apps
 from webhook.serve import connection as connections
+from webhook.serve.answers import refusals
 from webhook.serve.app import application
 from webhook.serve.budget import Budget
 from webhook.serve.connection import HEAD_LIMIT, Connection
 from webhook.serve.gate import Gate
+from webhook.serve.metrics import Metrics
 
 BODY = json.dumps(a_review()).encode()
 HEAD = b"POST /validate HTTP/1.1\r\nhost: gate\r\ncontent-type: application/json\r\n"
@@ -37,7 +40,8 @@ def with_length(length: int) -> bytes:
 def running(budget: Budget | None = None, **settings: Any) -> Iterator[uvicorn.Server]:
     """A real server on loopback, without TLS."""
     app = application(Gate(catalog=Catalog({}, "digest")), budget=budget)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=Connection, ws="none", log_config=None, **settings))
+    settings = {"port": 0, "http": Connection, "ws": "none", "log_config": None, **settings}
+    server = uvicorn.Server(uvicorn.Config(app, **settings))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -236,6 +240,36 @@ def test_of_too_many_connections_the_one_that_was_of_no_use_longest_is_closed(
         assert answer(peers[1]) == b""
         peers[0].sendall(GET)
         assert one_answer(peers[0]).endswith(b"ok\n")
+
+
+@pytest.mark.parametrize("version", [b"HTTP/0.9", b"HTTP/2.0", b"HTTP/1.2", b"HTTP/3.0"])
+def test_unknown_versions_of_http_are_refused(server: uvicorn.Server, version: bytes) -> None:
+    with connected(server) as peer:
+        peer.sendall(GET.replace(b"HTTP/1.1", version))
+        received = answer(peer)
+    assert received.startswith((b"HTTP/1.1 505 ", b"HTTP/1.1 400 "))
+    assert received.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_request_of_http_0_9_is_refused(server: uvicorn.Server) -> None:
+    with connected(server) as peer:
+        peer.sendall(b"GET /healthz\r\n\r\n")
+        assert answer(peer).startswith((b"HTTP/1.1 505 ", b"HTTP/1.1 400 "))
+
+
+def test_malformed_requests_are_counted_and_logged_with_the_peer_but_not_one_by_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    metrics = Metrics()
+    with running(http=functools.partial(Connection, refused=refusals(metrics))) as server:
+        for _ in range(5):
+            with connected(server) as peer:
+                peer.sendall(b"\x16\x03\x01 garbage\r\n\r\n")
+                assert answer(peer).startswith(b"HTTP/1.1 400 ")
+    assert b'modelgate_http_errors_total{path="",status="400"} 5.0' in metrics.text()
+    lines = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert len(lines) == 1
+    assert lines[0].startswith("refused a request of 127.0.0.1:")
 
 
 def test_no_path_leads_to_another(server: uvicorn.Server) -> None:

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from tests.bench.serve import body, model
 from tests.serve.conftest import Served, asked_all_the_time, until
+from tests.serve.test_app import a_review
 from webhook.admission.errors import CatalogError
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.serve.app import application
 from webhook.serve.gate import Gate
-from webhook.serve.reload import Reloader, rules
+from webhook.serve.reload import Reloader, admission_policies, rules
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 OTHER = Settings(ome_namespace="other")
@@ -141,6 +144,49 @@ def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:
     with_rule(folder, "LK901", "LK901")
     with pytest.raises(CatalogError, match="LK901"):
         loaded(folder)
+
+
+def test_a_gate_that_starts_with_a_broken_set_is_not_ready_says_why_and_takes_up_the_repaired_one(folder: Path) -> None:
+    with_rule(folder, "LK901", "LK901")
+    gate = Gate()
+    reloader = rules(gate, folder)
+    reloader.start()
+    assert ["code LK901 is used twice" in reason for reason in gate.unready()] == [True]
+    reloader.refresh()
+    assert gate.catalog is None
+    with_rule(folder, "LK902")
+    for _ in range(2):
+        reloader.refresh()
+    assert gate.catalog is not None
+    assert gate.unready() == []
+
+
+def test_policies_that_are_broken_at_the_start_let_nothing_through_until_they_are_repaired(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("kind: [")
+    gate = Gate(catalog=Catalog({}, "digest"))
+    reloader = admission_policies(gate, tmp_path)
+    reloader.start()
+    with TestClient(application(gate)) as client:
+        assert "mine.yaml" in client.get("/readyz").text
+        answer = client.post("/validate", json=a_review())
+        assert (answer.status_code, answer.text) == (503, "the admission policies are not loaded yet\n")
+        file.write_text("")
+        for _ in range(2):
+            reloader.refresh()
+        assert client.get("/readyz").status_code == 200
+        assert client.post("/validate", json=a_review()).status_code == 200
+
+
+def test_policies_wait_for_rules_that_are_broken_at_the_start(tmp_path: Path) -> None:
+    gate = Gate()
+    reloader = admission_policies(gate, tmp_path)
+    reloader.start()
+    assert len(gate.unready()) == 1
+    gate.use(Catalog({}, "digest"))
+    for _ in range(2):
+        reloader.refresh()
+    assert gate.unready() == []
 
 
 def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callable[..., Served], folder: Path) -> None:

@@ -65,3 +65,24 @@ def test_variables_that_kubernetes_makes_for_our_service_are_not_settings() -> N
         "MODELGATE_TLS_DIR": "/t",
     }
     assert Settings.of({}, environment).listen_port == 9443
+
+
+@pytest.mark.parametrize(
+    ("caller", "missing"),
+    [("mtls", "--client-ca (MODELGATE_CLIENT_CA)"), ("token", "--token-audience (MODELGATE_TOKEN_AUDIENCE)")],
+)
+def test_a_proof_needs_what_it_is_checked_with(caller: str, missing: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.of({"caller": caller}, {"MODELGATE_TLS_DIR": "/t"})
+    assert str(caught.value) == f"{missing}: is required by --caller={caller}"
+
+
+def test_names_in_a_variable_are_separated_by_commas() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_CLIENT_NAME": "a,b"}
+    assert Settings.of({}, environment).client_name == ("a", "b")
+    assert Settings.of({"client_name": ["c"]}, environment).client_name == ("c",)
+
+
+def test_health_cannot_have_the_port_of_the_webhooks() -> None:
+    with pytest.raises(SettingsError, match="must differ from --port"):
+        Settings.of({"health_port": 9443}, {"MODELGATE_TLS_DIR": "/t"})

@@ -3,6 +3,8 @@
     ModelgateError
     ├── RequestError            the request cannot be reviewed (HTTP 4xx)
     │   ├── Malformed             not an AdmissionReview, or one that contradicts itself (400)
+    │   ├── Unauthenticated       a caller that does not prove who it is (401)
+    │   ├── Forbidden             a caller that is not allowed to ask (403)
     │   ├── UnsupportedMedia      not application/json (415)
     │   ├── TooLarge              over the body limit (413)
     │   └── TooSlow               not received in time (408)
@@ -29,6 +31,7 @@ __all__ = [
     "DeadlineExceeded",
     "DocumentError",
     "Fault",
+    "Forbidden",
     "LoadError",
     "Malformed",
     "ModelgateError",
@@ -38,6 +41,7 @@ __all__ = [
     "SettingsError",
     "TooLarge",
     "TooSlow",
+    "Unauthenticated",
     "Unavailable",
     "UnsupportedMedia",
 ]
@@ -63,6 +67,18 @@ class RequestError(ModelgateError):
 
 class Malformed(RequestError):
     """Not an AdmissionReview, or one whose parts contradict each other."""
+
+
+class Unauthenticated(RequestError):
+    """The caller does not prove who it is: the certificate or token is missing or invalid."""
+
+    status = 401
+
+
+class Forbidden(RequestError):
+    """The caller is known, but must not ask this."""
+
+    status = 403
 
 
 class UnsupportedMedia(RequestError):

@@ -15,6 +15,7 @@ import orjson
 from webhook.admission import patch
 from webhook.admission.decision import Decision
 from webhook.admission.errors import Malformed
+from webhook.admission.keys import check_keys
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.status import status, warnings
 from webhook.golang.json import has_unsettled, settle
@@ -38,6 +39,7 @@ def decode(body: bytes) -> tuple[str, Request]:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
+    check_keys(body, review)
     if has_unsettled(body):
         review = settle(review)
     if not isinstance(review, dict):

@@ -7,6 +7,7 @@ import logging
 from typing import Final
 
 from webhook.admission import Problem, SettingsError
+from webhook.cli.jsonlog import JsonFormatter
 
 __all__ = ["LEVELS", "add_argument", "configure"]
 
@@ -21,8 +22,8 @@ def add_argument(parser: argparse.ArgumentParser, default: str | None = "info") 
     parser.add_argument("--log-level", choices=LEVELS, default=default, help="what to log (default info)")
 
 
-def configure(level: str) -> None:
-    """Log to standard error from this level on.
+def configure(level: str, form: str = "text") -> None:
+    """Log to standard error from this level on, as text or as JSON.
 
     Raises:
         SettingsError: an unknown level, from an environment variable.
@@ -32,6 +33,9 @@ def configure(level: str) -> None:
         raise SettingsError([Problem("--log-level (MODELGATE_LOG_LEVEL)", "", f'"{level}" is not one of {expected}')])
     number = logging.getLevelNamesMapping()[level.upper()]
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if form == "json":
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonFormatter())
     logging.getLogger().setLevel(max(number, logging.INFO))
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(number)

@@ -45,13 +45,40 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="other objects that rules can see: none (default), or those of the cluster, by watching it",
     )
     add("--view-kubeconfig", type=Path, help="cluster for --view=live, instead of the in-cluster configuration")
+    add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default 0: the port of the webhooks)")
+    add("--health-tls", action="store_true", default=None, help="serve that port over TLS instead of plain HTTP")
+    _add_callers(parser)
     add("--drain-seconds", type=float, help="how long to serve after SIGTERM (default 10)")
     logs.add_argument(parser, default=None)
+    add("--log-format", choices=["text", "json"], help="log lines as text (default) or as JSON objects")
+    add("--trace-endpoint", metavar="URL", help="OTLP collector for traces, as http://HOST:4318/v1/traces")
     choices.add_arguments(parser)
+
+
+def _add_callers(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group(
+        "callers", "Who may send reviews; docs/callers.md sets up the API server."
+    ).add_argument
+    add("--caller", choices=["none", "mtls", "token"], help="proof that a caller must send (default none)")
+    add("--client-ca", type=Path, metavar="FILE", help="for mtls: the CAs of client certificates; reloaded on change")
+    add(
+        "--client-name",
+        action="append",
+        metavar="NAME",
+        help="for mtls: an allowed common name or alternative name (default: all); for token: a subject that needs no "
+        "attestation; can be repeated",
+    )
+    add(
+        "--token-audience",
+        action="append",
+        metavar="URL",
+        help="for token: the address of the webhooks without a path, as https://NAME.NAMESPACE.svc:443; "
+        "can be repeated",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     flags = {name: value for name, value in vars(options).items() if name != "command"}
     settings = Settings.of(flags, os.environ)
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     return serve(settings)

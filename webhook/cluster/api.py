@@ -97,11 +97,11 @@ class Reader:
         self._configuration = client.configuration
         self._pool: urllib3.PoolManager = client.rest_client.pool_manager
 
-    def document(self, path: str, timeout: float | None = None) -> dict[str, Any] | None:
+    def document(self, path: str, timeout: float | None = None, accept: str = JSON) -> dict[str, Any] | None:
         """The document at a path, or None if there is none; ``timeout`` in seconds overrides the reader's."""
         limit = urllib3.Timeout(total=self._timeout if timeout is None else timeout)
         try:
-            return content_of(self._request("GET", path, None, timeout=limit))
+            return content_of(self._request("GET", path, None, timeout=limit, accept=accept))
         except ApiError as error:
             if error.status == 404:
                 return None

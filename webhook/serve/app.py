@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,22 +17,28 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from webhook.admission.errors import (
+    Forbidden,
     Malformed,
     ModelgateError,
     RequestError,
     TooLarge,
     TooSlow,
+    Unauthenticated,
     Unavailable,
     UnsupportedMedia,
 )
+from webhook.serve.answers import PEER
 from webhook.serve.budget import Budget, Share
+from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.exchange import Reply, body_of
 from webhook.serve.gate import Gate
 from webhook.serve.judgement import Call, one_line
+from webhook.serve.limited import Limited
 
-__all__ = ["Background", "application"]
+__all__ = ["ERRORS", "Background", "application", "probes"]
 
 log = logging.getLogger("modelgate")
+strangers = Limited(log)
 
 MAX_TIMEOUT: Final = 30.0
 """Seconds: the API server's limit for a webhook."""
@@ -43,8 +49,29 @@ Background = Callable[[], AbstractAsyncContextManager[None]]
 """A task that runs while the application serves."""
 
 
-def application(gate: Gate, background: Sequence[Background] = (), budget: Budget | None = None) -> Starlette:
-    """Build the ASGI application of a gate."""
+ANYONE: Final = Anyone()
+_CLOSED: Final = (TooLarge, TooSlow, Unauthenticated, Forbidden)
+"""Errors after which the connection ends: the unread rest of a body must not be read as the next request."""
+
+
+def probes(gate: Gate) -> list[Route]:
+    """The paths for the kubelet and for Prometheus."""
+    return [
+        Route("/healthz", _healthz),
+        Route("/readyz", _readiness(gate)),
+        Route("/metrics", _metrics(gate)),
+    ]
+
+
+def application(
+    gate: Gate,
+    background: Sequence[Background] = (),
+    callers: Callers = ANYONE,
+    *,
+    budget: Budget | None = None,
+    with_probes: bool = True,
+) -> Starlette:
+    """Build the ASGI application of a gate; ``callers`` decides who may send reviews."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -56,13 +83,11 @@ def application(gate: Gate, background: Sequence[Background] = (), budget: Budge
     budget = budget or Budget()
     app = Starlette(
         routes=[
-            Route("/mutate", _Reviews(gate, "mutate", budget), methods=["POST"]),
-            Route("/validate", _Reviews(gate, "validate", budget), methods=["POST"]),
-            Route("/healthz", _healthz),
-            Route("/readyz", _readiness(gate)),
-            Route("/metrics", _metrics(gate)),
+            Route("/mutate", _Reviews(gate, "mutate", budget, callers), methods=["POST"]),
+            Route("/validate", _Reviews(gate, "validate", budget, callers), methods=["POST"]),
+            *(probes(gate) if with_probes else ()),
         ],
-        exception_handlers={HTTPException: _http_error, ModelgateError: _error, Exception: _fault},
+        exception_handlers=ERRORS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # the API server does not follow redirects
@@ -72,10 +97,11 @@ def application(gate: Gate, background: Sequence[Background] = (), budget: Budge
 class _Reviews:
     """The endpoint of one call. What a request holds is counted until its reply is sent."""
 
-    def __init__(self, gate: Gate, call: Call, budget: Budget) -> None:
+    def __init__(self, gate: Gate, call: Call, budget: Budget, callers: Callers) -> None:
         self._gate = gate
         self._call = call
         self._budget = budget
+        self._callers = callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._budget.share() as share:
@@ -86,6 +112,7 @@ class _Reviews:
         await response(scope, receive, send)
 
     async def _response(self, request: Request, share: Share) -> Response:
+        groups = await self._callers.admit(request.scope)
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             raise UnsupportedMedia(f'send application/json, not "{content_type[:80]}"')
@@ -94,6 +121,7 @@ class _Reviews:
             body = await body_of(request, share, MAX_TIMEOUT if timeout is None else max(timeout, 1.0))
         except ClientDisconnect:
             return Response(status_code=400)  # the client has left
+        covered(groups, body)
         reply = await self._gate.reply(self._call, body, timeout)
         share.exchange(len(reply))
         return Reply(reply)
@@ -138,9 +166,12 @@ async def _error(_request: Request, error: Exception) -> Response:
     if isinstance(error, Unavailable):
         log.warning("unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
+    if isinstance(error, Unauthenticated | Forbidden):
+        strangers.warning("caller", "refused the caller %s: %s", PEER.get(), one_line(str(error)))
     if isinstance(error, RequestError):
-        # The unread rest of a body must not be read as the next request.
-        headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else {}
+        headers = {"Connection": "close"} if isinstance(error, _CLOSED) else {}
+        if isinstance(error, Unauthenticated):
+            headers["WWW-Authenticate"] = "Bearer"
         return PlainTextResponse(f"{error}\n", error.status, headers)
     log.error("fault: %s", one_line(str(error)))
     return PlainTextResponse(f"internal fault: {error}\n", 500)
@@ -159,3 +190,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
 async def _fault(_request: Request, _error: Exception) -> Response:
     """Report an unexpected error: the traceback goes to the log, the caller gets a 500."""
     return PlainTextResponse("internal fault: see the log of the gate\n", 500)
+
+
+ERRORS: Final[dict[Any, Any]] = {HTTPException: _http_error, ModelgateError: _error, Exception: _fault}
+"""The handlers of all errors."""

@@ -8,9 +8,13 @@ few dozen connections.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from webhook.serve.answers import Refused
+from webhook.serve.callers.certificates import TRANSPORT
 
 __all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
 
@@ -31,12 +35,33 @@ SEND_SECONDS: Final = 10.0
 UNSENT: Final = 64 * 1024
 """Bytes that the transport may hold. What is beyond waits in the application, where it is counted."""
 
+VERSIONS: Final = frozenset({"1.0", "1.1"})
+
+_OF_STRANGERS: Final = ("Invalid HTTP request", "Unsupported upgrade request", "No supported WebSocket library")
+
+
+def _not_of_strangers(record: logging.LogRecord) -> bool:
+    """Drop uvicorn's warnings that any client can cause: they name no address, and their rate has no limit."""
+    return not record.getMessage().startswith(_OF_STRANGERS)
+
+
+logging.getLogger("uvicorn.error").addFilter(_not_of_strangers)
+
+
+def _unnoted(_status: int, _peer: str, _why: str) -> None:
+    """Note nothing."""
+
+
+class _UnknownVersionError(Exception):
+    """Ends the parsing of a request; it has been answered."""
+
 
 class Connection(HttpToolsProtocol):
     """Closes itself at a limit. If there are too many connections, the one that was idle longest is closed."""
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
+    def __init__(self, *arguments: Any, refused: Refused = _unnoted, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self._refused = refused
         self._used = 0.0  # when its last request was complete
         self._unparsed = 0  # bytes received since a part of a message was complete
         self._in_body = False
@@ -66,7 +91,14 @@ class Connection(HttpToolsProtocol):
         elif self._unparsed and not self._in_body and self._head_timer is None and not self.transport.is_closing():
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close, 408, "the request is not complete")
 
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[TRANSPORT] = self.transport  # type: ignore[typeddict-unknown-key]
+
     def on_headers_complete(self) -> None:
+        if (version := self.parser.get_http_version()) not in VERSIONS:
+            self._close(505, f"HTTP/{version} is not supported; use HTTP/1.1")
+            raise _UnknownVersionError
         self._end_head()
         self._unparsed, self._in_body = 0, True
         super().on_headers_complete()
@@ -113,9 +145,13 @@ class Connection(HttpToolsProtocol):
         """Send an error, and close."""
         if self.transport.is_closing():
             return
+        self._refused(status, ":".join(map(str, self.client or ())), text)
         head = b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + head % (len(text) + 1) + text.encode() + b"\n")
         self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        self._close(400, msg)
 
     def _make_room(self) -> None:
         """Drop a connection that waits for its peer, never one that is being answered."""

@@ -6,20 +6,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailable
+from webhook.admission.errors import DeadlineExceeded, ModelgateError, NotReady, Unavailable
 from webhook.cluster import ClusterView, MemoryView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.recent import RecentStamps
 from webhook.serve.forked import Children
-from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, one_line, portable
+from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, one_line, portable, untraced
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
+from webhook.serve.noted import note
 from webhook.serve.trust import Trust
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
@@ -58,7 +60,12 @@ class Gate:
     draining: bool = False
     policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
+    stage: Callable[[str], AbstractContextManager[object]] = untraced
+    """Opens a span around a stage of a review."""
+    needs: list[Callable[[], list[str]]] = field(default_factory=list)
+    """Further parts that must be ready; each says why it is not."""
     _refused: dict[str, str] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
     _native: Prepared | None = None
     _recent: RecentStamps = field(default_factory=RecentStamps)
     _children: Children = field(init=False)
@@ -75,21 +82,26 @@ class Gate:
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
+        if self.catalog is None:
+            raise NotReady("admission policies need the catalog of kinds and rules, which is not loaded")
         self.policies = policies
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators
         log.info("admission policies %s: %d validating, %d mutating", policies.digest, len(validators), len(mutators))
-        for remark in policies.remarks(self._snapshot().ready()):
+        for remark in policies.remarks(self.catalog):
             log.warning("%s", " ".join(str(remark).split()))
 
-    def refuse(self, part: str, why: str) -> None:
-        """Record that a newer part is not used."""
+    def refuse(self, part: str, why: str, *, first: bool = False) -> None:
+        """Record that a newer part is not used; if it is the ``first`` one, nothing is answered without it."""
         self._refused[part] = why
+        if first:
+            self._waiting.add(part)
 
     def accept(self, part: str) -> None:
         """Record that the newest part is used."""
         self._refused.pop(part, None)
+        self._waiting.discard(part)
 
     @property
     def refused(self) -> str:
@@ -98,12 +110,19 @@ class Gate:
 
     def unready(self) -> list[str]:
         """Why the server is not ready; empty if it is."""
-        reasons = [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        reasons = self._missing()
+        reasons += [reason for need in self.needs for reason in need()]
         if self.trust is not None:
             reasons += self.trust.unready()
         if self.live_view is not None:
             reasons += self.live_view.unready()
         return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
+
+    def _missing(self) -> list[str]:
+        """Which rules or policies are not loaded, and why."""
+        if not self._waiting:
+            return [] if self.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        return [self._refused.get(part, f"the {part} are not loaded") for part in sorted(self._waiting)]
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
         """The reply to one AdmissionReview; objects that are not in memory are read in a thread.
@@ -134,9 +153,11 @@ class Gate:
         self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
     ) -> Judgement:
         """The judgement of a small body is made here and now, that of a large one in a child."""
-        job = partial(judge, self._snapshot(), call, body, known, self._deadline(started, waits))
+        snapshot, checkpoint = self._snapshot(), self._deadline(started, waits)
         if not is_large(body):
-            return job()
+            return judge(snapshot, call, body, known, checkpoint)
+        # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
+        job = partial(judge, snapshot._replace(stage=untraced), call, body, known, checkpoint)
         try:
             found: Judgement = await self._children.run(lambda: portable(job()), len(body), started + waits - RESERVE)
         except ModelgateError as error:
@@ -146,7 +167,16 @@ class Gate:
     def _snapshot(self) -> Snapshot:
         catalog = self.catalog
         native = None if catalog is None else self._policies_over(catalog)
-        return Snapshot(catalog, self.view, self.live_view, self.options, native, self._recent)
+        return Snapshot(
+            catalog,
+            self.view,
+            self.live_view,
+            self.options,
+            native,
+            self._recent,
+            tuple(sorted(self._waiting)),
+            self.stage,
+        )
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
@@ -154,8 +184,8 @@ class Gate:
         self.metrics.seconds.labels(call).observe(self.clock() - started)
         for code, action in found.findings:
             self.metrics.rules.labels(code, action).inc()
-        if found.denied:
-            log.info("denied %s", found.denied)
+        if found.noted is not None:
+            note(found.noted)
         if found.trace:
             log.error("%s", one_line(found.trace))
         if found.error is not None:

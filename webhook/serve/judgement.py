@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -20,12 +21,13 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.engine.recent import RecentStamps
 from webhook.serve.liveview import ViewRunner
+from webhook.serve.noted import ANNOTATION, Noted, decision_id
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "one_line", "portable"]
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "one_line", "portable", "untraced"]
 
 Call = Literal["mutate", "validate"]
 
@@ -42,6 +44,17 @@ REPLY_LIMIT: Final = 8 * 1024 * 1024
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+
+_NO_SPAN: Final = nullcontext()
+
+Stage = Callable[[str], AbstractContextManager[object]]
+"""Opens a span around a stage of a review."""
+
+
+def untraced(_stage: str) -> AbstractContextManager[object]:
+    """No span."""
+    return _NO_SPAN
 
 
 class Prepared(NamedTuple):
@@ -65,15 +78,19 @@ class Snapshot(NamedTuple):
     options: Options
     native: Prepared | None
     recent: RecentStamps
+    waiting: tuple[str, ...] = ()
+    stage: Stage = untraced
 
     def ready(self) -> Catalog:
         """The catalog.
 
         Raises:
-            NotReady: it is not loaded yet.
+            NotReady: it, or a set of policies that it is to be used with, is not loaded yet.
         """
         if self.catalog is None:
             raise NotReady("the catalog of kinds and rules is not loaded yet")
+        if self.waiting:
+            raise NotReady(f"the {' and '.join(self.waiting)} are not loaded yet")
         return self.catalog
 
 
@@ -81,8 +98,8 @@ class Snapshot(NamedTuple):
 class Judgement:
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``denied`` is the line for the log, empty if the
-    object is allowed. ``trace`` is the traceback of an unexpected error in another process.
+    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None for
+    a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
     """
 
     kind: str
@@ -91,7 +108,7 @@ class Judgement:
     reply: bytes = b""
     unread: tuple[ClusterQuestion, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
-    denied: str = ""
+    noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
 
@@ -119,19 +136,23 @@ def judge(
     """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already."""
     kind = operation = ""
     try:
-        version, request = review.decode(body)
+        with by.stage("decode"):
+            version, request = review.decode(body)
         kind = request.kind.kind if by.ready().find(request.kind) else "other"
         operation = request.operation
-        decision, unread = _decided(by, call, request, known, checkpoint)
+        with by.stage("decide"):
+            decision, unread = _decided(by, call, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)
         if call == "mutate":
             by.recent.add(request, decision.object)
-        reply = _bounded(review.encode(call, version, request, decision))
+        outcome = _outcome(kind, decision, native=by.native is not None)
+        noted = _noted(by, call, request, decision, outcome)
+        with by.stage("encode"):
+            reply = _bounded(review.encode(call, version, request, _audited(decision, noted)))
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
-    outcome = _outcome(kind, decision, native=by.native is not None)
-    return Judgement(kind, operation, outcome, reply, (), _findings(decision), _denied(request, decision))
+    return Judgement(kind, operation, outcome, reply, (), _findings(decision), noted)
 
 
 def portable(found: Judgement) -> Judgement:
@@ -193,12 +214,20 @@ def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     return (*denied, *((warning.label, "warn") for warning in decision.warnings))
 
 
-def _denied(request: Request, decision: Decision) -> str:
-    if decision.allowed:
-        return ""
+def _noted(by: Snapshot, call: Call, request: Request, decision: Decision, outcome: str) -> Noted | None:
+    """The decision for the log; None for a kind that neither the catalog nor a policy covers."""
+    if outcome == "untouched" and decision.allowed:
+        return None
     name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-    codes = ", ".join(map(_code, decision.causes))
-    return f"{request.operation} {request.kind.kind} {one_line(name)}: {one_line(codes)}"
+    codes = tuple(one_line(_code(cause)) for cause in decision.causes)
+    identity = decision_id(request, by.ready().digest)
+    allowed = "allowed" if decision.allowed else "denied"
+    return Noted(call, request.kind.kind, request.operation, allowed, codes, identity, one_line(name))
+
+
+def _audited(decision: Decision, noted: Noted | None) -> Decision:
+    """The decision with its id as an audit annotation."""
+    return decision if noted is None else replace(decision, audit={**decision.audit, ANNOTATION: noted.decision})
 
 
 def _code(cause: Cause) -> str:

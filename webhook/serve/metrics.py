@@ -61,6 +61,12 @@ class Metrics:
             ("outcome",),
             registry=self.registry,
         )
+        self.errors = Counter(
+            "modelgate_http_errors",
+            "Answers with an HTTP status of 400 or more, by path and status.",
+            ("path", "status"),
+            registry=self.registry,
+        )
         self.rules = Counter(
             "modelgate_findings",
             "Causes and warnings by rule code.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from prometheus_client import Counter
 
-from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.admission.errors import CatalogError, LoadError, NotReady, Problem
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.manifests import folders
@@ -56,10 +56,25 @@ class Reloader(Generic[T]):
         self._tried = self._seen = self._digest()
         self._swap(self._load())
 
+    def start(self) -> None:
+        """Load for the first time; a fault does not end the server.
+
+        It would be restarted again and again, with the same fault. Instead it is not ready, says why in ``/readyz``,
+        answers no review, and takes up the files once they are correct.
+        """
+        try:
+            self.load()
+        except (LoadError, NotReady, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, NotReady):
+                self._tried = ""  # policies need rules: try again as soon as these are loaded
+            self._refuse(f"the {self._part} in {self._folder} cannot be loaded: {error}", first=True)
+
     def refresh(self) -> None:
         """Check the folder, and use a new set if it is valid."""
         try:
             self._look()
+        except NotReady:
+            self._tried = ""
         except (LoadError, OSError, UnicodeDecodeError) as error:
             self._refuse(f"the new {self._part} in {self._folder} are not used: {error}")
 
@@ -74,10 +89,10 @@ class Reloader(Generic[T]):
         else:
             self._tried = ""  # it changed during loading: what was loaded may mix two sets
 
-    def _refuse(self, text: str) -> None:
+    def _refuse(self, text: str, *, first: bool = False) -> None:
         """Log each fault once: the folder is checked every few seconds."""
         if text not in self._gate.refused:
-            self._gate.refuse(self._part, text)
+            self._gate.refuse(self._part, text, first=first)
             self._outcomes.labels("refused").inc()
             log.error("%s", text)
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NoReturn, cast
 
 import uvicorn
+from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
-from webhook.serve.app import Background, application
+from webhook.serve.answers import Answers, refusals
+from webhook.serve.app import ERRORS, Background, application, probes
+from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.connection import Connection
 from webhook.serve.gate import Gate
+from webhook.serve.hangup import Hangup
+from webhook.serve.health import listening
 from webhook.serve.listener import Listener
 from webhook.serve.liveview import live_view
 from webhook.serve.periodic import repeated
@@ -28,6 +34,7 @@ from webhook.serve.process import raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
+from webhook.serve.tracing import exported
 from webhook.serve.trust import Trust
 
 __all__ = ["run"]
@@ -89,15 +96,23 @@ class _Server(uvicorn.Server):
         self.started = True
 
     def _connection(self) -> Connection:
-        return Connection(self.config, self.server_state, self.lifespan.state)
+        make = cast("Callable[..., Connection]", self.config.http_protocol_class)
+        return make(self.config, self.server_state, self.lifespan.state)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if sig != signal.SIGTERM or self._gate.draining or not self._seconds:
+        if sig != signal.SIGTERM:
             super().handle_exit(sig, frame)
+            return
+        if self._gate.draining or not self._seconds:
+            self._stop()
             return
         self._gate.draining = True
         log.info("draining for %gs", self._seconds)
-        asyncio.get_running_loop().call_later(self._seconds, super().handle_exit, sig, frame)
+        asyncio.get_running_loop().call_later(self._seconds, self._stop)
+
+    def _stop(self) -> None:
+        """Stop without raising the signal again, as uvicorn would: a server that was asked to end exits with 0."""
+        self.should_exit = True
 
 
 def run(settings: Settings) -> int:
@@ -107,19 +122,41 @@ def run(settings: Settings) -> int:
         LoadError: certificate, rules or policies cannot be loaded.
     """
     raise_descriptor_limit()
+    hangup = Hangup()
+    hangup.ignore()
+    signal.signal(signal.SIGTERM, _stopped_early)
     gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
     files = _certificate(gate, settings)
     files.check()
+    callers, calling = _callers(settings, gate, hangup)
     background: list[Background] = [
-        lambda: repeated(files.check, settings.tls_poll_seconds),
+        hangup.running,
+        lambda: repeated(files.check, settings.tls_poll_seconds, hangup),
         _settled,
+        *calling,
         *_view(gate, settings),
-        *_rules(gate, settings),
+        *_rules(gate, settings, hangup),
+        *_health(gate, settings, files.certificate),
     ]
-    app = Draining(application(gate, background), gate)
-    server = _Server(_config(app, files.certificate, settings), gate, settings.drain_seconds)
+    tracing = exported(settings.trace_endpoint) if settings.trace_endpoint else None
+    if tracing is not None:
+        gate.stage = tracing.stage
+        background.append(tracing.running)
+    app: ASGIApp = application(gate, background, callers, with_probes=not settings.health_port)
+    if tracing is not None:
+        app = tracing.around(app)
+    server = _Server(_config(_outside(app, gate), gate, files.certificate, settings), gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
+
+
+def _stopped_early(_sig: int, _frame: FrameType | None) -> NoReturn:
+    """End on SIGTERM before the server runs; as the first process of a container, the default would be to ignore it."""
+    raise SystemExit(0)
+
+
+def _outside(app: ASGIApp, gate: Gate) -> ASGIApp:
+    return Answers(Draining(app, gate), gate.metrics)
 
 
 class _Files:
@@ -146,9 +183,31 @@ def _certificate(gate: Gate, settings: Settings) -> _Files:
     gate.trust = Trust(settings.tls_dir)
     gate.metrics.registry.register(gate.trust)
     try:
-        return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve))
+        client_ca = settings.client_ca if settings.caller == "mtls" else None
+        return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve, client_ca))
     except (OSError, ValueError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
+
+
+def _callers(settings: Settings, gate: Gate, hangup: Hangup) -> tuple[Callers, list[Background]]:
+    """The check of callers, and the task that keeps it up to date."""
+    if settings.caller == "mtls":
+        return Certified(settings.client_name), []
+    if settings.caller == "none":
+        return Anyone(), []
+    issuer = ClusterIssuer(settings.view_kubeconfig)
+    tokens = Tokens(issuer, frozenset(settings.token_audience), frozenset(settings.client_name))
+    gate.needs.append(tokens.unready)
+    return tokens, [lambda: tokens_current(tokens, hangup)]
+
+
+def _health(gate: Gate, settings: Settings, certificate: Certificate) -> Iterator[Background]:
+    """Health and metrics, if they have a port of their own."""
+    if settings.health_port:
+        app = Answers(Starlette(routes=probes(gate), exception_handlers=ERRORS), gate.metrics)
+        context = (lambda: certificate.context) if settings.health_tls else None
+        more = {**_shared(gate, settings), "port": settings.health_port}
+        yield lambda: listening(app, context, **more)
 
 
 def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
@@ -159,36 +218,43 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
         yield gate.live_view.running
 
 
-def _rules(gate: Gate, settings: Settings) -> Iterator[Background]:
+def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
         gate.use(catalog.load(settings=settings.facts))
     else:
-        yield _reloaded(rules(gate, settings.policies), settings)
+        yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:
-        yield _reloaded(admission_policies(gate, settings.admission_policies), settings)
+        yield _reloaded(admission_policies(gate, settings.admission_policies), settings, hangup)
 
 
-def _reloaded(reloader: Reloader[Any], settings: Settings) -> Background:
-    reloader.load()
-    return lambda: repeated(reloader.refresh, settings.policies_poll_seconds)
+def _reloaded(reloader: Reloader[Any], settings: Settings, hangup: Hangup) -> Background:
+    reloader.start()
+    return lambda: repeated(reloader.refresh, settings.policies_poll_seconds, hangup)
 
 
-def _config(app: ASGIApp, certificate: Certificate, settings: Settings) -> uvicorn.Config:
+def _config(app: ASGIApp, gate: Gate, certificate: Certificate, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        host=settings.host,
         port=settings.listen_port,
-        http=Connection,
         ws="none",
-        proxy_headers=False,
         ssl_context_factory=lambda _config, _default: certificate.context,
-        access_log=False,  # it costs a third of the throughput; the metrics count
-        log_config=None,  # the command line has configured the loggers
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=LAST_REQUESTS,
+        **_shared(gate, settings),
     )
+
+
+def _shared(gate: Gate, settings: Settings) -> dict[str, Any]:
+    """The settings of uvicorn for both ports."""
+    return {
+        "host": settings.host,
+        "http": functools.partial(Connection, refused=refusals(gate.metrics)),
+        "proxy_headers": False,
+        "access_log": False,  # it costs a third of the throughput; the metrics count
+        "log_config": None,  # the command line has configured the loggers
+        "server_header": False,
+        "timeout_keep_alive": KEEP_ALIVE,
+        "timeout_graceful_shutdown": LAST_REQUESTS,
+    }
 
 
 @contextlib.asynccontextmanager

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.settings import DEFAULT_SETTINGS
@@ -19,6 +19,14 @@ __all__ = ["Settings"]
 PREFIX: Final = "MODELGATE_"
 FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MODELGATE_PORT")
 """Variables with this prefix that are not settings: the tests', and those that Kubernetes creates for a Service."""
+
+
+def _listed(value: object) -> object:
+    """The names in a variable, which are separated by commas."""
+    return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Settings(BaseModel):
@@ -41,8 +49,27 @@ class Settings(BaseModel):
     """How long to serve after SIGTERM: longer than endpoints need to leave every kube-proxy."""
     tls_poll_seconds: Annotated[float, Field(gt=0)] = 10.0
     """How often to check the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
+    health_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """The port of health and metrics; 0: on the port of the webhooks."""
+    health_tls: bool = False
+    """Serve that port over TLS, with the same certificate. The kubelet and Prometheus expect plain HTTP."""
+
+    caller: Literal["none", "mtls", "token"] = "none"
+    """How callers of the webhooks prove who they are."""
+    client_ca: Annotated[Path | None, Field(validate_default=True)] = None
+    """For mtls: a file with the CAs of client certificates; reloaded on change."""
+    client_name: Names = ()
+    """For mtls: allowed common names or alternative names. For token: subjects that need no attestation."""
+    token_audience: Annotated[Names, Field(validate_default=True)] = ()
+    """For token: addresses of the webhooks without a path, such as ``https://NAME.NAMESPACE.svc:443``."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What to log, by Modelgate and by uvicorn."""
+
+    log_format: Literal["text", "json"] = "text"
+    """How to write log lines."""
+    trace_endpoint: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
+    """The OTLP collector of traces, over HTTP; empty: no traces."""
 
     view: Literal["none", "live"] = "none"
     """Which other objects rules can see: none, or those of the cluster."""
@@ -55,6 +82,21 @@ class Settings(BaseModel):
     facts: FactSettings = DEFAULT_SETTINGS
     """Which behaviour to follow where an API has more than one correct behaviour; each has its own name, such as
     MODELGATE_OME."""
+
+    @field_validator("health_port")
+    @classmethod
+    def _another_port(cls, value: int, info: ValidationInfo) -> int:
+        if value and value == info.data.get("listen_port"):
+            raise ValueError("must differ from --port")
+        return value
+
+    @field_validator("client_ca", "token_audience")
+    @classmethod
+    def _given_with_its_caller(cls, value: object, info: ValidationInfo) -> object:
+        needed = {"client_ca": "mtls", "token_audience": "token"}[str(info.field_name)]
+        if info.data.get("caller") == needed and not value:
+            raise ValueError(f"is required by --caller={needed}")
+        return value
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
@@ -78,6 +120,8 @@ class Settings(BaseModel):
 def _problem(error: dict[str, Any]) -> Problem:
     name = str(error["loc"][-1])
     message = "unknown setting" if error["type"] == "extra_forbidden" else error["msg"]
+    if error["type"] == "value_error":
+        message = str(error["ctx"]["error"])
     if error["type"] == "missing":
         message = "is required"
     return Problem(f"--{name.replace('_', '-')} ({PREFIX}{name.upper()})", "", message)

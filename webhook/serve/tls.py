@@ -9,6 +9,8 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from webhook.serve.callers.certificates import client_ca
+
 __all__ = ["Certificate"]
 
 log = logging.getLogger("modelgate")
@@ -22,8 +24,15 @@ class Certificate:
     server name. Open connections keep theirs.
     """
 
-    def __init__(self, directory: Path, loaded: Callable[[ssl.SSLContext], None] = lambda _context: None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        loaded: Callable[[ssl.SSLContext], None] = lambda _context: None,
+        clients: Path | None = None,
+    ) -> None:
+        """``clients`` is a file with the CAs of client certificates, reloaded as the certificate is."""
         self._directory = directory
+        self._clients = clients
         self._loaded = loaded
         self._digest = b""
         self.refused = ""
@@ -56,9 +65,10 @@ class Certificate:
         connection.context = self._current
 
     def _read(self) -> bytes:
-        """A digest of both files, read through one resolved directory: a mounted Secret changes by one symlink."""
+        """A digest of the files, read through one resolved directory: a mounted Secret changes by one symlink."""
         folder = self._folder()
-        return hashlib.sha256((folder / "tls.crt").read_bytes() + b"\0" + (folder / "tls.key").read_bytes()).digest()
+        files = [folder / "tls.crt", folder / "tls.key", *([self._clients] if self._clients else [])]
+        return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
 
     def _build(self) -> ssl.SSLContext:
         digest = self._read()
@@ -71,6 +81,8 @@ class Certificate:
     def _load_into(self, context: ssl.SSLContext) -> None:
         folder = self._folder()
         context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+        if self._clients is not None:
+            client_ca(context, self._clients)
 
     def _folder(self) -> Path:
         return Path(os.path.realpath(self._directory / "tls.crt", strict=True)).parent  # OSError for circular links

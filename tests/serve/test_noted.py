@@ -1,0 +1,74 @@
+"""A decision has an id, which the audit log of the API server and the log of the gate have."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.serve.test_app import a_review
+from webhook.admission.decision import Cause, Decision
+from webhook.cli.jsonlog import JsonFormatter
+from webhook.engine import catalog
+from webhook.serve import gate as gates
+from webhook.serve.answers import Answers
+from webhook.serve.app import application
+from webhook.serve.gate import Gate
+
+MODEL = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m", "namespace": "n"}}
+KIND = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"}
+RESOURCE = {"group": "inference.llmkube.dev", "version": "v1alpha1", "resource": "models"}
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    gate = Gate(catalog=catalog.load())
+    return TestClient(Answers(application(gate), gate.metrics))
+
+
+def review(uid: str = "1") -> dict[str, Any]:
+    return a_review(uid=uid, kind=KIND, resource=RESOURCE, name="m", object=MODEL)
+
+
+def test_the_log_line_of_a_denial_has_the_id_of_the_audit_annotation(
+    client: TestClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "modelgate")
+    refused = Decision({}, (Cause("spec.source", "FieldValueInvalid", "secret", code="LK101"),))
+    monkeypatch.setattr(gates.engine, "validate", lambda *_: refused)
+    answer = client.post("/validate", json=review()).json()["response"]
+    (record,) = caplog.records
+    line = json.loads(JsonFormatter().format(record))
+    assert answer["allowed"] is False
+    assert line.pop("time").endswith("+00:00")
+    assert line.pop("message").endswith(f"(decision {line['decision']})")
+    assert line == {
+        "level": "info",
+        "logger": "modelgate",
+        "call": "validate",
+        "kind": "Model",
+        "operation": "CREATE",
+        "outcome": "denied",
+        "codes": ["spec.source LK101"],
+        "decision": answer["auditAnnotations"]["decision"],
+        "peer": "testclient:50000",
+    }
+
+
+def test_the_same_request_has_the_same_id_and_another_one_has_another(client: TestClient) -> None:
+    first, again, other = (client.post("/mutate", json=review(uid)).content for uid in ("1", "1", "2"))
+    assert first == again
+    found = [json.loads(each)["response"]["auditAnnotations"]["decision"] for each in (first, other)]
+    assert len({len(each) for each in found} | {16}) == 1
+    assert found[0] != found[1]
+
+
+def test_a_traceback_is_one_line_of_json() -> None:
+    try:
+        int("x\ny")
+    except ValueError as error:
+        record = logging.LogRecord("modelgate", logging.ERROR, "f", 1, "failed", (), (type(error), error, None))
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    assert json.loads(text)["error"].startswith("ValueError: invalid literal")

@@ -1,0 +1,50 @@
+"""What the server notes of one decision: an id for the audit log and the log line, and the fields of that line."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import NamedTuple
+
+from webhook.admission.request import Request
+from webhook.serve.answers import PEER
+
+__all__ = ["ANNOTATION", "Noted", "decision_id", "note"]
+
+ANNOTATION = "decision"
+"""The key of the audit annotation; the API server puts the webhook's name and "/" before it."""
+
+log = logging.getLogger("modelgate")
+
+
+class Noted(NamedTuple):
+    """One decision for the log.
+
+    ``codes`` are those of the findings, without the values of the user. ``decision`` is its id. ``name`` is safe for a
+    log line.
+    """
+
+    call: str
+    kind: str
+    operation: str
+    outcome: str
+    codes: tuple[str, ...]
+    decision: str
+    name: str
+
+
+def decision_id(request: Request, digest: str) -> str:
+    """The id of a decision: the same for the same request and rules, so that a repeated answer has the same bytes."""
+    return hashlib.sha256(f"{request.uid}\0{digest}".encode()).hexdigest()[:16]
+
+
+def note(noted: Noted) -> None:
+    """Log one decision: a denial at level info, an admission at level debug."""
+    level = logging.DEBUG if noted.outcome == "allowed" else logging.INFO
+    if not log.isEnabledFor(level):
+        return
+    fields = {**noted._asdict(), "codes": list(noted.codes), "peer": PEER.get()}
+    del fields["name"]
+    text = f"{noted.outcome} %s %s %s: %s (decision %s)"
+    codes = ", ".join(noted.codes)
+    log.log(level, text, noted.operation, noted.kind, noted.name, codes, noted.decision, extra={"fields": fields})
