@@ -21,8 +21,8 @@ from uvicorn.server import ServerState
 
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
-from webhook.serve.connection import Connection
 from webhook.serve.gate import Gate
+from webhook.serve.http.connection import Connection
 
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 TURNS = 200

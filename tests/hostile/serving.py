@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from certs.authority import Authority
 from certs.issue import issue
 from certs.names import LOCAL
-from certs.store import DirectoryStore, authority
 from tests.hostile import processes
 from tests.hostile.cgroup import MemoryGroup
 from tests.shared import ROOT
@@ -112,7 +112,7 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> floa
 
 def _prepared(folder: Path) -> tuple[Path, int]:
     now = datetime.now(UTC)
-    issue(folder, authority(DirectoryStore(folder / "ca"), now), LOCAL, now)
+    issue(folder, Authority.create(now), LOCAL, now)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return folder, probe.getsockname()[1]
 

@@ -12,8 +12,8 @@ from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, Unavailable
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
-from webhook.serve.exchange import BODY_LIMIT
 from webhook.serve.gate import Gate
+from webhook.serve.http.exchange import BODY_LIMIT
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}, "spec": {}}
 

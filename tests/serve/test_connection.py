@@ -19,12 +19,12 @@ from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.engine.catalog import Catalog
 from webhook.serve import app as apps
-from webhook.serve import connection as connections
-from webhook.serve.answers import refusals
 from webhook.serve.app import application
-from webhook.serve.budget import Budget
-from webhook.serve.connection import HEAD_LIMIT, Connection
 from webhook.serve.gate import Gate
+from webhook.serve.http import connection as connections
+from webhook.serve.http.answers import refusals
+from webhook.serve.http.budget import Budget
+from webhook.serve.http.connection import HEAD_LIMIT, Connection
 from webhook.serve.metrics import Metrics
 
 BODY = json.dumps(a_review()).encode()

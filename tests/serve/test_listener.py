@@ -16,8 +16,8 @@ from certs.authority import Authority
 from certs.files import replace
 from certs.names import LOCAL
 from tests.serve.conftest import until
-from webhook.serve import listener as listeners
-from webhook.serve.listener import Listener
+from webhook.serve.http import listener as listeners
+from webhook.serve.http.listener import Listener
 from webhook.serve.tls import Certificate
 
 Contexts = tuple[ssl.SSLContext, ssl.SSLContext]

@@ -12,9 +12,9 @@ from webhook.admission.decision import Cause, Decision
 from webhook.cli.jsonlog import JsonFormatter
 from webhook.engine import catalog
 from webhook.serve import gate as gates
-from webhook.serve.answers import Answers
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.http.answers import Answers
 
 MODEL = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m", "namespace": "n"}}
 KIND = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"}

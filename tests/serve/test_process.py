@@ -7,8 +7,8 @@ import time
 import pytest
 
 from webhook.admission.errors import Unavailable
-from webhook.serve.budget import FREE, Budget
 from webhook.serve.forked import Children
+from webhook.serve.http.budget import FREE, Budget
 from webhook.serve.process import raise_descriptor_limit, resident, return_memory
 
 

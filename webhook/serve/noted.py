@@ -7,7 +7,7 @@ import logging
 from typing import NamedTuple
 
 from webhook.admission.request import Request
-from webhook.serve.answers import PEER
+from webhook.serve.http.answers import PEER
 
 __all__ = ["ANNOTATION", "Noted", "decision_id", "note"]
 

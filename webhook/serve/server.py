@@ -20,14 +20,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
-from webhook.serve.answers import Answers, refusals
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
-from webhook.serve.connection import Connection
 from webhook.serve.gate import Gate
 from webhook.serve.hangup import Hangup
-from webhook.serve.health import listening
-from webhook.serve.listener import Listener
+from webhook.serve.http.answers import Answers, refusals
+from webhook.serve.http.connection import Connection
+from webhook.serve.http.health import listening
+from webhook.serve.http.listener import Listener
 from webhook.serve.liveview import live_view
 from webhook.serve.periodic import repeated
 from webhook.serve.process import raise_descriptor_limit

@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from webhook.serve.limited import Limited
+from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 
 __all__ = ["PEER", "Answers", "Refused", "refusals"]

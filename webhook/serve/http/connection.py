@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from webhook.serve.answers import Refused
 from webhook.serve.callers.certificates import TRANSPORT
+from webhook.serve.http.answers import Refused
 
 __all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
 

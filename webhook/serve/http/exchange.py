@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from webhook.admission.errors import TooLarge, TooSlow
-from webhook.serve.budget import Share
+from webhook.serve.http.budget import Share
 
 __all__ = ["BODY_LIMIT", "Reply", "body_of"]
 

@@ -1,0 +1,1 @@
+"""HTTP: connections, handshakes, bodies and replies, with limits; answers counted."""
