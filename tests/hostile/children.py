@@ -56,6 +56,10 @@ def slow_body() -> bytes:
 
 
 def _limit_memory(pid: int) -> None:
+    def limited() -> bool:  # before it has set its own limit, the child is not at its job yet
+        return resource.prlimit(pid, resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+    wait_until(limited, CHILD_SECONDS, "the child has a limit of its own")
     limit = processes.virtual(pid) + processes.MIB  # what it has stays, and it gets hardly more
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 

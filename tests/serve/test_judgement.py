@@ -181,12 +181,12 @@ def test_a_child_ends_at_its_own_limit_however_long_its_caller_waits(
         asyncio.run(gate.reply("validate", padded(a_review(), "large"), 30))
 
 
-def test_a_child_that_dies_is_one_fault_and_the_next_review_is_answered(
+def test_a_child_that_dies_costs_one_answer_and_the_next_review_is_answered(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(engine, "validate", lambda *_: os.kill(os.getpid(), 9))
-        assert post(client, padded(a_review(), "large")).status_code == 500
+        assert post(client, padded(a_review(), "large")).status_code == 503
     assert post(client, padded(a_review(), "large")).status_code == 200
     assert 'modelgate_large_total{outcome="killed"} 1.0' in client.get("/metrics").text
 

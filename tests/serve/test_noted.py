@@ -11,7 +11,7 @@ from tests.serve.test_app import a_review
 from webhook.admission.decision import Cause, Decision
 from webhook.cli.jsonlog import JsonFormatter
 from webhook.engine import catalog
-from webhook.serve import gate as gates
+from webhook.serve import judgement
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import Answers
@@ -36,7 +36,7 @@ def test_the_log_line_of_a_denial_has_the_id_of_the_audit_annotation(
 ) -> None:
     caplog.set_level("INFO", "modelgate")
     refused = Decision({}, (Cause("spec.source", "FieldValueInvalid", "secret", code="LK101"),))
-    monkeypatch.setattr(gates.engine, "validate", lambda *_: refused)
+    monkeypatch.setattr(judgement.engine, "validate", lambda *_: refused)
     answer = client.post("/validate", json=review()).json()["response"]
     (record,) = caplog.records
     line = json.loads(JsonFormatter().format(record))

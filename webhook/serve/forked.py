@@ -3,7 +3,7 @@
 A large review takes seconds of CPU and hundreds of megabytes. On the event loop it would hold up every other caller
 and end the process at its memory limit. A child forked at that moment has the catalog, the view, the policies and the
 settings of the request, without copies, messages or reloads. It is nice, holds no descriptor but its pipe, has a limit
-on its memory, and is killed at the deadline. Record 40 of docs/decisions.md compares this with the alternatives.
+on its memory, and is killed at the deadline. Record 43 of docs/decisions.md compares this with the alternatives.
 
 Linux only: a pidfd tells the event loop that a child has ended. ``waitpid`` would block it while a nice child dies.
 """
@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from webhook.admission.errors import DeadlineExceeded, Fault, TooLarge, Unavailable
+from webhook.admission.errors import DeadlineExceeded, TooLarge, Unavailable
 from webhook.serve.process import memory_limit, resident, virtual
 
 __all__ = ["Children"]
@@ -51,6 +51,7 @@ WAITING: Final = 32
 """Jobs that may wait for the child before theirs."""
 
 _CHUNK: Final = 1024 * 1024
+_OUT_OF_MEMORY: Final = pickle.dumps(("memory", None))  # made before there is too little memory to make it
 _MEMORY: Final = pickle.dumps(("memory", None))  # made beforehand: a child that reports it has no memory left
 
 
@@ -91,8 +92,7 @@ class Children:
         Raises:
             DeadlineExceeded: there was no time left.
             TooLarge: it needs more memory than there is, or its reply is too large.
-            Unavailable: too many jobs wait.
-            Fault: the child ended without an answer.
+            Unavailable: too many jobs wait, or the child ended without an answer.
             Exception: what ``job`` raised.
         """
         await self._turn(size, until)
@@ -158,7 +158,7 @@ class Children:
             raise TooLarge(f"the reply would be over the limit of {SENT_LIMIT} bytes")
         if not child.received or status:
             self._count("killed")
-            raise Fault(f"the process of a large review ended with status {os.waitstatus_to_exitcode(status)}")
+            raise Unavailable(f"the process of a large review ended with status {os.waitstatus_to_exitcode(status)}")
         kind, value = pickle.loads(bytes(child.received))  # noqa: S301 - written by our own child
         self._count(kind)
         if kind == "memory":
@@ -195,7 +195,10 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
         with contextlib.suppress(OSError):  # the kernel shall rather end the child than its parent
             Path("/proc/self/oom_score_adj").write_text("1000")
         _limit_memory(virtual() + allowance)
-        _send(pipe, _answer(job))
+        try:
+            _send(pipe, _answer(job))
+        except MemoryError:  # of the job, or of pickling its result
+            os.write(pipe, _OUT_OF_MEMORY)
     finally:
         os._exit(0)
 
@@ -203,6 +206,13 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
 def _limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+
+
+def _limit_memory(limit: int) -> None:
+    """Lower the limit of the address space; one that is lower already stays."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _answer(job: Callable[[], Any]) -> bytes:
