@@ -79,10 +79,18 @@ def ended(report: Report, gate: Gate, name: str, end: Callable[[int], None], out
     report.add(PART, f"{name}: wrong answer", int(status not in statuses), "", 0, f"status {status}")
     report.add(PART, f"{name}: not counted as {outcome}", int(counted(gate, outcome) != before + 1), "", 0)
     report.add(PART, f"{name}: zombies", len(processes.zombies(gate.pid)), "", 0)
-    more = max(0, processes.descriptors(gate.pid) - open_before)
-    report.add(PART, f"{name}: descriptors left", more, "", 0)
+    report.add(PART, f"{name}: descriptors left", _more_descriptors(gate, open_before), "", 0)
     following_status = gate.post("/validate?timeout=5s", large_body())[0]
     report.add(PART, f"{name}: next large call failed", int(following_status != 200), "", 0)
+
+
+def _more_descriptors(gate: Gate, before: int) -> int:
+    """Descriptors beyond those of before, once the connections of the calls are closed."""
+    try:
+        wait_until(lambda: processes.descriptors(gate.pid) <= before, CHILD_SECONDS, "the descriptors are back")
+    except TimeoutError:
+        return processes.descriptors(gate.pid) - before
+    return 0
 
 
 def counted(gate: Gate, outcome: str) -> float:
