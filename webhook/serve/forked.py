@@ -51,7 +51,6 @@ WAITING: Final = 32
 """Jobs that may wait for the child before theirs."""
 
 _CHUNK: Final = 1024 * 1024
-_OUT_OF_MEMORY: Final = pickle.dumps(("memory", None))  # made before there is too little memory to make it
 _MEMORY: Final = pickle.dumps(("memory", None))  # made beforehand: a child that reports it has no memory left
 
 
@@ -198,7 +197,7 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
         try:
             _send(pipe, _answer(job))
         except MemoryError:  # of the job, or of pickling its result
-            os.write(pipe, _OUT_OF_MEMORY)
+            os.write(pipe, _MEMORY)
     finally:
         os._exit(0)
 
@@ -206,13 +205,6 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
 def _limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-
-
-def _limit_memory(limit: int) -> None:
-    """Lower the limit of the address space; one that is lower already stays."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or limit < hard:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _answer(job: Callable[[], Any]) -> bytes:
