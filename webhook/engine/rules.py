@@ -30,6 +30,10 @@ SHOWN: Final = 256
 MESSAGE: Final = 1024
 """Characters of a rule's message, which may quote values of the user."""
 
+REFERENCES: Final = 128 * 1024
+"""Characters of the message of a rule about other objects. OM405 names every runtime with the reasons against it,
+in the words of upstream: about 150 characters for each."""
+
 _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
 
@@ -160,7 +164,8 @@ class _RuleRun:
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
     below = Path.parse(rule.field_path.removeprefix("."))
     path = field_path((*node.keys, *below.keys))
-    return FieldError(rule.reason, path, shortened(message, MESSAGE), _shown(below.get(node.value)))
+    text = shortened(message, REFERENCES if rule.referential else MESSAGE)
+    return FieldError(rule.reason, path, text, _shown(below.get(node.value)))
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:
