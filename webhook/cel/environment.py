@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -119,18 +119,28 @@ class Environment:
         """The type and size bounds of a variable that has a schema."""
         return self._declared.get(variable)
 
-    def compile(self, source: str, expect: Type | tuple[Type, ...] | None = None, *, name: str = "") -> Program:
+    def compile(
+        self, source: str, expect: Type | tuple[Type, ...] | None = None, *, name: str = "", on_demand: bool = False
+    ) -> Program:
         """Compile an expression, which must evaluate to ``expect`` (or one of them) if given.
 
-        ``name`` is what tracebacks and profilers call its generated function; the expression by default.
+        ``name`` is what tracebacks and profilers call its generated function; the expression by default. ``on_demand``
+        makes that function at the first call, for expressions that are rarely needed.
 
         Raises :class:`CompileFailure`: :class:`~webhook.cel.errors.ParseFailure` for invalid
         syntax, itself for wrong types, :class:`~webhook.cel.errors.ResultFailure` for another
         result type, :class:`~webhook.cel.errors.FoldingFailure` for a constant part that fails.
         """
-        return self.program(self.check(source), expect, name=name)
+        return self.program(self.check(source), expect, name=name, on_demand=on_demand)
 
-    def program(self, checked: Checked, expect: Type | tuple[Type, ...] | None = None, *, name: str = "") -> Program:
+    def program(
+        self,
+        checked: Checked,
+        expect: Type | tuple[Type, ...] | None = None,
+        *,
+        name: str = "",
+        on_demand: bool = False,
+    ) -> Program:
         """Compile what :meth:`check` accepted; raises as :meth:`compile`."""
         from webhook.cel.program import build  # noqa: PLC0415 - loads the backends, which checking does not need
 
@@ -140,7 +150,8 @@ class Environment:
             raise ResultFailure(source, expected)
         self._refuse_unknown_types(checked)
         try:
-            return build(checked, self._functions(), self.nodes, self.make, lambda: self.check(source), name)
+            again = partial(self.check, source)
+            return build(checked, self._functions(), self.nodes, self.make, again, name, on_demand=on_demand)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 

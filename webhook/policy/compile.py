@@ -163,7 +163,8 @@ class _Compiler:
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
             text = rule.messageExpression
             where = (*at, "messageExpression")
-            message = self.expression(env, text, STRING, where, f"{name} messageExpression") if text else None
+            shown = f"{name} messageExpression"
+            message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
             if test is None or (rule.when and when is None) or (text and message is None):
                 continue
             yield ValidationRule(
@@ -184,12 +185,19 @@ class _Compiler:
         return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
 
     def expression(
-        self, env: Environment, source: str, expect: Type | None, at: tuple[str | int, ...], name: str
+        self,
+        env: Environment,
+        source: str,
+        expect: Type | None,
+        at: tuple[str | int, ...],
+        name: str,
+        *,
+        on_demand: bool = False,
     ) -> Expression | None:
         """Compile one expression; a failure becomes problems. ``name`` is shown in tracebacks and profiles."""
         try:
             checked = env.check(source)
-            program = env.program(checked, None if expect == DYN else expect, name=name)
+            program = env.program(checked, None if expect == DYN else expect, name=name, on_demand=on_demand)
         except CompileFailure as failure:
             for issue in failure.issues:
                 self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
