@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["READING", "Dialect", "Reading", "position", "wrong"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """The parts of the language that an environment has: macros, ``?`` for optionals, ``a.`quoted` ``."""
 
