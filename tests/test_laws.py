@@ -45,6 +45,15 @@ class Given:
         assert found.object is not None
         return found.object
 
+    def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object; without its stamp if it is refused on creation, because an update of it is never stamped."""
+        request = Request(self.known.gvk, self.known.plural, "CREATE", obj)
+        options = Options(settings=self.case.settings)
+        if not engine.validate(request, LOADED, MemoryView(self.case.others), options).causes:
+            return obj
+        annotations = {key: value for key, value in obj["metadata"]["annotations"].items() if key != ANNOTATION}
+        return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
 
 def cases() -> Iterator[tuple[KnownKind, list[Case]]]:
     for file in sorted(ROOT.glob("policies/*/cases/*.yaml")):
@@ -132,7 +141,7 @@ def is_below(place: Place, path: Place) -> bool:
 def test_normalising_twice_is_normalising_once(one: Given) -> None:
     once = one.mutated(one.object)
     assert one.mutated(once) == once
-    assert one.mutated(once, once) == once
+    assert one.shown(one.mutated(once, once)) == one.shown(once)
 
 
 @law
@@ -164,7 +173,7 @@ def test_taking_the_stamp_away_changes_nothing_else(one: Given) -> None:
     stored = one.mutated(one.object)
     bare = copy.deepcopy(stored)
     del bare["metadata"]["annotations"][ANNOTATION]
-    assert one.mutated(bare, stored) == stored
+    assert one.shown(one.mutated(bare, stored)) == one.shown(stored)
     again = one.mutated(bare)
     del again["metadata"]["annotations"][ANNOTATION]
     assert again == bare

@@ -199,7 +199,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("-n", type=int, default=20_000, help="how many reviews")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     options = parser.parse_args(argv)
-    logging.getLogger("modelgate").setLevel(logging.CRITICAL)
+    log = logging.getLogger("modelgate")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     app = application(Gate(catalog=catalog.load()))
     counts: Counter[str] = Counter()
     limit = sys.getrecursionlimit()
@@ -210,6 +212,7 @@ def main(argv: list[str] | None = None) -> int:
                 counts[_caught(app, runner.run, seed)] += 1
     finally:
         sys.setrecursionlimit(limit)
+        log.setLevel(level)
     print(f"{options.n} reviews: {dict(sorted(counts.items()))}")
     return int(any(outcome.startswith("DEFECT") for outcome in counts))
 

@@ -130,7 +130,7 @@ def test_while_a_large_review_is_decided_others_are_answered(serve: Serve) -> No
             other.request("POST", "/mutate", json.dumps(a_review()), {"Content-Type": "application/json"})
             assert other.getresponse().status == 200
         os.kill(child, signal.SIGKILL)
-        assert connection.getresponse().status == 500
+        assert connection.getresponse().status == 503
     assert 'modelgate_large_total{outcome="killed"} 1.0' in served.get("/metrics")[1]
     assert children.read_text() == ""
 
