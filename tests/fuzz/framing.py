@@ -171,9 +171,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("-n", type=int, default=20_000, help="how many connections")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     options = parser.parse_args(argv)
-    for name in ("modelgate", "uvicorn.error"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    counts = asyncio.run(run(range(options.seed, options.seed + options.n)))
+    levels = {log: log.level for log in map(logging.getLogger, ("modelgate", "uvicorn.error"))}
+    for log in levels:
+        log.setLevel(logging.CRITICAL)
+    try:
+        counts = asyncio.run(run(range(options.seed, options.seed + options.n)))
+    finally:
+        for log, level in levels.items():
+            log.setLevel(level)
     print(f"{options.n} connections: {dict(sorted(counts.items()))}")
     return int(any(outcome.startswith("DEFECT") for outcome in counts))
 
