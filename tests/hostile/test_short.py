@@ -94,16 +94,12 @@ def test_descriptors_are_back_after_an_attack_and_the_gate_answers(gate: Gate, a
 
 @pytest.mark.parametrize(("name", "end", "outcome", "statuses"), children.ENDS, ids=[each[0] for each in children.ENDS])
 def test_a_child_that_dies_costs_one_answer(gate: Gate, name: str, end, outcome: str, statuses: set[int]):
-    if not children.forks(gate):
-        pytest.skip(children.NOT_YET)
     report = bars.Report()
     children.ended(report, gate, name, end, outcome, statuses)
     assert report.missed == []
 
 
-def test_forks_while_the_view_changes_do_not_hang(gate: Gate):
-    if not children.forks(gate):
-        pytest.skip(children.NOT_YET)
+def test_forks_while_the_view_changes_do_not_hang():
     report = bars.Report()
     children.hung(report, 20)
     assert report.missed == []

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
+from webhook.cel.syntax.reserved import RESERVED
 from webhook.cel.values import scalars
 
 __all__ = ["COMPOSITE", "Node", "escape", "has_metadata", "node_of", "unescape", "with_metadata"]
@@ -22,31 +23,6 @@ Enter = Callable[[Any], Any]
 
 COMPOSITE: Final = frozenset({"object", "map", "list", "set", "maplist"})
 
-_RESERVED: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _UNESCAPES: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
 _TO_ESCAPE = re.compile(r"__|[-./]|[^a-zA-Z0-9_]")
@@ -55,7 +31,7 @@ _TO_UNESCAPE = re.compile(r"__[^_]+__")
 
 def escape(name: str) -> str | None:
     """The CEL identifier of a property name; None for a name that has none (``1up``, ``@x``)."""
-    if name in _RESERVED:
+    if name in RESERVED:
         return f"__{name}__"
     if not name or "0" <= name[0] <= "9":
         return None
@@ -77,7 +53,7 @@ def unescape(identifier: str) -> str | None:
         word = found[0][2:-2]
         if word in _UNESCAPES:
             return _UNESCAPES[word]
-        valid = valid and word in _RESERVED and found[0] == identifier
+        valid = valid and word in RESERVED and found[0] == identifier
         return word
 
     name = _TO_UNESCAPE.sub(replace, identifier)
