@@ -54,7 +54,7 @@ def run(report: Report, sizes: Sizes) -> None:
         for name, attack in _attacks(sizes).items():
             with serving(group=group) as gate:
                 gate.post("/validate", good_body())
-                idle = processes.pss(gate.pid), processes.descriptors(gate.pid)
+                idle = processes.anonymous(gate.pid), processes.descriptors(gate.pid)
                 _attacked(report, gate, idle, name, attack)
 
 
@@ -81,7 +81,7 @@ def _attacked(report: Report, gate: Gate, idle: tuple[float, int], name: str, at
     with contextlib.suppress(TimeoutError):
         wait_until(back, BACK_SECONDS, "memory and descriptors are back")
     extra = max(0, processes.descriptors(gate.pid) - idle[1] - SPARE_DESCRIPTORS)
-    report.add(PART, f"{name}: over idle after {BACK_SECONDS:g} s", processes.pss(gate.pid) - idle[0], "MiB", BACK_MIB)
+    report.add(PART, f"{name}: over idle after {BACK_SECONDS:g} s", processes.anonymous(gate.pid) - idle[0], "MiB", BACK_MIB)
     report.add(PART, f"{name}: descriptors left after {BACK_SECONDS:g} s", extra, "", 0)
 
 
@@ -94,7 +94,7 @@ def _good_status(gate: Gate) -> int:
 
 def _is_back(gate: Gate, idle: tuple[float, int]) -> bool:
     descriptors = processes.descriptors(gate.pid) - idle[1]
-    return processes.pss(gate.pid) - idle[0] <= BACK_MIB and descriptors <= SPARE_DESCRIPTORS
+    return processes.anonymous(gate.pid) - idle[0] <= BACK_MIB and descriptors <= SPARE_DESCRIPTORS
 
 
 def watched(gate: Gate, attack: Attackers) -> float:

@@ -26,13 +26,18 @@ def tree(pid: int) -> list[int]:
 
 def pss(pid: int) -> float:
     """MiB of the tree: memory that is shared by n processes counts 1/n in each."""
-    return sum(map(_pss, tree(pid))) / 1024
+    return sum(_kib(each, "Pss:") for each in tree(pid)) / 1024
 
 
-def _pss(pid: int) -> int:
+def anonymous(pid: int) -> float:
+    """MiB of the tree that no file backs. Whatever else runs on the machine, the same processes have the same."""
+    return sum(_kib(each, "Pss_Anon:") for each in tree(pid)) / 1024
+
+
+def _kib(pid: int, field: str) -> int:
     with contextlib.suppress(*GONE, PermissionError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(field):
                 return int(line.split()[1])
     return 0
 

@@ -63,16 +63,30 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     options.checkpoint("defaults")
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")
-    after = replace(request, object=result.object)
-    faults = [str(cause) for cause in tolerated(after, catalog, view, options)]
+    valid, faults = _standing(kind, replace(request, object=result.object), catalog, view, options)
     if result.too_costly:
+        valid = False
         faults.append(f"the object is too large for rule {result.too_costly} to default (CEL cost limit)")
-    stamp = stamp_of(result, catalog, options.profile, valid=not faults)
-    if faults and judge(after, catalog, view, options).decision.causes:
-        faults = []  # validation refuses the update, and names them
+    stamp = stamp_of(result, catalog, options.profile, valid=valid)
     warnings = tuple(Warn("", f"{UNSTAMPED}{fault}") for fault in faults)
     audit = _audit(catalog, result.defaults)
     return Decision(stamped(result.object, stamp), warnings=warnings, defaults=result.defaults, audit=audit)
+
+
+def _standing(
+    kind: KnownKind, after: Request, catalog: Catalog, view: ClusterView, options: Options
+) -> tuple[bool, list[str]]:
+    """Whether an update may be stamped, and why not; without a reason, validation refuses it and says why.
+
+    An object that is created needs no judgement here: it is valid, or it is not stored.
+    """
+    if after.operation != "UPDATE":
+        return True, []
+    judgement = judge(after, catalog, view, options)
+    if judgement.decision.causes:
+        return False, []
+    faults = [str(cause) for cause in tolerated(judgement, kind, after, catalog, view, options)]
+    return not faults, faults
 
 
 def _audit(catalog: Catalog, defaults: tuple[Default, ...]) -> dict[str, str]:

@@ -30,6 +30,10 @@ SHOWN: Final = 256
 MESSAGE: Final = 1024
 """Characters of a rule's message, which may quote values of the user."""
 
+MANY_ERRORS: Final = 100
+"""With more errors of the schema no rule is run. An object with a few gets the findings of rules beside them, which
+the API server does not give; but rules are slow where values have another type than their schema says."""
+
 REFERENCES: Final = 128 * 1024
 """Characters of the message of a rule about other objects. OM405 names every runtime with the reasons against it,
 in the words of upstream: about 150 characters for each."""
@@ -75,12 +79,15 @@ def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Fi
 
     Without ``options.references``, rules about other objects are skipped: they cannot be decided. Rules at and below a
     node that is too large for its schema are skipped, as the API server skips its own: their cost would have no bound.
+    All are skipped with more than :data:`MANY_ERRORS` errors of the schema.
 
     Raises:
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
     run = _RuleRun(subject, scope, options)
+    if len(subject.schema_causes) > MANY_ERRORS:
+        return run.findings
     for rule, action in subject.kind.policy.actions(options.profile):
         if options.references or not rule.referential:
             run.check(rule, action)

@@ -52,13 +52,16 @@ def _records(obj: dict[str, Any], old: dict[str, Any] | None) -> list[dict[str, 
     return [stamp.defaulted for stamp in stamps if stamp is not None]
 
 
-def tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[Cause, ...]:
-    """What is wrong with an object that ratcheting alone lets pass.
+def tolerated(
+    judgement: Judgement, kind: KnownKind, request: Request, catalog: Catalog, view: ClusterView, options: Options
+) -> tuple[Cause, ...]:
+    """What is wrong with an object that ratcheting alone lets pass; ``judgement`` is of the request.
 
     Its stamp matches nothing, so a reader of stamped objects never acts on it. The stored stamp does not help: it may
     have been forged while the gate was missed.
     """
-    if request.operation != "UPDATE":
+    assert request.object is not None
+    if request.operation != "UPDATE" or not (judgement.spared or kind.schema.validate(request.object)):
         return ()
     return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).decision.causes
 
@@ -132,8 +135,7 @@ def _falsehood(
         return f"{start}defaults are missing{end}"
     if canonical(result.recorded) != canonical(stamp.defaulted):
         return f"{start}its record of defaults is wrong{end}"
-    ratcheted = judgement.spared or (request.old_object is not None and kind.schema.validate(request.object))
-    if ratcheted and tolerated(request, catalog, view, options):
+    if tolerated(judgement, kind, request, catalog, view, options):
         return f"{start}the object is invalid, and only passes because it is stored like this{end}"
     return ""
 

@@ -10,12 +10,15 @@ import resource
 from pathlib import Path
 from typing import Final
 
-__all__ = ["memory_limit", "raise_descriptor_limit", "resident", "return_memory", "virtual"]
+__all__ = ["Memory", "memory_limit", "raise_descriptor_limit", "resident", "virtual"]
 
 log = logging.getLogger("modelgate")
 
 DESCRIPTORS: Final = 1024
 """Descriptors that a server needs: 500 connections, 64 handshakes, its backlog and its files, with room to spare."""
+
+FREED: Final = 4 * 1024 * 1024
+"""Bytes that the allocator may keep for what comes next."""
 
 _CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
@@ -43,16 +46,41 @@ def _pages(index: int) -> int:
     return int(Path("/proc/self/statm").read_bytes().split()[index])
 
 
-def return_memory() -> None:
-    """Give free memory back to the kernel; takes a few milliseconds, and is for the moment after a large request.
+class _Allocated(ctypes.Structure):
+    """What the C library says of its heap (``struct mallinfo2``), in bytes; ``free`` is what nothing uses."""
 
-    The C library keeps what was freed: a gate that has sent twelve large replies would stay at six times its size.
-    Only glibc has ``malloc_trim``. Reference cycles of an error's traceback may hold a large body, too, and the
+    _names = ("arena", "free_chunks", "fast_chunks", "mapped", "mapped_bytes", "most", "fast", "used", "free", "top")
+    _fields_ = tuple((name, ctypes.c_size_t) for name in _names)
+
+
+class Memory:
+    """Gives memory that is free again back to the kernel; only glibc has the functions for it.
+
+    The C library keeps what was freed: a gate that has sent twelve large replies, or held a thousand connections, would
+    stay at several times its size. Reference cycles of an error's traceback may hold a large body, too, and the
     collector, tuned for small requests, would keep them for hours.
     """
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._kept = self._free()
+
+    def trim(self) -> None:
+        """Give memory back if more than :data:`FREED` bytes were freed since; takes a few milliseconds."""
+        gc.collect(1)
+        if self._free() > self._kept + FREED:
+            self._library.malloc_trim(0)
+            self._kept = self._free()
+        self._kept = min(self._kept, self._free())
+
+    def _free(self) -> int:
+        try:
+            info = self._library.mallinfo2
+        except AttributeError:
+            return 0
+        info.restype = _Allocated
+        free: int = info().free
+        return free
 
 
 def raise_descriptor_limit() -> None:

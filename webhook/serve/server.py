@@ -30,7 +30,7 @@ from webhook.serve.http.health import listening
 from webhook.serve.http.listener import Listener
 from webhook.serve.liveview import live_view
 from webhook.serve.periodic import repeated
-from webhook.serve.process import raise_descriptor_limit
+from webhook.serve.process import Memory, raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
 from webhook.serve.tls import Certificate
@@ -48,6 +48,9 @@ it does not retry a POST on a connection that was closed meanwhile."""
 LAST_REQUESTS: Final = 10
 """Seconds for requests that still run when the listener closes; longer than the timeout of the chart's webhooks."""
 
+
+MEMORY_SECONDS: Final = 3.0
+"""Seconds between two looks at the memory that could be given back."""
 
 STARTUP_FAILURE: Final = 3
 """uvicorn's exit code if the application does not start."""
@@ -133,6 +136,7 @@ def run(settings: Settings) -> int:
         hangup.running,
         lambda: repeated(files.check, settings.tls_poll_seconds, hangup),
         _settled,
+        lambda: repeated(Memory().trim, MEMORY_SECONDS),
         *calling,
         *_view(gate, settings),
         *_rules(gate, settings, hangup),

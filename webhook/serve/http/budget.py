@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.admission.errors import Unavailable
-from webhook.serve.process import memory_limit, return_memory
+from webhook.serve.process import memory_limit
 
 __all__ = ["Budget"]
 
@@ -31,10 +31,6 @@ LEAST: Final = 16 * 1024 * 1024
 """Bytes for bodies and replies in any case: one of the largest of each."""
 
 
-LARGE: Final = 1024 * 1024
-"""Return memory to the kernel after a request that held so many bytes."""
-
-
 class Budget:
     """Bytes of bodies and replies that are held at this moment, with a limit."""
 
@@ -50,8 +46,6 @@ class Budget:
             yield share
         finally:
             share.exchange(0)
-            if share.most > LARGE:
-                return_memory()
 
     def take(self, size: int) -> None:
         """Take from the budget.
@@ -74,7 +68,6 @@ class Share:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._held = 0
-        self.most = 0
 
     def take(self, size: int) -> None:
         """Hold ``size`` more bytes.
@@ -84,7 +77,6 @@ class Share:
         """
         self._budget.take(_counted(self._held + size) - _counted(self._held))
         self._held += size
-        self.most = max(self.most, self._held)
 
     def exchange(self, size: int) -> None:
         """Give everything back, and hold ``size`` bytes instead.
