@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import bars, bodies, children, costs, freshness, isolation, memory, normal, small
+from tests.hostile import admitted, bars, bodies, children, costs, freshness, isolation, memory, normal, small
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "reliability.md"
-PARTS = ("costs", "small", "children", "freshness", "memory", "isolation", "normal")
+PARTS = ("costs", "small", "admitted", "children", "freshness", "memory", "isolation", "normal")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -51,6 +51,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[bars.Report], Non
     return {
         "costs": costs.run,
         "small": partial(small.run, options=small.Options(options.search / share, options.kinds, options.write)),
+        "admitted": partial(admitted.run, names=options.kinds),
         "children": children.run,
         "freshness": freshness.run,
         "memory": partial(memory.run, sizes=sizes),

@@ -81,7 +81,9 @@ def _attacked(report: Report, gate: Gate, idle: tuple[float, int], name: str, at
     with contextlib.suppress(TimeoutError):
         wait_until(back, BACK_SECONDS, "memory and descriptors are back")
     extra = max(0, processes.descriptors(gate.pid) - idle[1] - SPARE_DESCRIPTORS)
-    report.add(PART, f"{name}: over idle after {BACK_SECONDS:g} s", processes.anonymous(gate.pid) - idle[0], "MiB", BACK_MIB)
+    report.add(
+        PART, f"{name}: over idle after {BACK_SECONDS:g} s", processes.anonymous(gate.pid) - idle[0], "MiB", BACK_MIB
+    )
     report.add(PART, f"{name}: descriptors left after {BACK_SECONDS:g} s", extra, "", 0)
 
 

@@ -16,6 +16,7 @@ from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
+from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
 
@@ -73,7 +74,7 @@ def normalise(
             bare = kind.schema.default(_without_derived(obj, others, records))
             current, filled = _fill(kind, old, bare, scope_of)
     except PolicyFault:
-        if not kind.schema.validate(kind.schema.decode(bare)[0]):
+        if not _is_refused(kind, bare):
             raise
         filled = {}  # validation refuses it next: nothing can be derived from it
         current = kind.schema.default(obj)
@@ -81,6 +82,14 @@ def normalise(
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
     return Normalised(current, new, tuple(_explain(obj, current, filled, rules)), too_costly)
+
+
+def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
+    """Whether the API server refuses the object: by its schema, or since it cannot read the metadata."""
+    try:
+        return bool(kind.schema.validate(kind.schema.decode(obj, fresh=True)[0]))
+    except DecodeError:
+        return True
 
 
 def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:

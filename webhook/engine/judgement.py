@@ -13,17 +13,18 @@ from webhook.engine.findings import Findings
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.rules import Subject, validate_rules
-from webhook.engine.schema import missing_spec, suggestions, validate_schema
+from webhook.engine.schema import hidden_errors, missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
 
 __all__ = ["Judgement", "judge"]
 
 
 class Judgement(NamedTuple):
-    """A decision, and whether ratcheting of rules has spared something."""
+    """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides."""
 
     decision: Decision
     spared: bool = False
+    hidden: tuple[Cause, ...] = ()
 
 
 def judge(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Judgement:
@@ -38,13 +39,15 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
     refusal = over_bound(kind, request)
     if refusal is not None:
         return Judgement(_unjudged(request, refusal, catalog, options))
-    findings, unknown = _findings(kind, request, view, options)
+    findings, hidden, unknown = _findings(kind, request, view, options)
     _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
     if not options.profile.denies:
         causes, warnings = (), (*refusals_as_warnings(causes), *warnings)
     return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))), bool(findings.notices)
+        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
+        bool(findings.notices),
+        hidden,
     )
 
 
@@ -59,19 +62,22 @@ def _unjudged(request: Request, refusal: Cause, catalog: Catalog, options: Optio
     return Decision(request.object, warnings=refusals_as_warnings((refusal,)), audit=audit)
 
 
-def _findings(kind: KnownKind, request: Request, view: ClusterView, options: Options) -> tuple[Findings, list[str]]:
-    """The findings of the schema and of the policy, and the paths of unknown fields."""
+def _findings(
+    kind: KnownKind, request: Request, view: ClusterView, options: Options
+) -> tuple[Findings, tuple[Cause, ...], list[str]]:
+    """The findings of the schema and of the policy, what ratcheting hides, and the paths of unknown fields."""
     assert request.object is not None
     options.checkpoint("schema")
     obj, unknown = kind.schema.decode(request.object)
     old = kind.schema.decode(request.old_object)[0] if request.old_object is not None else None
     findings = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
+    hidden = () if old is None else hidden_errors(kind, obj, findings)
     options.checkpoint("policy")
-    subject = Subject(kind, obj, old, tuple(findings.causes))
+    subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
     findings += validate_rules(subject, scope_of(kind, request, obj, old, view, options.settings), options)
     if not findings.causes:
         findings.warnings += missing_spec(kind, obj)
-    return findings, unknown
+    return findings, hidden, unknown
 
 
 def _add_unknown_fields(

@@ -63,7 +63,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     options.checkpoint("defaults")
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")
-    valid, faults = _standing(kind, replace(request, object=result.object), catalog, view, options)
+    valid, faults = _standing(replace(request, object=result.object), catalog, view, options)
     if result.too_costly:
         valid = False
         faults.append(f"the object is too large for rule {result.too_costly} to default (CEL cost limit)")
@@ -73,9 +73,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(stamped(result.object, stamp), warnings=warnings, defaults=result.defaults, audit=audit)
 
 
-def _standing(
-    kind: KnownKind, after: Request, catalog: Catalog, view: ClusterView, options: Options
-) -> tuple[bool, list[str]]:
+def _standing(after: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[bool, list[str]]:
     """Whether an update may be stamped, and why not; without a reason, validation refuses it and says why.
 
     An object that is created needs no judgement here: it is valid, or it is not stored.
@@ -85,7 +83,7 @@ def _standing(
     judgement = judge(after, catalog, view, options)
     if judgement.decision.causes:
         return False, []
-    faults = [str(cause) for cause in tolerated(judgement, kind, after, catalog, view, options)]
+    faults = [str(cause) for cause in tolerated(judgement, after, catalog, view, options)]
     return not faults, faults
 
 

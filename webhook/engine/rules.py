@@ -45,13 +45,15 @@ _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 class Subject:
     """An object under validation.
 
-    ``old`` is what is stored (None on CREATE), ``schema_causes`` what the schema refuses.
+    ``old`` is what is stored (None on CREATE), ``schema_causes`` what the schema refuses, ``hidden`` what it would
+    refuse if the update changed it.
     """
 
     kind: KnownKind
     obj: dict[str, Any]
     old: dict[str, Any] | None
     schema_causes: Sequence[Cause] = ()
+    hidden: Sequence[Cause] = ()
 
     @property
     def schema_valid(self) -> bool:
@@ -71,7 +73,7 @@ class Subject:
         """
         if not self.schema_valid or self.old is None:
             return self.schema_valid
-        return not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
+        return not self.hidden and not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
 
 
 def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Findings:
@@ -86,7 +88,7 @@ def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Fi
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
     run = _RuleRun(subject, scope, options)
-    if len(subject.schema_causes) > MANY_ERRORS:
+    if len(subject.schema_causes) + len(subject.hidden) > MANY_ERRORS:
         return run.findings
     for rule, action in subject.kind.policy.actions(options.profile):
         if options.references or not rule.referential:

@@ -12,7 +12,7 @@ from webhook.engine.findings import Findings
 from webhook.policy import field_path
 from webhook.schema import RULES_NOT_RUN, annotations_size
 
-__all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
+__all__ = ["MAX_SUGGESTIONS", "hidden_errors", "missing_spec", "suggestions", "validate_schema"]
 
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
@@ -28,6 +28,13 @@ def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | 
     findings.notices += [Warn("", text) for text in warnings]
     findings.causes += _metadata_errors(obj)
     return findings
+
+
+def hidden_errors(kind: KnownKind, obj: dict[str, Any], findings: Findings) -> tuple[Cause, ...]:
+    """The errors of the CRD that are not among the findings, because an update does not change what they are about."""
+    told = {(cause.field, cause.reason) for cause in findings.causes}
+    errors = kind.schema.validate(obj)
+    return tuple(Cause(each.field, each.type, each.body()) for each in errors if (each.field, each.type) not in told)
 
 
 def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:

@@ -53,16 +53,17 @@ def _records(obj: dict[str, Any], old: dict[str, Any] | None) -> list[dict[str, 
 
 
 def tolerated(
-    judgement: Judgement, kind: KnownKind, request: Request, catalog: Catalog, view: ClusterView, options: Options
+    judgement: Judgement, request: Request, catalog: Catalog, view: ClusterView, options: Options
 ) -> tuple[Cause, ...]:
     """What is wrong with an object that ratcheting alone lets pass; ``judgement`` is of the request.
 
     Its stamp matches nothing, so a reader of stamped objects never acts on it. The stored stamp does not help: it may
     have been forged while the gate was missed.
     """
-    assert request.object is not None
-    if request.operation != "UPDATE" or not (judgement.spared or kind.schema.validate(request.object)):
+    if not options.profile.denies:
         return ()
+    if judgement.hidden or not judgement.spared:
+        return judgement.hidden
     return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).decision.causes
 
 
@@ -135,7 +136,7 @@ def _falsehood(
         return f"{start}defaults are missing{end}"
     if canonical(result.recorded) != canonical(stamp.defaulted):
         return f"{start}its record of defaults is wrong{end}"
-    if tolerated(judgement, kind, request, catalog, view, options):
+    if tolerated(judgement, request, catalog, view, options):
         return f"{start}the object is invalid, and only passes because it is stored like this{end}"
     return ""
 
