@@ -1,20 +1,21 @@
 """Fill in what is absent: the CRD's defaults, then the policy's, each leaf with the reason it was set.
 
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
-holds the recorded value counts as absent and is derived anew; a value that a user wrote stays. Only leaves that the
-policy names are touched. A structure that was derived from another one stays when its source is gone: see
-:func:`_orphans`.
+holds the recorded value counts as absent and is derived anew, unless a user has written the value since
+(:mod:`webhook.engine.ownership`). Only leaves that the policy names are touched. A structure that was derived from
+another one stays when its source is gone: see :func:`_orphans`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
+from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
 
 __all__ = ["Normalised", "normalise"]
@@ -45,7 +46,6 @@ class _TooCostlyError(Exception):
 def normalise(
     kind: KnownKind,
     obj: dict[str, Any],
-    records: Sequence[Mapping[str, Any]],
     scope_of: ScopeOf,
     old: dict[str, Any] | None = None,
 ) -> Normalised:
@@ -54,7 +54,6 @@ def normalise(
     Args:
         kind: the kind's schema and policy.
         obj: the object as it came; never changed.
-        records: what earlier runs filled in, from stamps: a leaf with a recorded value counts as derived.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
         old: what is stored, on an update. If its schema refuses it (it may be stored under another definition), a
             default that cannot be evaluated is skipped.
@@ -62,15 +61,15 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    rules = kind.policy.defaults
-    bare = kind.schema.default(_without_derived(obj, rules, records))
+    rules, ownership = kind.policy.defaults, Ownership(obj, old)
+    bare = kind.schema.default(_without_derived(obj, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _fill(kind, old, bare, scope_of)
         if orphans := _orphans(rules, obj, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(obj, others, records))
+            bare = kind.schema.default(_without_derived(obj, others, ownership))
             current, filled = _fill(kind, old, bare, scope_of)
     except PolicyFault:
         if not kind.schema.validate(kind.schema.decode(bare)[0]):
@@ -95,13 +94,10 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
     return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 
 
-def _without_derived(
-    obj: dict[str, Any], rules: tuple[DefaultRule, ...], records: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The object without the leaves that still hold a recorded value."""
+def _without_derived(obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership) -> dict[str, Any]:
+    """The object without the leaves that the gate has filled in."""
     for rule in rules:
-        path, value = str(rule.path), rule.path.get(obj)
-        if any(path in record and not patch.diff(value, record[path]) for record in records):
+        if ownership.is_derived(rule, rule.path.get(obj)):
             obj = rule.path.delete(obj)
     return obj
 
