@@ -217,7 +217,7 @@ def test_every_kind_keeps_what_is_written(apply, gvk, spec, path, value, inputs)
 
 
 @pytest.mark.parametrize("apply", [client_side, server_side])
-def test_the_time_of_creation_stays_whoever_writes_it(apply):
+def test_the_time_of_creation_stays_when_a_user_writes_it(apply):
     created = "2026-11-22T10:00:00Z"
     spec = {"familyName": "llama3", "source": {"modelHub": {"modelID": "a/b"}}}
     live = {"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Apply", "time": created}]}}
