@@ -8,7 +8,7 @@ another one stays when its source is gone: see :func:`_orphans`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyS
 __all__ = ["Normalised", "normalise"]
 
 SCHEMA_DEFAULT: Final = "default of the CRD schema"
+QUANTITY: Final = "a quantity is stored as text"
 
 ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
@@ -61,7 +62,9 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    rules, ownership = kind.policy.defaults, Ownership(obj, old)
+    written, rules, ownership = obj, kind.policy.defaults, Ownership(obj, old)
+    if kind.policy.numeric_quantities:
+        obj = kind.schema.with_quantities(obj)
     bare = kind.schema.default(_without_derived(obj, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
@@ -79,7 +82,14 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
-    return Normalised(current, new, tuple(_explain(obj, current, filled, rules)), too_costly)
+    converted = () if obj is written else _converted(written, obj)
+    return Normalised(current, new, (*converted, *_explain(obj, current, filled, rules)), too_costly)
+
+
+def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default]:
+    """The numbers that have become quantities."""
+    for operation in patch.diff(written, obj):
+        yield Default(field_path(patch.keys(operation["path"])), operation["value"], QUANTITY)
 
 
 def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from webhook.cel import Budget
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.policy import field_path
-from webhook.schema import RULES_NOT_RUN, annotations_size
+from webhook.schema import RULES_NOT_RUN, FieldError, annotations_size
 
 __all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
 
@@ -24,10 +24,15 @@ def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | 
     errors, warnings = kind.schema.check(obj, old, budget)
     for error in errors:
         if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
-            findings.causes.append(Cause(error.field, error.type, error.body()))
+            findings.causes.append(Cause(_place(error), error.type, error.body()))
     findings.notices += [Warn("", text) for text in warnings]
     findings.causes += _metadata_errors(obj)
     return findings
+
+
+def _place(error: FieldError) -> str:
+    """The field of an error. The API server names no field for some ("<nil>"); the object itself is "" here."""
+    return error.field if error.field != "<nil>" else error.place if error.place != "<nil>" else ""
 
 
 def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:

@@ -97,7 +97,7 @@ class _Compiler:
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
         self._unique(document)
-        return Policy(document.metadata.name, self.compiled, defaults, validations)
+        return Policy(document.metadata.name, self.compiled, defaults, validations, spec.numericQuantities)
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         for index, default in enumerate(document.spec.defaults):

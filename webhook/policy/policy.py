@@ -119,12 +119,16 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All rules of one kind. ``variables`` are in the order of their declaration."""
+    """All rules of one kind. ``variables`` are in the order of their declaration.
+
+    ``numeric_quantities``: numbers become text where the schema has quantities.
+    """
 
     name: str
     variables: dict[str, Expression]
     defaults: tuple[DefaultRule, ...]
     validations: tuple[ValidationRule, ...]
+    numeric_quantities: bool = False
     _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
