@@ -103,34 +103,50 @@ def test_mutating_again_changes_nothing():
     assert mutated(once, old).object == once
 
 
-# Defaults do not count as changes, even for a rule that reads the whole specification: here a GPU's names are derived.
+# What a rule reads counts, also through variables; what it does not read, and what the gate derives, does not.
+# OM314 reads the metrics, and the mode, which is derived.
 
-OLDER = {"source": GOOD, "mmproj": "mmproj.gguf", "hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
+RUNNER = {"name": "ome-container", "image": "x"}
+ENGINE = {"runner": RUNNER, "scaleMetric": "rps"}
+MODE = "ome.io/deploymentMode"
 
 
-def updated(change, stored=OLDER, stamped_before=False):
-    """The codes that refuse an update of a specification that was there before the gate."""
-    old = {**model(GOOD), "spec": copy.deepcopy(stored)}
-    old = mutated(old, old).object if stamped_before else old
+def updated(change, *, stamped_before=False, stored_mode=None, **annotations):
+    """The codes that refuse an update of a service that was there before the gate."""
+    metadata = {"name": "s", "namespace": "default", "annotations": {MODE: stored_mode} if stored_mode else {}}
+    old = {"apiVersion": "ome.io/v1beta1", "kind": "InferenceService", "metadata": metadata, "spec": {"engine": ENGINE}}
+    options = Options(profile=Profile.STRICT)
+
+    def asked(obj):
+        return Request(SERVICE, "inferenceservices", "UPDATE", obj, old, name="s", namespace="default")
+
+    old = engine.mutate(asked(old), LOADED, VIEW, options).object if stamped_before else old
     new = copy.deepcopy(old)
     new["spec"] = {**new["spec"], **change}
-    decision = engine.validate(request(mutated(new, old).object, old), LOADED, VIEW, Options(profile=Profile.STRICT))
-    return [cause.code for cause in decision.causes]
+    new["metadata"]["annotations"] = {
+        key: value for key, value in {**new["metadata"]["annotations"], **annotations}.items() if value is not None
+    }
+    mutated = engine.mutate(asked(new), LOADED, VIEW, options).object
+    return [cause.code for cause in engine.validate(asked(mutated), LOADED, VIEW, options).causes]
 
 
 @pytest.mark.parametrize("stamped_before", [False, True])
-def test_what_is_derived_does_not_count_as_a_change(stamped_before):
+def test_what_a_rule_does_not_read_and_what_is_derived_does_not_count_as_a_change(stamped_before):
     assert updated({}, stamped_before=stamped_before) == []
-    assert updated({"quantization": "Q4_K_M"}, stamped_before=stamped_before) == ["LK212"]
+    assert updated({}, stamped_before=stamped_before, team="blue") == []
+    assert updated({"engine": {**ENGINE, "timeout": 5}}, stamped_before=stamped_before) == []
 
 
-def test_what_the_user_changes_counts_though_what_is_derived_from_it_does_not():
-    nvidia = {"hardware": {"gpu": {"enabled": True, "count": 1, "vendor": "nvidia"}}}
-    assert updated(nvidia) == ["LK212"]
-    assert updated({"hardware": {}}) == ["LK212"]
+@pytest.mark.parametrize("stamped_before", [False, True])
+def test_what_a_rule_reads_counts_though_what_is_derived_from_it_does_not(stamped_before):
+    decoder = {"runner": RUNNER, "scaleMetric": "memory"}
+    assert updated({"engine": {**ENGINE, "scaleMetric": "concurrency"}}, stamped_before=stamped_before) == ["OM314"]
+    assert updated({"decoder": {"runner": RUNNER}}, stamped_before=stamped_before) == []
+    assert updated({"decoder": decoder}, stamped_before=stamped_before) == ["OM314"]
+    assert updated({}, stamped_before=stamped_before, **{MODE: "MultiNode"}) == ["OM314"]
 
 
 def test_a_value_that_the_user_takes_back_counts_though_the_gate_puts_another_in_its_place():
-    stored = {**OLDER, "hardware": {"gpu": {**OLDER["hardware"]["gpu"], "resourceName": "example.com/gpu"}}}
-    assert updated({}, stored) == []
-    assert updated({"hardware": OLDER["hardware"]}, stored) == ["LK212"]
+    assert updated({}, stored_mode="MultiNode") == []
+    assert updated({}, stored_mode="MultiNode", **{MODE: None}) == ["OM314"]

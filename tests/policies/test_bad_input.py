@@ -113,6 +113,11 @@ def fits(value: Any, schema: Object) -> bool:
     }.get(schema.get("type", ""), True)
 
 
+def becomes_text(known: KnownKind, schema: Object) -> bool:
+    """Whether a number becomes a quantity: 1.5 is refused where the kind's own webhook does not read it."""
+    return known.policy.numeric_quantities and "KMGTPE" in schema.get("pattern", "")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_of_another_type_is_refused_by_the_name_of_its_field(kind: str, loaded: Catalog) -> None:
     known = of_name(kind, loaded)
@@ -122,7 +127,8 @@ def test_a_value_of_another_type_is_refused_by_the_name_of_its_field(kind: str, 
         for value in (*VALUES, DEEP):
             obj = settle(placed(good, keys, copy.deepcopy(value)))
             mutation, validation = decide(obj, known, loaded)
-            if fits(settle(value), schema):
+            assert "<nil>" not in {cause.field for cause in validation.causes}
+            if fits(settle(value), schema) or (becomes_text(known, schema) and isinstance(settle(value), float)):
                 continue
             field = written(keys)
             said = [cause for cause in validation.causes if cause.field == field]

@@ -18,6 +18,7 @@ from webhook.cel.limits import DEEP_RECURSION
 if TYPE_CHECKING:
     from webhook.cel.codegen.generate import Generated, Source
     from webhook.cel.interpreter.compiler import MakeObject
+    from webhook.cel.syntax.ast import Expr
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
     from webhook.cel.typing.declarations import Function
@@ -213,6 +214,11 @@ class Program:
         self.attempt = None if fast is None else fast.attempt
         self.bound = None if fast is None else fast.bound
         self.evaluate_exactly = exact
+
+    def tree(self) -> Expr:
+        """The syntax tree, made again."""
+        with DEEP_RECURSION:
+            return self.evaluate_exactly.origin.check().expr
 
     def generated(self) -> Source | None:
         """The generated function as text, written again; None if only the interpreter runs this program."""

@@ -1,26 +1,28 @@
 """Fill in what is absent: the CRD's defaults, then the policy's, each leaf with the reason it was set.
 
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
-holds the recorded value counts as absent and is derived anew; a value that a user wrote stays. Only leaves that the
-policy names are touched. A structure that was derived from another one stays when its source is gone: see
-:func:`_orphans`.
+holds the recorded value counts as absent and is derived anew, unless a user has written the value since
+(:mod:`webhook.engine.ownership`). Only leaves that the policy names are touched. A structure that was derived from
+another one stays when its source is gone: see :func:`_orphans`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
+from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
 from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
 
 SCHEMA_DEFAULT: Final = "default of the CRD schema"
+QUANTITY: Final = "a quantity is stored as text"
 
 ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
@@ -46,7 +48,6 @@ class _TooCostlyError(Exception):
 def normalise(
     kind: KnownKind,
     obj: dict[str, Any],
-    records: Sequence[Mapping[str, Any]],
     scope_of: ScopeOf,
     old: dict[str, Any] | None = None,
 ) -> Normalised:
@@ -55,7 +56,6 @@ def normalise(
     Args:
         kind: the kind's schema and policy.
         obj: the object as it came; never changed.
-        records: what earlier runs filled in, from stamps: a leaf with a recorded value counts as derived.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
         old: what is stored, on an update. If its schema refuses it (it may be stored under another definition), a
             default that cannot be evaluated is skipped.
@@ -63,15 +63,17 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    rules = kind.policy.defaults
-    bare = kind.schema.default(_without_derived(obj, rules, records))
+    written, rules, ownership = obj, kind.policy.defaults, Ownership(obj, old)
+    if kind.policy.numeric_quantities:
+        obj = kind.schema.with_quantities(obj)
+    bare = kind.schema.default(_without_derived(obj, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _fill(kind, old, bare, scope_of)
         if orphans := _orphans(rules, obj, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(obj, others, records))
+            bare = kind.schema.default(_without_derived(obj, others, ownership))
             current, filled = _fill(kind, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
@@ -81,7 +83,14 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
-    return Normalised(current, new, tuple(_explain(obj, current, filled, rules)), too_costly)
+    converted = () if obj is written else _converted(written, obj)
+    return Normalised(current, new, (*converted, *_explain(obj, current, filled, rules)), too_costly)
+
+
+def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default]:
+    """The numbers that have become quantities."""
+    for operation in patch.diff(written, obj):
+        yield Default(field_path(patch.keys(operation["path"])), operation["value"], QUANTITY)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -104,13 +113,10 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
     return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 
 
-def _without_derived(
-    obj: dict[str, Any], rules: tuple[DefaultRule, ...], records: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The object without the leaves that still hold a recorded value."""
+def _without_derived(obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership) -> dict[str, Any]:
+    """The object without the leaves that the gate has filled in."""
     for rule in rules:
-        path, value = str(rule.path), rule.path.get(obj)
-        if any(path in record and not patch.diff(value, record[path]) for record in records):
+        if ownership.is_derived(rule, rule.path.get(obj)):
             obj = rule.path.delete(obj)
     return obj
 

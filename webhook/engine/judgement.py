@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.admission import Cause, Decision, Request, Warn
@@ -15,6 +16,7 @@ from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.rules import Subject, validate_rules
 from webhook.engine.schema import hidden_errors, missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
+from webhook.policy import PolicyScope
 
 __all__ = ["Judgement", "judge"]
 
@@ -74,10 +76,19 @@ def _findings(
     hidden = () if old is None else hidden_errors(kind, obj, findings)
     options.checkpoint("policy")
     subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
-    findings += validate_rules(subject, scope_of(kind, request, obj, old, view, options.settings), options)
+    scope = scope_of(kind, request, obj, old, view, options.settings)
+    findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
     if not findings.causes:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
+
+
+def _stored_scope(
+    kind: KnownKind, request: Request, old: dict[str, object] | None, view: ClusterView, options: Options
+) -> PolicyScope:
+    """The scope over the stored object of an update, as if it were sent again."""
+    again = replace(request, object=request.old_object)
+    return scope_of(kind, again, old or {}, old, view, options.settings)
 
 
 def _add_unknown_fields(

@@ -1,19 +1,25 @@
 """Ratcheting of policy rules (KEP-4008): an update is not refused for what it does not change.
 
-Leaves that the policy itself fills in do not count as changed.
+A rule is spared if the update changes nothing that it reads, directly or through variables. Leaves that the policy
+itself fills in do not count as changed. A fact does not tell what it reads, so it is computed for the stored object
+and compared; and the field that the finding names must be unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
-from webhook.admission.stamp import ANNOTATION, Stamp, specification
-from webhook.policy import MISSING, Path, Policy, ValidationRule
+from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.engine.catalog import KnownKind
+from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
 
 __all__ = ["Ratchet", "TargetNode"]
+
+_ANNOTATIONS: Final = Path(("metadata", "annotations"))
+_STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
 
 Keys = tuple[str | int, ...]
 
@@ -28,34 +34,90 @@ class TargetNode(NamedTuple):
 
 
 class Ratchet:
-    """What one update changes."""
+    """What one update changes.
 
-    def __init__(self, obj: dict[str, Any], old: dict[str, Any], policy: Policy) -> None:
-        self._obj, self._old, self._policy = obj, old, policy
+    Args:
+        kind: the kind of the object.
+        obj: the new object.
+        old: the stored object.
+        scope: the scope of the policy's expressions over the new object.
+        stored_scope: makes the scope over the stored object, seen as it would be judged now.
+    """
+
+    def __init__(
+        self,
+        kind: KnownKind,
+        obj: dict[str, Any],
+        old: dict[str, Any],
+        scope: PolicyScope,
+        stored_scope: Callable[[], PolicyScope],
+    ) -> None:
+        self._kind, self._obj, self._old = kind, _unstamped(obj), _unstamped(old)
+        self._filled = (_filled(old, kind.policy), _filled(obj, kind.policy))
+        self._scope, self._make_stored_scope = scope, stored_scope
+        self._outside: dict[str, bool] = {}
 
     def spares(self, rule: ValidationRule, node: TargetNode) -> bool:
         """Whether the update leaves everything unchanged that the rule reads."""
-        if rule.local:
-            return _same(node.keys, node.stored, node.value, *self._filled)
-        return self._same_specification and (not rule.annotations or self._same_annotations)
+        outside = self._outside.get(rule.code)
+        if outside is None:  # the same for all nodes of the rule, of which there may be very many
+            outside = self._outside[rule.code] = self._is_same_outside(rule)
+        reads = self._kind.policy.reads(rule)
+        below = any(path[0] == SELF for path in (*reads.values, *reads.tests))
+        return (
+            outside
+            and (not below or _same(node.keys, node.stored, node.value, *self._filled))
+            and (not self._facts(rule) or self._is_same_field(rule, node))
+        )
+
+    def _is_same_outside(self, rule: ValidationRule) -> bool:
+        """Whether the fields and the facts are unchanged that the rule reads, without those of a node in a list."""
+        reads = self._kind.policy.reads(rule)
+        return (
+            all(self._is_same(path[1:]) for path in reads.values if path[0] == OBJECT)
+            and all(self._is_same(path[1:], presence=True) for path in reads.tests if path[0] == OBJECT)
+            and all(self._is_same_fact(path[1:]) for path in self._facts(rule))
+        )
+
+    def _facts(self, rule: ValidationRule) -> set[tuple[str, ...]]:
+        """The paths into facts that the rule reads, without facts that no object changes."""
+        reads = self._kind.policy.reads(rule)
+        paths = {path for path in (*reads.values, *reads.tests) if path[0] == FACTS}
+        return {path for path in paths if not self._kind.facts[path[1]].constant}
+
+    def _is_same(self, keys: tuple[str, ...], *, presence: bool = False) -> bool:
+        at = Path(keys)
+        before, after = at.get(self._old), at.get(self._obj)
+        if presence and not _is_absent(before) and not _is_absent(after):
+            return True
+        return _same(keys, before, after, *self._filled)
+
+    def _is_same_field(self, rule: ValidationRule, node: TargetNode) -> bool:
+        """Whether the field that a finding names is unchanged; the whole specification may change in other parts."""
+        below = Path.parse(rule.field_path.removeprefix("."))
+        keys = (*node.keys, *below.keys)
+        return len(keys) < 2 or _same(keys, below.get(node.stored), below.get(node.value), *self._filled)
+
+    def _is_same_fact(self, path: tuple[str, ...]) -> bool:
+        """Whether a member of a fact is unchanged, with those beside it, which tell more about the same thing."""
+        name, beside = path[0], Path(path[1:-1])
+        return not patch.diff(beside.get(self._stored_scope.fact(name)), beside.get(self._scope.fact(name)))
 
     @cached_property
-    def _filled(self) -> tuple[set[Keys], set[Keys]]:
-        return _filled(self._old, self._policy), _filled(self._obj, self._policy)
+    def _stored_scope(self) -> PolicyScope:
+        return self._make_stored_scope()
 
-    @cached_property
-    def _same_specification(self) -> bool:
-        return _same((), specification(self._old), specification(self._obj), *self._filled)
 
-    @cached_property
-    def _same_annotations(self) -> bool:
-        return not patch.diff(_annotations(self._old, self._policy), _annotations(self._obj, self._policy))
+def _is_absent(value: Any) -> bool:
+    return value is MISSING or value is None
 
 
 def _same(keys: Keys, before: Any, after: Any, filled_before: set[Keys], filled: set[Keys]) -> bool:
     """Whether two values differ only in leaves that are filled in on their side."""
-    if before is MISSING:
-        return _all_below(keys, after, filled)
+    if _is_absent(before) or _is_absent(after):
+        return (_is_absent(before) or _all_below(keys, before, filled_before)) and (
+            _is_absent(after) or _all_below(keys, after, filled)
+        )
     for operation in patch.diff(before, after):
         below = patch.keys(operation["path"])
         if operation["op"] != "remove" and not _all_below((*keys, *below), operation["value"], filled):
@@ -89,8 +151,7 @@ def _filled(obj: dict[str, Any], policy: Policy) -> set[Keys]:
     }
 
 
-def _annotations(obj: dict[str, Any], policy: Policy) -> dict[str, Any]:
-    """The user's annotations: without the stamp, and without those that the policy writes."""
-    given = obj.get("metadata", {}).get("annotations") or {}
-    written = {rule.path.keys[2] for rule in policy.defaults if rule.path.keys[:2] == ("metadata", "annotations")}
-    return {key: value for key, value in given.items() if key not in {ANNOTATION, *written}}
+def _unstamped(obj: dict[str, Any]) -> dict[str, Any]:
+    """The object without the gate's stamp, and without annotations if it has no other."""
+    bare = _STAMP.delete(obj)
+    return bare if _ANNOTATIONS.get(bare) else _ANNOTATIONS.delete(bare)

@@ -76,8 +76,12 @@ class Subject:
         return not self.hidden and not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
 
 
-def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Findings:
+def validate_rules(
+    subject: Subject, scope: PolicyScope, options: Options, stored_scope: Callable[[], PolicyScope]
+) -> Findings:
     """Findings of the policy, :data:`MAX_FINDINGS` of each sort.
+
+    ``stored_scope`` makes the scope over the stored object of an update; it is needed only to spare a rule.
 
     Without ``options.references``, rules about other objects are skipped: they cannot be decided. Rules at and below a
     node that is too large for its schema are skipped, as the API server skips its own: their cost would have no bound.
@@ -87,7 +91,7 @@ def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Fi
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
-    run = _RuleRun(subject, scope, options)
+    run = _RuleRun(subject, scope, options, stored_scope)
     if len(subject.schema_causes) + len(subject.hidden) > MANY_ERRORS:
         return run.findings
     for rule, action in subject.kind.policy.actions(options.profile):
@@ -99,13 +103,22 @@ def validate_rules(subject: Subject, scope: PolicyScope, options: Options) -> Fi
 
 
 class _RuleRun:
-    def __init__(self, subject: Subject, scope: PolicyScope, options: Options) -> None:
+    def __init__(
+        self, subject: Subject, scope: PolicyScope, options: Options, stored_scope: Callable[[], PolicyScope]
+    ) -> None:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
         self._oversized = subject.oversized
         self._nodes: dict[str, Iterable[TargetNode]] = {}
-        self._ratchet = None if subject.old is None else Ratchet(subject.obj, subject.old, subject.kind.policy)
+        self._stored_scope = stored_scope
+
+    @cached_property
+    def _ratchet(self) -> Ratchet | None:
+        subject = self._subject
+        if subject.old is None:
+            return None
+        return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
 
     def check(self, rule: ValidationRule, action: Action) -> None:
         """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""

@@ -10,7 +10,7 @@ from webhook.cel import Budget
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.policy import field_path
-from webhook.schema import RULES_NOT_RUN, annotations_size
+from webhook.schema import RULES_NOT_RUN, FieldError, annotations_size
 
 __all__ = ["MAX_SUGGESTIONS", "hidden_errors", "missing_spec", "suggestions", "validate_schema"]
 
@@ -24,7 +24,7 @@ def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | 
     errors, warnings = kind.schema.check(obj, old, budget)
     for error in errors:
         if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
-            findings.causes.append(Cause(error.field, error.type, error.body()))
+            findings.causes.append(Cause(_place(error), error.type, error.body()))
     findings.notices += [Warn("", text) for text in warnings]
     findings.causes += _metadata_errors(obj)
     return findings
@@ -34,7 +34,13 @@ def hidden_errors(kind: KnownKind, obj: dict[str, Any], findings: Findings) -> t
     """The errors of the CRD that are not among the findings, because an update does not change what they are about."""
     told = {(cause.field, cause.reason) for cause in findings.causes}
     errors = kind.schema.validate(obj)
-    return tuple(Cause(each.field, each.type, each.body()) for each in errors if (each.field, each.type) not in told)
+    causes = (Cause(_place(each), each.type, each.body()) for each in errors)
+    return tuple(each for each in causes if (each.field, each.reason) not in told)
+
+
+def _place(error: FieldError) -> str:
+    """The field of an error. The API server names no field for some ("<nil>"); the object itself is "" here."""
+    return error.field if error.field != "<nil>" else error.place if error.place != "<nil>" else ""
 
 
 def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:

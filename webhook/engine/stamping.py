@@ -32,24 +32,7 @@ def normalised(
 ) -> Normalised:
     """The request's object with every default."""
     old = request.old_object
-    return normalise(
-        kind,
-        obj,
-        _records(obj, old),
-        lambda current: scope_of(kind, request, current, old, view, options.settings),
-        old,
-    )
-
-
-def _records(obj: dict[str, Any], old: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """What earlier runs filled in: by the stored object's stamp, and by the object's own.
-
-    The API server calls a webhook again when a later one has changed the object. The values of the first call are then
-    recorded in the object only, and the stamp's hash is out of date if the specification has changed. An entry counts
-    only while the object still holds its value, so an outdated record does no harm.
-    """
-    stamps = (Stamp.read(each) for each in (old, obj) if each is not None)
-    return [stamp.defaulted for stamp in stamps if stamp is not None]
+    return normalise(kind, obj, lambda current: scope_of(kind, request, current, old, view, options.settings), old)
 
 
 def tolerated(

@@ -23,7 +23,8 @@ class Fact:
 
     A ``configurable`` fact depends on the settings: its ``compute`` takes them as a third
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields. A ``stored``
-    fact receives the stored object of an update; for other requests, an empty object.
+    fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
+    nothing but the settings.
     """
 
     compute: Callable[..., Any]
@@ -31,6 +32,7 @@ class Fact:
     configurable: bool = False
     raw: bool = False
     stored: bool = False
+    constant: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

@@ -8,9 +8,13 @@ from webhook.policy.document import Action, PolicyDocument, Profile, parse_polic
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
 __all__ = [
+    "FACTS",
     "MISSING",
+    "OBJECT",
+    "SELF",
     "Action",
     "DefaultRule",
     "Expression",
@@ -21,6 +25,7 @@ __all__ = [
     "PolicyFault",
     "PolicyScope",
     "Profile",
+    "Reads",
     "ValidationRule",
     "compile_policy",
     "field_path",

@@ -14,10 +14,11 @@ from webhook.cel.typing.literals import walk
 from webhook.cel.typing.schematypes import type_of_schema
 from webhook.manifests.documents import Document
 from webhook.policy.document import Action, Default, PolicyDocument
-from webhook.policy.order import Reads, in_order
+from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
+from webhook.policy.reads import Reads
 
 __all__ = ["compile_policy"]
 
@@ -96,7 +97,7 @@ class _Compiler:
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
         self._unique(document)
-        return Policy(document.metadata.name, self.compiled, defaults, validations)
+        return Policy(document.metadata.name, self.compiled, defaults, validations, spec.numericQuantities)
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         for index, default in enumerate(document.spec.defaults):
@@ -212,10 +213,7 @@ class _Compiler:
             variables.update(dict.fromkeys((*needed.variables, variable)))
             facts |= needed.facts
         local = program.variables <= {"self", "oldSelf"}
-        annotations = "annotations" in reads.get("metadata", ()) or any(
-            self.compiled[name].annotations for name in variables
-        )
-        return Expression(program, tuple(variables), frozenset(facts), named, local, annotations)
+        return Expression(program, tuple(variables), frozenset(facts), named, local)
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) if the node does not exist."""
@@ -264,11 +262,9 @@ def _inner(node: Schema, key: str) -> Schema | None:
 
 
 def _selected(root: Expr) -> dict[str, list[str]]:
-    """The fields that an expression reads of ``variables``, ``facts`` and ``object.metadata``."""
+    """The fields that an expression reads of ``variables`` and ``facts``, by name."""
     found: dict[str, list[str]] = {}
     for node in walk(root):
         if isinstance(node, Select) and isinstance(node.operand, Ident):
             found.setdefault(node.operand.name, []).append(node.field)
-        elif isinstance(node, Select) and isinstance(node.operand, Select) and node.operand.field == "metadata":
-            found.setdefault("metadata", []).append(node.field)
     return found

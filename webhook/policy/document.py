@@ -132,7 +132,10 @@ class Validation(_Model):
 
 
 class Spec(_Model):
+    """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies."""
+
     target: Target
+    numericQuantities: bool = False  # noqa: N815
     variables: list[Variable] = []
     defaults: list[Default] = []
     validations: list[Validation] = []

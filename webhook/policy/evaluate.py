@@ -66,7 +66,7 @@ class PolicyScope:
 
     def taken(self, value: FactValue) -> Any:
         """The value at a path in a fact, or MISSING."""
-        found: Any = {value.keys[0]: self._fact_value(value.keys[0])}
+        found: Any = {value.keys[0]: self.fact(value.keys[0])}
         for key in value.keys:
             found = found.get(key, MISSING) if isinstance(found, dict) else MISSING
         return MISSING if found is None else found
@@ -79,10 +79,11 @@ class PolicyScope:
         """
         for name in expression.named_facts:
             if name not in self._facts:
-                self._fact_value(name)
+                self.fact(name)
         return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
 
-    def _fact_value(self, name: str) -> Any:
+    def fact(self, name: str) -> Any:
+        """The value of a fact."""
         if name not in self._facts:
             self._facts[name] = self._fact(name)
         return self._facts[name]

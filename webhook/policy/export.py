@@ -71,7 +71,7 @@ def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
                 "failurePolicy": "Fail" if action is Action.DENY else "Ignore",
                 **target.matching(),
                 "variables": _variables(policy, rules),
-                "validations": [_validation(rule, action) for rule in rules],
+                "validations": [_validation(policy, rule, action) for rule in rules],
             }
             yield _document("ValidatingAdmissionPolicy", name, spec)
             binding = {"policyName": name, "validationActions": [action.value]}
@@ -166,9 +166,9 @@ def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
     return found
 
 
-def _validation(rule: ValidationRule, action: Action) -> dict[str, Any]:
+def _validation(policy: Policy, rule: ValidationRule, action: Action) -> dict[str, Any]:
     fixed, expression = message(rule)
-    test = _one_line(condition(rule, denies=action is Action.DENY))
+    test = _one_line(condition(rule, policy.reads(rule) if action is Action.DENY else None))
     found = {"expression": test, "message": fixed, "reason": _REASONS.get(rule.reason, "Invalid")}
     if expression is not None:
         found["messageExpression"] = _one_line(expression)

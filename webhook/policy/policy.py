@@ -8,6 +8,7 @@ from typing import Any
 from webhook.cel import Program
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
+from webhook.policy.reads import OBJECT, SELF, Reads
 
 __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
 
@@ -18,7 +19,7 @@ class Expression:
 
     ``variables`` are the policy's variables that it needs, directly or through others, in the order of computation.
     ``facts`` are those that it needs directly or through variables, ``named_facts`` those in its own text.
-    ``local``: it reads only ``self`` and ``oldSelf``. ``annotations``: it reads the object's annotations.
+    ``local``: it reads only ``self`` and ``oldSelf``.
     """
 
     program: Program
@@ -26,7 +27,6 @@ class Expression:
     facts: frozenset[str]
     named_facts: tuple[str, ...]
     local: bool
-    annotations: bool = False
 
     @property
     def source(self) -> str:
@@ -104,9 +104,9 @@ class ValidationRule:
         return self.rule.local and (self.when is None or self.when.local)
 
     @property
-    def annotations(self) -> bool:
-        """Whether the result depends on annotations, which are not part of the specification."""
-        return self.rule.annotations or (self.when is not None and self.when.annotations)
+    def conditions(self) -> tuple[Expression, ...]:
+        """The expressions that decide whether the rule fails."""
+        return (self.rule,) if self.when is None else (self.when, self.rule)
 
     def action_under(self, profile: Profile) -> Action:
         """The action for a failure under a profile."""
@@ -119,21 +119,44 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All rules of one kind. ``variables`` are in the order of their declaration."""
+    """All rules of one kind. ``variables`` are in the order of their declaration.
+
+    ``numeric_quantities``: numbers become text where the schema has quantities.
+    """
 
     name: str
     variables: dict[str, Expression]
     defaults: tuple[DefaultRule, ...]
     validations: tuple[ValidationRule, ...]
+    numeric_quantities: bool = False
     _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+    _reads: dict[str, Reads] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
         """Each validation rule with its action under a profile; computed once."""
         if profile not in self._actions:
             self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
         return self._actions[profile]
+
+    def reads(self, rule: ValidationRule) -> Reads:
+        """What the conditions of a rule read; computed once, when it is first needed.
+
+        What they read of the stored object counts as read of the object. Paths below ``self`` start with the node, or
+        with :data:`~webhook.policy.reads.SELF` if the rule is about many nodes.
+        """
+        if rule.code not in self._reads:
+            node = (OBJECT, *rule.at.keys) if rule.at.single else (SELF,)
+            names = {name for each in rule.conditions for name in each.variables}
+            reads = Reads.of(
+                [each.program.tree() for each in rule.conditions],
+                {name: self.variables[name].program.tree() for name in names},
+                {"self": node, "oldSelf": node, "oldObject": (OBJECT,)},
+            )
+            reads.tests.add(node)  # without the node, the rule does not apply
+            self._reads[rule.code] = reads
+        return self._reads[rule.code]
 
     @property
     def codes(self) -> tuple[str, ...]:

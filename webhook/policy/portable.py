@@ -7,6 +7,7 @@ object, guarded by a presence test.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any, Final
 
 from webhook.admission import patch
@@ -15,6 +16,7 @@ from webhook.cel.syntax.parser import parse
 from webhook.cel.typing.literals import walk
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
+from webhook.policy.reads import OBJECT, SELF, Reads
 
 __all__ = ["condition", "defaulting", "is_portable", "literal", "message"]
 
@@ -35,36 +37,50 @@ def is_portable(rule: ValidationRule | DefaultRule) -> bool:
     return not any(expression.facts for expression in expressions if expression is not None)
 
 
-def condition(rule: ValidationRule, *, denies: bool) -> str:
+def condition(rule: ValidationRule, reads: Reads | None) -> str:
     """The rule over the whole object: true if the node is absent, or the rule does not apply, or it holds.
 
-    For a rule that denies, also true for an update that does not change what the rule reads (ratcheting).
+    With what the rule ``reads``, also true for an update that does not change it (ratcheting).
     """
-    return _over("object", rule.at.keys, rule, depth=0, denies=denies)
+    return _over("object", rule.at.keys, rule, depth=0, reads=reads)
 
 
-def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, denies: bool) -> str:
+def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, reads: Reads | None) -> str:
     """The condition on every node that the keys match below a node."""
     if "*" not in keys:
         place = _member(node, keys)
         test = f"({_with_self(rule.rule.source, place)})"
         if rule.when is not None:
             test = f"!({_with_self(rule.when.source, place)}) || {test}"
-        if denies:
-            test = f"{test} || oldObject != null && {_unchanged(rule, place)}"
+        if reads is not None:
+            test = f"{test} || oldObject != null && {_unchanged(rule, reads, place)}"
         return _guarded(node, keys, test)
     star = keys.index("*")
     item = f"item{depth or ''}"
-    inner = _over(item, keys[star + 1 :], rule, depth + 1, denies=denies)
+    inner = _over(item, keys[star + 1 :], rule, depth + 1, reads=reads)
     return _guarded(node, keys[:star], f"{_member(node, keys[:star])}.all({item}, {inner})")
 
 
-def _unchanged(rule: ValidationRule, place: str) -> str:
-    """Whether the stored object equals this one in what the rule reads: the node, or else the specification."""
-    if rule.local:
-        return _stored("oldObject", rule.at.keys, place, depth=0)
-    parts = ["spec", "metadata.?annotations"] if rule.annotations else ["spec"]
-    return " && ".join(f"object.?{part} == oldObject.?{part}" for part in parts)
+def _unchanged(rule: ValidationRule, reads: Reads, place: str) -> str:
+    """Whether the stored object equals this one in what the rule reads."""
+    values = {path for path in reads.values if not _is_within(path[:-1], reads.values)}
+    parts = [_optional(path) for path in sorted(values) if path[0] == OBJECT]
+    tests = [_optional(path) for path in sorted(reads.tests) if len(path) > 1 and not _is_within(path, values)]
+    same = [f"object{part} == oldObject{part}" for part in parts]
+    same += [f"object{part}.hasValue() == oldObject{part}.hasValue()" for part in tests]
+    if any(path[0] == SELF for path in (*reads.values, *reads.tests)):
+        same.append(_stored("oldObject", rule.at.keys, place, depth=0))
+    return " && ".join(same) or "true"
+
+
+def _is_within(path: Keys, paths: Collection[Keys]) -> bool:
+    """Whether the path is one of the paths, or below one."""
+    return any(path[:length] in paths for length in range(1, len(path) + 1))
+
+
+def _optional(path: Keys) -> str:
+    """The members below ``object``, of which each may be absent."""
+    return "".join(f".?{key}" if _IDENTIFIER.match(key) else f"[?{literal(key)}]" for key in path[1:])
 
 
 def _stored(node: str, keys: Keys, place: str, depth: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -55,13 +56,15 @@ class FieldError:
 
     ``type`` is a metav1 CauseType ("FieldValueInvalid"), ``field`` the path in the API
     server's spelling ("spec.files[0]"; "<nil>" for the root), ``bad_value`` the offending
-    JSON value, or :data:`OMIT`. ``str(error)`` is Go's ``Error()``.
+    JSON value, or :data:`OMIT`. ``str(error)`` is Go's ``Error()``. ``place`` is the path of the node where the API
+    server names none ("<nil>").
     """
 
     type: str
     field: str
     detail: str = ""
     bad_value: Any = ""
+    place: str = dataclasses.field(default="", compare=False)
 
     def body(self) -> str:
         """``ErrorBody()``: the message without the field."""

@@ -92,7 +92,7 @@ def _check_range(node: SchemaNode, value: float, what: str, path: str, result: V
         fits = form != "float" or _fits_float32(value)
     if not fits:
         suffix = f"with format {form}" if form else "(default format)"
-        result.add(Violation("plain", "", f"{what} value must be of type {kind} {suffix} in {path}", None))
+        result.add(Violation("plain", path, f"{what} value must be of type {kind} {suffix} in {path}", None))
     return fits
 
 

@@ -18,6 +18,7 @@ from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
+from webhook.schema.quantities import compile_quantities
 from webhook.schema.rules.compile import RuleNode, compile_rules
 from webhook.schema.rules.run import RuleRun
 from webhook.schema.suggest import suggest_field
@@ -84,6 +85,17 @@ class Structural:
             return obj
         filled: dict[str, Any] = self._fill(obj)
         return filled
+
+    @cached_property
+    def _convert(self) -> Callable[[Any], Any] | None:
+        return compile_quantities(self.root)
+
+    def with_quantities(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object with numbers as text where the schema has quantities, if they are not whole numbers."""
+        if self._convert is None:
+            return obj
+        converted: dict[str, Any] = self._convert(obj)
+        return converted
 
     def prune(self, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """The object without unknown fields, and their paths."""

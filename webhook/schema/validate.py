@@ -220,7 +220,7 @@ def _junctors(node: SchemaNode, value: Any, path: str) -> ValidationResult:
     if node.all_of:
         _check_all_of(node.all_of, value, path, result)
     if node.not_ is not None and not check(node.not_, value, path).errors:
-        result.add(_plain(f"{quote(path)} must not validate the schema (not)"))
+        result.add(_plain(path, f"{quote(path)} must not validate the schema (not)"))
     return result
 
 
@@ -229,9 +229,9 @@ def junctor_errors(node: SchemaNode, value: Any) -> bool:
     return bool(_junctors(node, value, "").errors)
 
 
-def _plain(message: str) -> Violation:
+def _plain(path: str, message: str) -> Violation:
     """An error without a field: in Go it is not a ``Validation``."""
-    return Violation("plain", "", message, None)
+    return Violation("plain", path, message, None)
 
 
 def _check_any_of(branches: tuple[SchemaNode, ...], value: Any, path: str, result: ValidationResult) -> None:
@@ -243,7 +243,7 @@ def _check_any_of(branches: tuple[SchemaNode, ...], value: Any, path: str, resul
             return
         if best is None or branch_result.match_count > best.match_count:
             best = branch_result
-    result.add(_plain(f"{quote(path)} must validate at least one schema (anyOf)"))
+    result.add(_plain(path, f"{quote(path)} must validate at least one schema (anyOf)"))
     if best is not None:
         result.merge(best)
 
@@ -255,7 +255,7 @@ def _check_one_of(branches: tuple[SchemaNode, ...], value: Any, path: str, resul
         result.merge(valid[0])
         return
     found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    result.add(_plain(f"{quote(path)} must validate one and only one schema (oneOf). {found}"))
+    result.add(_plain(path, f"{quote(path)} must validate one and only one schema (oneOf). {found}"))
     if not valid:
         result.merge(max(results, key=lambda branch_result: branch_result.match_count))
 
@@ -268,7 +268,7 @@ def _check_all_of(branches: tuple[SchemaNode, ...], value: Any, path: str, resul
         result.merge(branch_result)
     if failed:
         suffix = ". None validated" if failed == len(branches) else ""
-        result.add(_plain(f"{quote(path)} must validate all the schemas (allOf){suffix}"))
+        result.add(_plain(path, f"{quote(path)} must validate all the schemas (allOf){suffix}"))
 
 
 def field_errors(result: ValidationResult, path: str) -> list[FieldError]:
@@ -292,7 +292,7 @@ def _field_error(violation: Violation, path: str) -> FieldError:
         case "type":
             return type_invalid(field, value, violation.message)
         case "plain":
-            return invalid(path or "<nil>", "", violation.message)
+            return FieldError("FieldValueInvalid", path or "<nil>", violation.message, place=field)
     return invalid(field, value, violation.message)
 
 

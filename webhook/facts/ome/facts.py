@@ -199,7 +199,7 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 
 
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
-_BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
+_BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
     "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),

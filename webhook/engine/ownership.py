@@ -1,0 +1,117 @@
+"""Who has written a leaf that the gate once filled in: the gate, or a user since.
+
+A user may write the very value that the gate had filled in. The value is then the user's, and stays when its inputs
+change. The object shows it in two ways:
+
+metadata.managedFields     a manager that applies or changes a leaf owns it. What a webhook fills in belongs to no
+                           manager: the API server computes the entries before it calls webhooks.
+last-applied-configuration the file of ``kubectl apply``. It is needed, because kubectl sends no field that is stored
+                           already with the same value, so that no manager owns it.
+
+A replacement with the stored value shows nothing, and the leaf stays the gate's. See docs/decisions.md, record 46.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+
+from webhook.admission import patch
+from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.policy import MISSING, DefaultRule, Path
+
+__all__ = ["LAST_APPLIED", "Ownership"]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+_STAMP: Final = Path(("metadata", "annotations", ANNOTATION))
+_APPLIED: Final = Path(("metadata", "annotations", LAST_APPLIED))
+
+Owner = tuple[str, str]
+"""A manager and its operation, Apply or Update."""
+
+
+class Ownership:
+    """What earlier runs have filled in, and what users have written since, for one state of an object.
+
+    Two stamps tell what was filled in. The stored one holds for a leaf that no user has written since. A stamp that
+    came with the object holds as it is: the gate wrote it in an earlier call for this request (the API server calls a
+    webhook again when a later one has changed the object), or it is part of a manifest that was exported from a
+    cluster. An entry counts only while the object still holds its value, so an outdated record does no harm.
+    """
+
+    def __init__(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+        self._obj, self._old = obj, old
+        self._kept = old is not None and _STAMP.get(obj) == _STAMP.get(old)
+        self._stored = {} if old is None else _record(old)
+        self._sent = {} if self._kept else _record(obj)
+
+    def is_derived(self, rule: DefaultRule, value: Any) -> bool:
+        """Whether the value of a rule's leaf is one that the gate has filled in, and no user has written."""
+        path = rule.path.text
+        if _holds(self._sent, path, value):
+            return True
+        return _holds(self._stored, path, value) and not self._is_written(rule, value)
+
+    def _is_written(self, rule: DefaultRule, value: Any) -> bool:
+        return bool(self._owners(rule)) or self._is_applied(rule.path, value)
+
+    def _owners(self, rule: DefaultRule) -> set[Owner]:
+        """The managers that own the leaf or a part of it.
+
+        A default that may replace a value leaves the replaced value's owner in place, so for such a leaf only owners
+        count that the stored object does not have. An owner of the kept stamp, too, wrote an exported manifest.
+        """
+        owners = set(_owners(self._obj, rule.path))
+        if owners and self._kept:
+            owners -= set(_owners(self._obj, _STAMP))
+        if owners and self._old is not None and (rule.overwrites or rule.over is not MISSING):
+            owners -= set(_owners(self._old, rule.path))
+        return owners
+
+    def _is_applied(self, path: Path, value: Any) -> bool:
+        """Whether the file of ``kubectl apply`` holds the value, or a part of it, as the user's own."""
+        text = _APPLIED.get(self._obj)
+        if not isinstance(text, str) or path.keys[-1] not in text:  # most files have no such field: not worth parsing
+            return False
+        applied = path.get(self._file)
+        if applied is MISSING or any(step["op"] != "add" for step in patch.diff(applied, value)):
+            return False
+        return not _holds(_record(self._file), path.text, value)
+
+    @cached_property
+    def _file(self) -> dict[str, Any]:
+        """The file of ``kubectl apply``; empty if it cannot be read, because users can write annotations."""
+        try:
+            file = orjson.loads(_APPLIED.get(self._obj))
+        except ValueError:
+            return {}
+        return file if isinstance(file, dict) else {}
+
+
+def _record(obj: Mapping[str, Any]) -> dict[str, Any]:
+    stamp = Stamp.read(obj)
+    return {} if stamp is None else stamp.defaulted
+
+
+def _holds(record: Mapping[str, Any], path: str, value: Any) -> bool:
+    return path in record and not patch.diff(value, record[path])
+
+
+def _owners(obj: dict[str, Any], path: Path) -> Iterator[Owner]:
+    """The managers whose fields include the path or a field below it."""
+    metadata = obj.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and _includes(entry.get("fieldsV1"), path):
+            yield str(entry.get("manager")), str(entry.get("operation"))
+
+
+def _includes(fields: Any, path: Path) -> bool:
+    """Whether a set of fields (``FieldsV1``: nested objects with keys such as ``f:spec``) includes a path."""
+    for key in path.keys:
+        fields = fields.get(f"f:{key}") if isinstance(fields, dict) else None
+    return fields is not None

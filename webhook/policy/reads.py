@@ -1,0 +1,108 @@
+"""What expressions read: paths into the object and the facts, directly or through variables of the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
+from webhook.cel.typing.literals import children
+
+__all__ = ["FACTS", "OBJECT", "SELF", "Keys", "Reads"]
+
+Keys = tuple[str, ...]
+
+OBJECT, FACTS, SELF = "object", "facts", "self"
+"""The first keys of the paths."""
+
+_ROOTS: Final[Mapping[str, Keys]] = {OBJECT: (OBJECT,), FACTS: (FACTS,)}
+
+
+@dataclass(slots=True)
+class Reads:
+    """The paths that some expressions read, such as ``("object", "spec", "source")``.
+
+    ``values`` are read with everything below them. For ``tests`` only presence counts: a change below them has no
+    effect.
+    """
+
+    values: set[Keys] = field(default_factory=set)
+    tests: set[Keys] = field(default_factory=set)
+
+    @classmethod
+    def of(
+        cls, expressions: Iterable[Expr], variables: Mapping[str, Expr], roots: Mapping[str, Keys] | None = None
+    ) -> Reads:
+        """The paths that the expressions read.
+
+        Args:
+            expressions: syntax trees.
+            variables: the trees of the policy's variables.
+            roots: further names, and the paths that they stand for.
+        """
+        collector = _Collector(variables, {**_ROOTS, **(roots or {})})
+        for expression in expressions:
+            collector.collect(expression)
+        return collector.reads
+
+    def __contains__(self, path: Keys) -> bool:
+        """Whether setting the leaf at the path may change the result."""
+        if any(test[: len(path)] == path for test in self.tests):
+            return True
+        return any(value[: len(path)] == path or path[: len(value)] == value for value in self.values)
+
+
+class _Collector:
+    def __init__(self, variables: Mapping[str, Expr], roots: Mapping[str, Keys]) -> None:
+        self.reads = Reads()
+        self._variables, self._roots = variables, roots
+
+    def collect(self, node: Expr) -> None:
+        tested = _tested(node)
+        path = self._path(tested or node)
+        if path is not None:
+            (self.reads.tests if tested else self.reads.values).add(path)
+        elif isinstance(node, Select) and _is_variable(node):
+            self.collect(self._variables[node.field])
+        else:
+            for child in children(node):
+                self.collect(child)
+
+    def _path(self, node: Expr) -> Keys | None:
+        """The path of a chain of members of a root, or of a variable that is such a chain; else None."""
+        if isinstance(node, Ident):
+            return self._roots.get(node.name)
+        if isinstance(node, Select):
+            if _is_variable(node):
+                return self._path(self._variables[node.field])
+            return _below(self._path(node.operand), node.field)
+        if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
+            key = node.args[1]
+            if isinstance(key, Const) and isinstance(key.value, str):
+                return _below(self._path(node.args[0]), key.value)
+        if isinstance(node, Call) and node.function == "orValue" and _is_literal(node.args[0]):
+            return None if node.target is None else self._path(node.target)
+        return None
+
+
+def _below(path: Keys | None, key: str) -> Keys | None:
+    return None if path is None else (*path, key)
+
+
+def _tested(node: Expr) -> Expr | None:
+    """The operand of a presence test: ``has(a.b)``, ``a.?b.hasValue()``."""
+    if isinstance(node, Select) and node.test_only:
+        return Select(node.pos, node.operand, node.field)
+    return node.target if isinstance(node, Call) and node.function == "hasValue" else None
+
+
+def _is_variable(node: Select) -> bool:
+    return isinstance(node.operand, Ident) and node.operand.name == "variables"
+
+
+def _is_literal(node: Expr) -> bool:
+    """Whether the value is a constant, or an empty list or map."""
+    return isinstance(node, Const) or (
+        (isinstance(node, ListExpr) and not node.elements) or (isinstance(node, MapExpr) and not node.entries)
+    )
