@@ -10,9 +10,8 @@ import pytest
 
 from tests.policies.test_cases import files, read, target
 from webhook.cli.cases import Case
-from webhook.cli.repairs import Example, RepairError, repaired, run_example, said
+from webhook.cli.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy import DefaultRule, Path, ValidationRule
 
 REMOVES = ("remove", "delete", "no effect", "not enforced")
 """Words of a message after which the field itself may go."""
@@ -58,15 +57,8 @@ def test_every_code_has_one_repair(api: str, loaded: Catalog, examples: list[Mar
             assert places, (
                 f"{rule.code} has no example: `modelgate rule {rule.code}` could not show a good object. Add a line to "
                 f"the clearest case of policies/{api}/cases/ in which it fires: "
-                f"`repairs: {{{rule.code}: {{{where(rule)}: <what the message asks for>}}}}` (null removes a field)"
+                f"`repairs: {{{rule.code}: {{{rule.about}: <what the message asks for>}}}}` (null removes a field)"
             )
-
-
-def where(rule: DefaultRule | ValidationRule) -> Path:
-    """The field that the rule is about."""
-    if isinstance(rule, DefaultRule):
-        return rule.path
-    return Path((*rule.at.keys, *Path.parse(rule.field_path.removeprefix(".")).keys))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +102,10 @@ def lost_field(found: Example) -> Iterator[str]:
     """The field that the rule is about must stay, unless the message asks to remove it or its value has moved."""
     rules = [rule for rule in found.known.policy.validations if rule.code == found.code]
     for rule in rules:
-        path = where(rule)
+        path = rule.about
         before, after = (list(path.nodes(each.request.object)) for each in (found.bad, found.good))
         text = " ".join(said(found.bad, found.code)).lower()
-        moved = any(is_moved(found.case.repairs[found.code], entry) for entry in found.case.repairs[found.code])
+        moved = moved_values(found)
         if before and not after and not moved and not any(word in text for word in REMOVES):
             yield f"the repair removes {path}, which the rule is about: set it to what the message asks for"
 
@@ -121,21 +113,31 @@ def lost_field(found: Example) -> Iterator[str]:
 def needless(each: Marked, loaded: Catalog) -> Iterator[str]:
     """Each entry of the repair must be needed. A value that moves from one field to another is one change."""
     patch = each.case.repairs[each.code]
-    for entry in patch:
-        rest = {path: value for path, value in patch.items() if path != entry}
-        if is_moved(patch, entry):
+    moved = moved_values(run_example(each.code, each.case, each.known, loaded))
+    for entry, value in patch.items():
+        if moved and (value is None or value in moved):
             continue
+        rest = {path: value for path, value in patch.items() if path != entry}
+        fewer = each.case.model_copy(update={"repairs": {each.code: rest}})
         try:
-            smaller = run_example(each.code, each.case.model_copy(update={"repairs": {each.code: rest}}), each.known, loaded)
-        except RepairError:
+            smaller = run_example(each.code, fewer, each.known, loaded)
+        except RepairError:  # the rest needs what this entry makes
             continue
         if not list(wrong(smaller)):
             yield f"{entry} is not needed: without it, the rule does not fire either"
-    if not patch:
-        yield "the repair is empty"
 
 
-def is_moved(patch: dict[str, Any], entry: str) -> bool:
-    """Whether an entry is half of a move: one field is removed, another is set."""
-    values = list(patch.values())
-    return len(patch) > 1 and None in values and any(value is not None for value in values) and "others" not in entry
+def moved_values(found: Example) -> list[Any]:
+    """Values that the repair takes from one field and sets in another."""
+    before, after = (dict(leaves(each.request.object)) for each in (found.bad, found.good))
+    removed = [value for path, value in before.items() if path not in after]
+    return [value for path, value in after.items() if path not in before and value in removed]
+
+
+def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(node, dict | list):
+        items = node.items() if isinstance(node, dict) else enumerate(node)
+        for key, child in items:
+            yield from leaves(child, f"{path}/{key}")
+    else:
+        yield path, node

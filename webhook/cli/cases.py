@@ -7,13 +7,14 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
     set       leaves of the normalised object: dotted path → value, null for absent
     defaults  the codes of the policy's defaults that set a value
     deny      codes of the causes, or the field of a cause of the schema
+    hints     codes of the rules that explain a cause of the schema
     warn      codes of the warnings, or the field of a warning without a code
     causes    texts that the printed causes must contain, one cause each
 
 A case may give ``repairs``: by code, what to change so that the rule does not fire. `modelgate rule` prints both.
 
-``deny`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised first, unless
-``oldObject`` is given or ``unstamped`` is true.
+``deny``, ``hints`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised
+first, unless ``oldObject`` is given or ``unstamped`` is true.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Expectation(_Model):
     set: dict[str, Any] = {}
     defaults: list[str] | None = None
     deny: list[str] = []
+    hints: list[str] = []
     warn: list[str] = []
     causes: list[str] = []
 
@@ -160,6 +162,9 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
     if expect.defaults is not None and filled != sorted(expect.defaults):
         yield f"defaults: expected {sorted(expect.defaults)}, got {filled}"
     yield from _compare("deny", expect.deny, validation.causes)
+    hints = sorted(hint.code for cause in validation.causes for hint in cause.hints)
+    if hints != sorted(expect.hints):
+        yield f"hints: expected {sorted(expect.hints)}, got {hints}"
     yield from _compare("warn", expect.warn, validation.warnings)
     for text in expect.causes:
         if not any(text in str(cause) for cause in validation.causes):

@@ -11,6 +11,7 @@ import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from webhook.cli.cases import Case, CaseResult, run, written
@@ -68,7 +69,9 @@ def repaired(case: Case, known: KnownKind, patch: Patch) -> Case:
 
 def said(result: CaseResult, code: str) -> list[str]:
     """What the findings and defaults of a code say, each as it is printed."""
-    findings = [str(each) for each in (*result.validation.causes, *result.validation.warnings) if each.code == code]
+    causes, warnings = result.validation.causes, result.validation.warnings
+    findings = [str(each) for each in (*causes, *warnings) if each.code == code]
+    findings += [str(cause) for cause in causes if any(hint.code == code for hint in cause.hints)]
     filled = [each for each in result.mutation.defaults if each.code == code and not each.removed]
     return findings + [f"{each.path}: {each.value!r} ({each.because})" for each in filled]
 
@@ -95,7 +98,7 @@ def _verdict(result: CaseResult) -> tuple[list[str], object]:
 def _set(root: Any, path: str, value: Any) -> None:
     keys = _keys(path)
     node = root
-    for key, following in zip(keys, keys[1:], strict=False):
+    for key, following in pairwise(keys):
         node = _step(node, key, path, [] if following == "+" or isinstance(following, int) else {})
     last = keys[-1]
     if last == "+" and isinstance(node, list):

@@ -69,6 +69,7 @@ def _findings(kind: KnownKind, request: Request, view: ClusterView, options: Opt
     options.checkpoint("policy")
     subject = Subject(kind, obj, old, tuple(findings.causes))
     findings += validate_rules(subject, scope_of(kind, request, obj, old, view, options.settings), options)
+    findings.attach_hints()
     if not findings.causes:
         findings.warnings += missing_spec(kind, obj)
     return findings, unknown
@@ -88,5 +89,5 @@ def _add_unknown_fields(
 
 def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    codes = dict.fromkeys(item.label for item in findings)
+    codes = dict.fromkeys(label for item in findings for label in item.labels)
     return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}
