@@ -45,7 +45,6 @@ FILES = {
             137: ["spec.source", "spec.sourceSecretRef"],  # a scheme and a field of 0.9.6
         },
         warned={
-            "LK201": 1,  # the s3 source, which the schema refuses
             "LK305": 1,  # an AMD GPU, the accelerator left out
             "LK322": 1,
             "LK326": 1,  # hf://org/repo/file
@@ -64,7 +63,6 @@ FILES = {
         warned={
             "LK304": 1,  # accelerator: cuda with no gpu block, which requests no GPU
             "LK305": 1,
-            "LK321": 1,
             "LK322": 1,
             "LK326": 1,
             "LK327": 2,

@@ -12,6 +12,8 @@ import yaml
 from tests.policies.test_cases import files, read, target
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION
+from webhook.cel import CompileFailure
+from webhook.cel.types import DYN, Type
 from webhook.cli import main
 from webhook.cli.cases import CaseResult
 from webhook.cli.cases import run as run_case
@@ -20,10 +22,16 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.export import left_out
+from webhook.policy.releases import OLDEST, Release
 from webhook.schema import load_crd
+from webhook.schema.node import build, distinct
+from webhook.schema.rules.compile import rule_environment
 from webhook.vap import MemoryContext, NativePolicies
+from webhook.vap.environments import admission_environment, with_variables
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
+BETA = "--feature-gates=MutatingAdmissionPolicy=true --runtime-config=admissionregistration.k8s.io/v1beta1=true"
+STATIC = "--feature-gates=ManifestBasedAdmissionControlConfig=true"
 
 
 def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[Any]:
@@ -50,6 +58,93 @@ def test_every_policy_has_a_binding_and_its_rules_a_code(capsys: pytest.CaptureF
 def test_static_names_end_as_the_api_server_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
     found = exported(capsys, "static", "model")
     assert all(item["metadata"]["name"].endswith(".static.k8s.io") for item in found)
+
+
+@pytest.mark.parametrize(
+    ("release", "version"), [("1.34", "v1beta1"), ("1.35", "v1beta1"), ("1.36", "v1"), ("1.37", "v1")]
+)
+def test_mutating_policies_have_the_version_that_the_release_serves(
+    capsys: pytest.CaptureFixture[str], release: str, version: str
+) -> None:
+    for item in exported(capsys, "policies", "model", f"--kubernetes={release}"):
+        expected = version if item["kind"].startswith("Mutating") else "v1"
+        assert item["apiVersion"] == f"admissionregistration.k8s.io/{expected}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["policies"], "# For Kubernetes 1.36 or newer."),
+        (["policies", "--kubernetes=1.37"], "# For Kubernetes 1.36 or newer."),
+        (["policies", "--only=validating"], "# For Kubernetes 1.34 or newer."),
+        (["policies", "--kubernetes=1.35", "--only=validating"], "# For Kubernetes 1.34 or newer."),
+        (["policies", "--kubernetes=1.35"], f"# For Kubernetes 1.34 or 1.35 with {BETA}."),
+        (["static"], f"# For Kubernetes 1.36 or newer; with {STATIC} before 1.37."),
+        (["static", "--kubernetes=1.37"], "# For Kubernetes 1.37 or newer."),
+        (["crd"], "# For Kubernetes 1.34 or newer."),
+    ],
+)
+def test_the_first_line_names_the_releases_that_install_it(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    assert main(["export", arguments[0], "model", *arguments[1:]]) == 0
+    assert capsys.readouterr().out.partition("\n")[0] == line
+
+
+def test_static_manifests_are_not_exported_for_a_release_that_reads_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "static", "model", "--kubernetes=1.35"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Kubernetes 1.35 reads no policies from manifest directories" in printed.err
+
+
+@pytest.mark.parametrize("profile", ["standard", "strict"])
+def test_every_exported_policy_compiles_in_the_oldest_release(capsys: pytest.CaptureFixture[str], profile: str) -> None:
+    """A new expression may use what the minor before the cluster's has; ``stored=False`` refuses all else."""
+    before = (OLDEST[0], OLDEST[1] - 1)
+    faults, count = [], 0
+    for item in exported(capsys, "policies", f"--profile={profile}", f"--kubernetes={Release(OLDEST)}"):
+        types: dict[str, Type] = {}
+        for source in expressions(item["spec"]):
+            patches = "JSONPatch{" in source
+            environment = with_variables(admission_environment(before, stored=False, patches=patches), types)
+            try:
+                environment.compile(source)
+            except CompileFailure as failure:
+                faults.append(f"{item['metadata']['name']}: {failure}: say it without that function: {source}")
+            count += 1
+            types.update({each["name"]: DYN for each in item["spec"].get("variables", ())})
+    assert faults == []
+    assert count > 250
+
+
+def expressions(spec: dict[str, Any]) -> Iterator[str]:
+    for part in ("matchConditions", "variables", "validations"):
+        for each in spec.get(part, ()):
+            yield each["expression"]
+            if "messageExpression" in each:
+                yield each["messageExpression"]
+    for each in spec.get("mutations", ()):
+        yield each["jsonPatch"]["expression"]
+
+
+def test_every_exported_rule_of_a_definition_compiles_in_the_oldest_release(capsys: pytest.CaptureFixture[str]) -> None:
+    before = (OLDEST[0], OLDEST[1] - 1)
+    count = 0
+    for crd in exported(capsys, "crd", "--profile=strict"):
+        for version in crd["spec"]["versions"]:
+            root = build(version["schema"]["openAPIV3Schema"])
+            for node in distinct(root):
+                for rule in node.rules:
+                    optional = bool(rule.get("optionalOldSelf"))
+                    environment = rule_environment(
+                        node, is_root=node is root or node.embedded, optional=optional, version=before, stored=False
+                    )
+                    environment.compile(rule["rule"])
+                    if "messageExpression" in rule:
+                        environment.compile(rule["messageExpression"])
+                    count += 1
+    assert count > 40
 
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:

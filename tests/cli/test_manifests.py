@@ -41,6 +41,7 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     assert f"{file}:1: Model good: accepted" in out
     assert f"{file}:6: Model bad: REFUSED" in out
     assert f"{file}:11: error: spec.source: Invalid value:" in out
+    assert f"{file}:11: help: " in out
     assert f"{file}:14: error: spec.hardware.gpu.count: Invalid value: 9:" in out
     assert f"{file}:15: error: spec.prefetch: unknown field" in out
     assert f"{file}:17: ConfigMap other: skipped: v1 ConfigMap is not known to Modelgate" in out

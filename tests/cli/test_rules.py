@@ -105,15 +105,47 @@ def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -
     assert main(["rule", "lk205"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("LK205: Model (inference.llmkube.dev/v1alpha1), spec.source\n")
-    for part in ("A warning, a denial under the strict profile.", "\nbad: ", "\ngood: ", "source: pvc://"):
+    for part in (
+        "True of LLMKube 0.8.18 to 0.9.5.\n",
+        "A warning, a denial under the strict profile.",
+        "\nbad: a volume without a path\n    spec:\n      source: pvc://my-claim\n",
+        "\n  → spec.source: PVC source must include a file path: pvc://my-claim",
+        "\ngood:\n    spec:\n      source: pvc://my-claim/m.gguf\n",
+    ):
         assert part in out
+
+
+def test_the_page_shows_what_must_be_in_the_cluster_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "AI405"]) == 0
+    _, bad, good = capsys.readouterr().out.replace("\ngood:", "\nbad:").split("\nbad:")
+    assert [bad.count(kind) for kind in ("AIMClusterServiceTemplate", "AIMService", "AIMClusterImage\n")] == [1, 0, 0]
+    assert (
+        "added or changed in the cluster:\n    apiVersion: aim.silogen.ai/v1alpha1\n    kind: AIMClusterImage" in good
+    )
+
+
+def test_the_page_of_an_update_shows_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "AI352"]) == 0
+    out = capsys.readouterr().out
+    assert "  stored before:\n    spec:\n      sourceUri: hf://a/b\n      size: 2Gi\n" in out
+    assert "modelgate.dev/normalised" not in out
+
+
+def test_the_page_names_every_kind_and_the_flags_of_its_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "OM223"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "OM223: ClusterServingRuntime and ServingRuntime (ome.io/v1beta1), spec.supportedModelFormats\n"
+    )
+    assert "(with --ome=doc-era)\n" in out
 
 
 def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
     policies = [known.policy for known in catalog.load().kinds.values()]
     for code in {code for policy in policies for code in (policy.codes[0], policy.codes[-1])}:
         assert main(["rule", code]) == 0
-    assert "says" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.count("\n  → ") >= len({policy.codes for policy in policies})
 
 
 def test_a_rule_that_does_not_exist_is_answered_with_those_near(capsys: pytest.CaptureFixture[str]) -> None:

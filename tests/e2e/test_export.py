@@ -21,6 +21,7 @@ from tests.e2e.gate import PROFILE, STAMP, modelgate
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
+from tests.e2e.recipes import KUBERNETES
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
 from webhook.admission.stamp import UNSTAMPED
@@ -31,6 +32,9 @@ from webhook.policy.export import left_out
 from webhook.schema import Structural, load_crd
 
 CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
+NEEDS_1_36 = pytest.mark.skipif(
+    int(KUBERNETES.split(".")[1]) < 36, reason=f"MutatingAdmissionPolicy v1 is not in Kubernetes {KUBERNETES}"
+)
 SENTINEL = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sentinel"}}
 
 
@@ -81,6 +85,7 @@ def placed(obj: Object, known: KnownKind, name: str = "") -> Object:
     return {**obj, "metadata": metadata}
 
 
+@NEEDS_1_36
 def test_native_policies_decide_and_store_as_the_gate_does(plane, gate, client, loaded):
     """Every case of every kind, new and updated: the same verdict, the same object stored, the same warnings."""
     asked = list(questions(loaded))
@@ -278,6 +283,7 @@ def compiled(crd: str, version: str) -> Structural:
     return load_crd(json.loads(crd), trusted=True).versions[version].schema
 
 
+@NEEDS_1_36
 def test_static_manifests_are_read_by_the_api_server_at_its_start(plane_assets, tmp_path, loaded):
     """Manifest-based admission: in effect before anybody could delete it, with a folder for each sort of policy."""
     plugins = []

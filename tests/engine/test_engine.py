@@ -326,3 +326,30 @@ def test_who_sees_no_other_objects_does_not_judge_references(spec: dict[str, Any
     blind = engine.validate(request, LOADED, VIEW, Options(references=False))
     assert blind.allowed
     assert not any(item.code.startswith("OM4") for item in (*blind.causes, *blind.warnings))
+
+
+def validated(spec: dict[str, Any], options: Options = Options()) -> Decision:  # noqa: B008 - immutable
+    obj = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m"}, "spec": spec}
+    return engine.validate(Request(MODEL, "models", "CREATE", obj, name="m"), LOADED, MemoryView(), options)
+
+
+def test_a_rule_explains_the_error_of_the_schema_in_one_finding():
+    decision = validated({"source": "ab c"})
+    (cause,) = decision.causes
+    raw, _ = LOADED.find(MODEL).schema.check({"spec": {"source": "ab c"}})
+    assert [cause.message] == [error.body() for error in raw]  # the API server's words, as it would send them
+    assert [hint.code for hint in cause.hints] == ["LK201"]
+    assert cause.text == f"{cause.message}; {cause.hints[0]}"
+    assert decision.warnings == ()
+    assert decision.audit["codes"] == "schema,LK201"
+
+
+def test_a_field_that_the_schema_refuses_gets_no_other_finding():
+    decision = validated({"source": "/models/my model.gguf", "sha256": "short"})
+    assert [(cause.field, cause.hints) for cause in decision.causes] == [("spec.source", ()), ("spec.sha256", ())]
+    assert decision.warnings == ()
+
+
+def test_a_hint_comes_first_in_a_warning_which_may_be_cut():
+    (warning,) = validated({"source": "ab c"}, Options(Profile.AUDIT)).warnings
+    assert warning.message.startswith('would be refused: "ab c" is not a recognised model source; ')

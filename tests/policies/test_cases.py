@@ -66,7 +66,8 @@ def test_every_rule_has_a_case_that_fires_and_one_that_does_not(api: str, loaded
         known = target(document, loaded)
         for case in document.cases:
             result = run(case, known, loaded)
-            found = {item.code for item in (*result.validation.causes, *result.validation.warnings)}
+            found = {item.code for item in result.validation.warnings}
+            found |= {label for cause in result.validation.causes for label in cause.labels}
             found |= {item.code for item in result.mutation.defaults}
             for code in known.policy.codes:
                 fired[code].add(code in found)

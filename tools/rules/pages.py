@@ -45,8 +45,11 @@ def _heard(api: str, catalog: Catalog) -> dict[str, str]:
         known = catalog.find(GroupVersionKind(table.target.group, table.target.version, table.target.kind))
         assert known is not None, table.target
         for case in table.cases:
-            for warning in run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings:
-                said.setdefault(warning.code, set()).add(warning.message)
+            standard = case.model_copy(update={"profile": "standard"})
+            hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
+            audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
+            for each in (*audited, *hints):
+                said.setdefault(each.code, set()).add(each.message)
     return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
 
 

@@ -3,7 +3,7 @@
 ``review`` (AdmissionReviews) and ``patch`` (JSON Patch) are modules of their own: import them by name.
 """
 
-from webhook.admission.decision import Cause, Decision, Default, Refusal, Warn
+from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn
 from webhook.admission.errors import (
     CatalogError,
     DeadlineExceeded,
@@ -36,6 +36,7 @@ __all__ = [
     "Fault",
     "Forbidden",
     "GroupVersionKind",
+    "Hint",
     "LoadError",
     "Malformed",
     "ModelgateError",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["Cause", "Decision", "Default", "Refusal", "Warn"]
+__all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,25 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Hint:
+    """What a rule says about a field that the CRD's schema refuses: it explains that cause."""
+
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """One reason to refuse, as it goes into ``status.details.causes``.
 
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
-    ``refusal`` is set for a refusal by a native policy, and of an object that is too large.
+    ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` explain a schema
+    error: ``message`` stays the API server's.
     """
 
     field: str
@@ -37,6 +49,12 @@ class Cause:
     message: str
     code: str = ""
     refusal: Refusal | None = None
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the cause and of its hints."""
+        return (self.label, *(hint.code for hint in self.hints))
 
     @property
     def label(self) -> str:
@@ -47,8 +65,14 @@ class Cause:
 
     @property
     def text(self) -> str:
-        """The message, followed by the code for `modelgate rule`."""
-        return f"{self.message} ({self.code})" if self.code else self.message
+        """The message, followed by the code for `modelgate rule`, and by the hints."""
+        message = f"{self.message} ({self.code})" if self.code else self.message
+        return "; ".join((message, *map(str, self.hints)))
+
+    @property
+    def unexplained(self) -> str:
+        """The cause as the API server prints it, without hints."""
+        return str(replace(self, hints=())) if self.hints else str(self)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.text}" if self.field else self.text
@@ -66,6 +90,10 @@ class Warn:
     @property
     def label(self) -> str:
         return self.code or ("policy" if self.policy else "schema")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (self.label,)
 
     def __str__(self) -> str:
         text = f"{self.field}: {self.message}" if self.field else self.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
@@ -69,7 +70,7 @@ def _within(causes: Sequence[Cause]) -> Sequence[Cause]:
 
 def _cut(cause: Cause) -> Cause:
     message, field = shortened(cause.message, CAUSE_LENGTH), shortened(cause.field, CAUSE_LENGTH)
-    return Cause(field, cause.reason, message, cause.code, cause.refusal)
+    return replace(cause, field=field, message=message)
 
 
 def warnings(found: tuple[Warn, ...]) -> list[str]:

@@ -7,11 +7,14 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
     set       leaves of the normalised object: dotted path → value, null for absent
     defaults  the codes of the policy's defaults that set a value
     deny      codes of the causes, or the field of a cause of the schema
+    hints     codes of the rules that explain a cause of the schema
     warn      codes of the warnings, or the field of a warning without a code
     causes    texts that the printed causes must contain, one cause each
 
-``deny`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised first, unless
-``oldObject`` is given or ``unstamped`` is true.
+A case may give ``repairs``: by code, what to change so that the rule does not fire. `modelgate rule` prints both.
+
+``deny``, ``hints`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised
+first, unless ``oldObject`` is given or ``unstamped`` is true.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "CaseResult", "parse_cases", "run"]
+__all__ = ["Case", "CaseResult", "parse_cases", "run", "written"]
 
 
 class _Model(BaseModel):
@@ -48,6 +51,7 @@ class Expectation(_Model):
     set: dict[str, Any] = {}
     defaults: list[str] | None = None
     deny: list[str] = []
+    hints: list[str] = []
     warn: list[str] = []
     causes: list[str] = []
 
@@ -63,6 +67,7 @@ class Case(_Model):
     profile: Literal["standard", "strict", "audit"] = "standard"
     settings: Settings = DEFAULT_SETTINGS
     expect: Expectation
+    repairs: dict[str, dict[str, Any]] = {}
 
 
 class Target(_Model):
@@ -107,8 +112,7 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     """Run one case as the API server would: mutate, then validate the mutated object."""
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
-    obj = _object(case.object, case.spec, known)
-    assert obj is not None, f"{case.name}: give object or spec"
+    obj = written(case, known)
     old = _object(case.oldObject, case.oldSpec, known)
     request = Request(known.gvk, known.plural, "UPDATE" if old else "CREATE", obj, old)
     if old and case.oldObject is None and not case.unstamped:
@@ -119,6 +123,13 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     mutation = engine.mutate(request, catalog, view, options)
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
     return CaseResult(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
+
+
+def written(case: Case, known: KnownKind) -> dict[str, Any]:
+    """The whole object of a case, as its user writes it."""
+    obj = _object(case.object, case.spec, known)
+    assert obj is not None, f"{case.name}: give object or spec"
+    return obj
 
 
 def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[str, Any] | None:
@@ -151,6 +162,9 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
     if expect.defaults is not None and filled != sorted(expect.defaults):
         yield f"defaults: expected {sorted(expect.defaults)}, got {filled}"
     yield from _compare("deny", expect.deny, validation.causes)
+    hints = sorted(hint.code for cause in validation.causes for hint in cause.hints)
+    if hints != sorted(expect.hints):
+        yield f"hints: expected {sorted(expect.hints)}, got {hints}"
     yield from _compare("warn", expect.warn, validation.warnings)
     for text in expect.causes:
         if not any(text in str(cause) for cause in validation.causes):

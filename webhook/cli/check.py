@@ -45,6 +45,7 @@ def _report(outcome: ReviewedManifest) -> None:
         return
     print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:
-        print(f"  {document.source}:{document.line_at(cause.field)}: error: {cause}")
+        at = f"{document.source}:{document.line_at(cause.field)}"
+        print(f"  {at}: error: {cause.unexplained}", *(f"  {at}: help: {hint}" for hint in cause.hints), sep="\n")
     for warning in decision.warnings:
         print(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")

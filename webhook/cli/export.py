@@ -15,6 +15,7 @@ from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
 from webhook.policy import Profile
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
+from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 __all__ = ["add_parser", "run"]
 
@@ -27,7 +28,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="export rules as Kubernetes admission policies or as CRD rules",
         description="Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
         "bindings (policies), the same for the API server's manifest directories (static), or as its CRD with "
-        "x-kubernetes-validations (crd). Rules that cannot be exported are listed on standard error.",
+        "x-kubernetes-validations (crd). The first line names the versions of Kubernetes that can install it. Rules "
+        "that cannot be exported are listed on standard error.",
     )
     parser.add_argument("format", choices=("policies", "static", "crd"), help="what to print")
     parser.add_argument("kind", nargs="?", metavar="KIND", help="export only this kind")
@@ -35,6 +37,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--only",
         choices=tuple(_ONLY),
         help="print one type of policy: the API server has a manifest directory for each",
+    )
+    parser.add_argument(
+        "--kubernetes",
+        choices=tuple(RELEASES),
+        default=str(DEFAULT_RELEASE),
+        metavar="VERSION",
+        help=f"the version of the cluster: {', '.join(RELEASES)} (default {DEFAULT_RELEASE}, for it and newer ones); "
+        "before 1.36, mutating policies are v1beta1",
     )
     parser.add_argument(
         "--profile",
@@ -50,21 +60,29 @@ def run(options: argparse.Namespace) -> int:
     if not kinds:
         print(f"unknown kind {options.kind!r}", file=sys.stderr)
         return 1
+    release, static = Release.parse(options.kubernetes), options.format == "static"
+    if static and not release.has_static:
+        print(
+            f"Kubernetes {release} reads no policies from manifest directories; use --kubernetes=1.36", file=sys.stderr
+        )
+        return 2
     only = _ONLY.get(options.only, "")
-    exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile)))
+    exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile), release))
     found = [item for item in exported if item["kind"].startswith(only)]
+    mutates = any(item["kind"].startswith("Mutating") for item in found)
+    print(f"# For {release.needs(mutating=mutates, static=static)}")
     yaml.safe_dump_all(found, sys.stdout, sort_keys=False, allow_unicode=True, width=1_000_000)
     return 0
 
 
-def _exported(known: KnownKind, form: str, profile: Profile) -> Iterator[dict[str, Any]]:
+def _exported(known: KnownKind, form: str, profile: Profile, release: Release) -> Iterator[dict[str, Any]]:
     if form == "crd":
         crd, refused = with_rules(_crd(known), known.policy, known.gvk, profile)
         _tell(known, "not exported, because a CRD cannot express them:", refused)
         yield crd
         return
     _tell(known, "not exported, because only Modelgate can evaluate them:", left_out(known.policy))
-    target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, static=form == "static")
+    target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, form == "static", release)
     yield from mutating(known.policy, target)
     yield from validating(known.policy, target, profile)
 

@@ -1,21 +1,24 @@
-"""`modelgate rule`: explain one rule, with a bad and a good example taken from its cases."""
+"""`modelgate rule`: explain one rule, with an object in which it fires and the same object repaired."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from importlib.resources import files
 from textwrap import fill, indent
+from typing import Any
 
 import yaml
 
 from webhook.admission.request import GroupVersionKind
-from webhook.cli.cases import Case
-from webhook.cli.cases import run as run_case
+from webhook.admission.stamp import ANNOTATION
+from webhook.cli.cases import CaseResult
+from webhook.cli.repairs import Example, needed_objects, run_example, said
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
 __all__ = ["add_parser", "run"]
@@ -44,9 +47,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
-    gvk = known.gvk
-    where = rule.path if isinstance(rule, DefaultRule) else rule.at
-    yield f"{rule.code}: {gvk.kind} ({gvk.group}/{gvk.version}), {where}"
+    kinds = [each.gvk.kind for each in loaded.kinds.values() if rule.code in each.policy.codes]
+    field = rule.about.text or "the whole object"
+    yield f"{rule.code}: {' and '.join(kinds)} ({known.gvk.group}/{known.gvk.version}), {field}"
+    if operator := rule.operator or known.policy.operator:
+        yield f"True of {operator}."
     yield ""
     if isinstance(rule, DefaultRule):
         yield f"Sets {rule.path} where it is absent: {rule.because}."
@@ -55,6 +60,9 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
     yield ""
     yield fill(rule.docs, 100)
+    example = _example(rule.code, known, loaded)
+    if example is not None:
+        yield from _shown(example, loaded, default=isinstance(rule, DefaultRule))
     yield ""
     if rule.when is not None:
         yield f"when   {_one_line(rule.when.source)}"
@@ -62,8 +70,6 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"value  {_one_line(rule.value.source)}"
     else:
         yield f"rule   {_one_line(rule.rule.source)}"
-        yield f"says   {rule.message if rule.message_expression is None else _one_line(rule.message_expression.source)}"
-    yield from _examples(rule, known, loaded)
 
 
 def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:
@@ -99,40 +105,78 @@ def _constant(value: object) -> str:
     return f"{value.__module__}.{name}" if name else repr(value)
 
 
-def _examples(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
-    """A case in which the rule fires, and the most similar case in which no rule does."""
-    titles = ("applies", "does not apply") if isinstance(rule, DefaultRule) else ("bad", "good")
-    outcomes = [(case, rule.code in _codes(case, known, loaded)) for case in _cases(known, loaded)]
-    firing = [case for case, fires in outcomes if fires]
-    if not firing:
-        return
-    bad = min(firing, key=lambda case: len(_text(case)))
-    quiet = [case for case, fires in outcomes if not fires and not case.expect.deny and not case.expect.warn]
-    good = max(quiet, key=lambda case: _likeness(_text(bad), _text(case)), default=None)
-    for title, case in zip(titles, (bad, good), strict=True):
-        if case is not None:
-            yield f"\n{title}: {case.name}\n{indent(_text(case), '  ').rstrip()}"
-
-
-def _cases(known: KnownKind, loaded: Catalog) -> Iterator[Case]:
+def _example(code: str, known: KnownKind, loaded: Catalog) -> Example | None:
+    """The case of the API that has a repair for the code."""
     for document in read_cases([files("policies").joinpath(known.api)], loaded):
         target = document.target
-        if GroupVersionKind(target.group, target.version, target.kind) == known.gvk:
-            yield from (case for case in document.cases if case.object is None and case.profile == "standard")
+        kind = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
+        assert kind is not None  # read_cases checks it
+        for case in document.cases:
+            if code in case.repairs:
+                return run_example(code, case, kind, loaded)
+    return None
 
 
-def _codes(case: Case, known: KnownKind, loaded: Catalog) -> set[str]:
-    result = run_case(case, known, loaded)
-    found = {cause.code for cause in result.validation.causes} | {found.code for found in result.validation.warnings}
-    return found | {item.code for item in result.mutation.defaults if not item.removed}
+def _shown(example: Example, loaded: Catalog, *, default: bool) -> Iterator[str]:
+    """Both objects, what the first one gets, and what else must be in the cluster."""
+    titles = ("applies", "does not apply") if default else ("bad", "good")
+    before, after = needed_objects(example, loaded)
+    yield f"\n{titles[0]}: {example.case.name}{_circumstances(example)}"
+    yield _yaml(_own(example.bad))
+    if example.bad.request.old_object is not None:
+        yield f"  stored before:\n{_yaml(_without_stamp(example.bad.request.old_object))}"
+    if before:
+        yield f"  in the cluster:\n{_yaml(*before)}"
+    yield from (f"  → {text}" for text in said(example.bad, example.code))
+    yield f"\n{titles[1]}:"
+    yield _yaml(_own(example.good))
+    changed = [each for each in after if each not in before]
+    if changed:
+        yield f"  added or changed in the cluster:\n{_yaml(*changed)}"
 
 
-def _text(case: Case) -> str:
-    return str(yaml.safe_dump({"spec": case.spec}, sort_keys=False, allow_unicode=True))
+def _circumstances(example: Example) -> str:
+    """The profile and the settings of a case, where they are not the usual ones."""
+    case = example.case
+    values = {each.name: getattr(case.settings, each.name) for each in fields(case.settings)}
+    changed = {name: value for name, value in values.items() if value != getattr(DEFAULT_SETTINGS, name)}
+    flags = [_flag(name.replace("_", "-"), value) for name, value in changed.items()]
+    profile = [f"--profile={case.profile}"] if case.profile != "standard" else []
+    return f" (with {' '.join((*profile, *flags))})" if flags or profile else ""
 
 
-def _likeness(bad: str, good: str) -> float:
-    return SequenceMatcher(None, bad, good, autojunk=False).ratio()
+def _flag(name: str, value: object) -> str:
+    """A setting as `modelgate check` takes it."""
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name}={value}"
+
+
+def _own(result: CaseResult) -> dict[str, Any]:
+    """What the user of a case writes, without a name and a namespace that do not matter."""
+    return _without_stamp(result.request.object or {})
+
+
+def _without_stamp(obj: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = dict(obj.get("metadata") or {})
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != ANNOTATION}
+    metadata = {**metadata, "annotations": annotations}
+    usual = {"name": "case", "namespace": "default", "annotations": {}}
+    metadata = {key: value for key, value in metadata.items() if value != usual.get(key)}
+    rest = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
+    return {**({"metadata": metadata} if metadata else {}), **rest}
+
+
+def _yaml(*objects: Mapping[str, Any]) -> str:
+    texts = (yaml.dump(each, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100) for each in objects)
+    return indent("---\n".join(texts).rstrip(), "    ")
+
+
+class _Plain(yaml.SafeDumper):
+    """Without anchors: a value that stands twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the method of the base class
+        return True
 
 
 def _one_line(source: str) -> str:

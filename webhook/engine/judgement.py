@@ -78,6 +78,7 @@ def _findings(
     subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)
     findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    findings.attach_hints()
     if not findings.causes:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
@@ -105,5 +106,5 @@ def _add_unknown_fields(
 
 def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    codes = dict.fromkeys(item.label for item in findings)
+    codes = dict.fromkeys(label for item in findings for label in item.labels)
     return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}

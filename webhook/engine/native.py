@@ -48,10 +48,10 @@ def _interrupt(checkpoint: Checkpoint) -> Callable[[], bool]:
 
 
 def refusals_as_warnings(causes: tuple[Cause, ...]) -> tuple[Warn, ...]:
-    """Warnings of what another profile would refuse."""
-    return tuple(
-        Warn(
-            cause.field, f"would be refused: {cause.message}", cause.code, cause.refusal.policy if cause.refusal else ""
-        )
-        for cause in causes
-    )
+    """Warnings of what another profile would refuse. Hints come first: a long warning is cut at its end."""
+    return tuple(_as_warning(cause) for cause in causes)
+
+
+def _as_warning(cause: Cause) -> Warn:
+    text = "; ".join((*map(str, cause.hints), cause.message))
+    return Warn(cause.field, f"would be refused: {text}", cause.code, cause.refusal.policy if cause.refusal else "")

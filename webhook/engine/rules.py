@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from webhook.admission import Cause, Warn
+from webhook.admission import Cause, Hint, Warn
 from webhook.admission.stamp import canonical
 from webhook.admission.status import shortened
 from webhook.cel.errors import BudgetExceeded, CelError
@@ -58,6 +58,11 @@ class Subject:
     @property
     def schema_valid(self) -> bool:
         return not self.schema_causes
+
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """The paths of the fields that the schema refuses."""
+        return frozenset(cause.field for cause in self.schema_causes)
 
     @cached_property
     def oversized(self) -> frozenset[str]:
@@ -173,7 +178,11 @@ class _RuleRun:
             return None
 
     def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
-        if action is Action.WARN:
+        if error.field in self._subject.refused and not isinstance(_value_at(rule, node), dict | list):
+            # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
+            if rule.explains:
+                self.findings.hints.setdefault(error.field, []).append(Hint(rule.code, error.detail))
+        elif action is Action.WARN:
             if not self._full(action):
                 self.findings.warnings.append(Warn(error.field, error.detail, rule.code))
         elif self._ratchet is None or not self._ratchet.spares(rule, node):
@@ -184,10 +193,19 @@ class _RuleRun:
 
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
-    below = Path.parse(rule.field_path.removeprefix("."))
-    path = field_path((*node.keys, *below.keys))
+    path = field_path((*node.keys, *_below(rule).keys))
     text = shortened(message, REFERENCES if rule.referential else MESSAGE)
-    return FieldError(rule.reason, path, text, _shown(below.get(node.value)))
+    return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
+
+
+def _below(rule: ValidationRule) -> Path:
+    """The path from the node of a rule to the field that it is about."""
+    return Path.parse(rule.field_path.removeprefix("."))
+
+
+def _value_at(rule: ValidationRule, node: TargetNode) -> Any:
+    """The value that a rule is about, or MISSING."""
+    return _below(rule).get(node.value)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:

@@ -97,7 +97,14 @@ class _Compiler:
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
         self._unique(document)
-        return Policy(document.metadata.name, self.compiled, defaults, validations, spec.numericQuantities)
+        return Policy(
+            document.metadata.name,
+            self.compiled,
+            defaults,
+            validations,
+            numeric_quantities=spec.numericQuantities,
+            operator=spec.operator or "",
+        )
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         for index, default in enumerate(document.spec.defaults):
@@ -112,7 +119,8 @@ class _Compiler:
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
                 because, overwrites = default.because, default.overwrites
-                yield DefaultRule(default.code, path, when, value, because, over, overwrites, default.docs)
+                operator = default.operator or ""
+                yield DefaultRule(default.code, path, when, value, because, over, overwrites, default.docs, operator)
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
@@ -180,6 +188,8 @@ class _Compiler:
                 Action(rule.action),
                 rule.strict == "Deny",
                 rule.docs,
+                rule.explains is not None,
+                rule.operator or "",
             )
 
     def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:

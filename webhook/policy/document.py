@@ -78,6 +78,7 @@ class Default(_Model):
     ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent, because the API server
     writes it before any webhook sees the object.
     ``overwrites``: users cannot choose this leaf: any other value is replaced.
+    ``operator``: the releases of the operator that it is true of, where they differ from the policy's.
     """
 
     code: Code
@@ -88,6 +89,7 @@ class Default(_Model):
     because: Sentence
     overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
     overwrites: bool = False
+    operator: Sentence | None = None
     docs: str = ""
 
     @model_validator(mode="after")
@@ -100,7 +102,11 @@ class Default(_Model):
 
 
 class Validation(_Model):
-    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``."""
+    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
+
+    ``explains``: where the CRD's schema refuses the same field, the message becomes part of that cause.
+    ``operator``: as for a :class:`Default`.
+    """
 
     code: Code
     at: PathText = ""
@@ -118,6 +124,8 @@ class Validation(_Model):
     ] = "FieldValueInvalid"
     action: Literal["Deny", "Warn"] = "Deny"
     strict: Literal["Deny"] | None = None
+    explains: Literal["schema"] | None = None
+    operator: Sentence | None = None
     docs: Sentence
 
     @model_validator(mode="after")
@@ -132,10 +140,12 @@ class Validation(_Model):
 
 
 class Spec(_Model):
-    """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies."""
+    """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
+    ``operator``: the releases of the operator that the rules describe, as a reader would look them up."""
 
     target: Target
     numericQuantities: bool = False  # noqa: N815
+    operator: Sentence | None = None
     variables: list[Variable] = []
     defaults: list[Default] = []
     validations: list[Validation] = []

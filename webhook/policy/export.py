@@ -18,13 +18,13 @@ from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
 from webhook.policy.portable import condition, defaulting, is_portable, message
+from webhook.policy.releases import DEFAULT_RELEASE, Release
 from webhook.schema import SchemaError, load_crd
 
 __all__ = ["Target", "left_out", "mutating", "validating", "with_rules"]
 
 Documents = Iterator[dict[str, Any]]
 
-API: Final = "admissionregistration.k8s.io/v1"
 _REASONS: Final = {"FieldValueForbidden": "Forbidden"}
 """Reason of a rule → StatusReason of a ValidatingAdmissionPolicy; Invalid for all others."""
 _LIVING: Final = {"name": "living", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"}
@@ -34,16 +34,23 @@ _LIVING: Final = {"name": "living", "expression": "oldObject == null || !has(old
 class Target:
     """The kind and the name of exported documents. ``name`` is that of the kind: a policy may have several kinds.
 
-    ``static``: for manifest files of the control plane, where names need a special suffix (KEP-5793).
+    ``static``: for manifest files of the control plane, where names need a special suffix (KEP-5793). ``release``: the
+    Kubernetes minor that installs them.
     """
 
     name: str
     gvk: GroupVersionKind
     plural: str
     static: bool = False
+    release: Release = DEFAULT_RELEASE
 
     def named(self, sort: str) -> str:
         return f"{self.name}-{sort}.{'static.k8s.io' if self.static else 'modelgate.dev'}"
+
+    def document(self, kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """A policy or binding; empty lists are omitted."""
+        spec = {key: value for key, value in spec.items() if value != []}
+        return {"apiVersion": self.release.api(kind), "kind": kind, "metadata": {"name": name}, "spec": spec}
 
     def matching(self) -> dict[str, Any]:
         """The match constraints of every policy."""
@@ -73,9 +80,9 @@ def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
                 "variables": _variables(policy, rules),
                 "validations": [_validation(policy, rule, action) for rule in rules],
             }
-            yield _document("ValidatingAdmissionPolicy", name, spec)
+            yield target.document("ValidatingAdmissionPolicy", name, spec)
             binding = {"policyName": name, "validationActions": [action.value]}
-            yield _document("ValidatingAdmissionPolicyBinding", name, binding)
+            yield target.document("ValidatingAdmissionPolicyBinding", name, binding)
 
 
 def mutating(policy: Policy, target: Target) -> Documents:
@@ -92,8 +99,8 @@ def mutating(policy: Policy, target: Target) -> Documents:
         "variables": _declared(policy, needed),
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": defaulting(rule)}} for rule in rules],
     }
-    yield _document("MutatingAdmissionPolicy", name, spec)
-    yield _document("MutatingAdmissionPolicyBinding", name, {"policyName": name})
+    yield target.document("MutatingAdmissionPolicy", name, spec)
+    yield target.document("MutatingAdmissionPolicyBinding", name, {"policyName": name})
 
 
 def with_rules(
@@ -187,11 +194,6 @@ def _declared(policy: Policy, needed: set[str]) -> list[dict[str, str]]:
         for name, expression in policy.variables.items()
         if name in needed
     ]
-
-
-def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    spec = {key: value for key, value in spec.items() if value != []}
-    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def _one_line(source: str) -> str:

@@ -70,6 +70,12 @@ class DefaultRule:
     over: Any
     overwrites: bool
     docs: str
+    operator: str = ""
+
+    @property
+    def about(self) -> Path:
+        """The field that the rule is about."""
+        return self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +97,19 @@ class ValidationRule:
     action: Action
     strict: bool
     docs: str
+    explains: bool = False
+    operator: str = ""
     transition: bool = field(init=False)
     referential: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
         object.__setattr__(self, "referential", self.code[2] == "4")
+
+    @property
+    def about(self) -> Path:
+        """The field that the rule is about."""
+        return Path((*self.at.keys, *Path.parse(self.field_path.removeprefix(".")).keys))
 
     @property
     def local(self) -> bool:
@@ -122,6 +135,7 @@ class Policy:
     """All rules of one kind. ``variables`` are in the order of their declaration.
 
     ``numeric_quantities``: numbers become text where the schema has quantities.
+    ``operator``: the releases that the rules describe, unless a rule names others.
     """
 
     name: str
@@ -129,6 +143,7 @@ class Policy:
     defaults: tuple[DefaultRule, ...]
     validations: tuple[ValidationRule, ...]
     numeric_quantities: bool = False
+    operator: str = ""
     _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )

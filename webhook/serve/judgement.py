@@ -210,7 +210,7 @@ def _outcome(kind: str, decision: Decision, *, native: bool) -> str:
 
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
-    denied = ((cause.label, "deny") for cause in decision.causes)
+    denied = ((label, "deny") for cause in decision.causes for label in cause.labels)
     return (*denied, *((warning.label, "warn") for warning in decision.warnings))
 
 
