@@ -50,8 +50,7 @@ FILES = {
             "LK322": 1,
             "LK326": 1,  # hf://org/repo/file
             "LK327": 1,
-            "LK334": 10,  # resources, which no controller reads
-            "LK335": 1,
+            "LK334": 10,  # resources, which no controller reads, in one case with gpu.memory
         },
     ),
     "llmkube/0.9.19-docs/Model.yaml": Expected(
