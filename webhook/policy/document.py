@@ -53,7 +53,7 @@ class _Model(BaseModel):
 
 
 class Target(_Model):
-    """``alsoKinds``: further kinds with the same specification, such as a kind's cluster-scoped counterpart."""
+    """``alsoKinds``: further kinds to which the rules apply, such as a kind's cluster-scoped counterpart."""
 
     group: str
     versions: list[str] = Field(min_length=1)
@@ -100,10 +100,14 @@ class Default(_Model):
 
 
 class Validation(_Model):
-    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``."""
+    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
+
+    ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type, and
+    a place whose schema lacks the node, or the field at ``fieldPath``, does not count. So kinds can share the list.
+    """
 
     code: Code
-    at: PathText = ""
+    at: PathText | Annotated[list[PathText], Field(min_length=1)] = ""
     when: CEL | None = None
     rule: CEL
     message: Sentence | None = None
@@ -119,6 +123,10 @@ class Validation(_Model):
     action: Literal["Deny", "Warn"] = "Deny"
     strict: Literal["Deny"] | None = None
     docs: Sentence
+
+    @property
+    def places(self) -> list[str]:
+        return self.at if isinstance(self.at, list) else [self.at]
 
     @model_validator(mode="after")
     def _says_something(self) -> Validation:

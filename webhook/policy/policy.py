@@ -119,7 +119,7 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All rules of one kind. ``variables`` are in the order of their declaration."""
+    """All rules of one kind, of one document or joined. ``variables`` are in the order of their declaration."""
 
     name: str
     variables: dict[str, Expression]
@@ -134,6 +134,14 @@ class Policy:
         if profile not in self._actions:
             self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
         return self._actions[profile]
+
+    def joined(self, other: Policy) -> Policy:
+        """The rules of both. A variable of one name must be the same in both (ValueError)."""
+        for name in self.variables.keys() & other.variables.keys():
+            if self.variables[name].source != other.variables[name].source:
+                raise ValueError(f"variable {name} is another one in policy {self.name}")
+        variables = {**self.variables, **other.variables}
+        return Policy(self.name, variables, self.defaults + other.defaults, self.validations + other.validations)
 
     @property
     def codes(self) -> tuple[str, ...]:
