@@ -45,8 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
     gvk = known.gvk
-    where = rule.path if isinstance(rule, DefaultRule) else rule.at
-    yield f"{rule.code}: {gvk.kind} ({gvk.group}/{gvk.version}), {where}"
+    yield f"{rule.code}: {gvk.kind} ({gvk.group}/{gvk.version}), {_where(rule, known)}"
     yield ""
     if isinstance(rule, DefaultRule):
         yield f"Sets {rule.path} where it is absent: {rule.because}."
@@ -64,6 +63,13 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"rule   {_one_line(rule.rule.source)}"
         yield f"says   {rule.message if rule.message_expression is None else _one_line(rule.message_expression.source)}"
     yield from _examples(rule, known, loaded)
+
+
+def _where(rule: DefaultRule | ValidationRule, known: KnownKind) -> str:
+    """The place of a rule; of a rule with several places, all that the kind has."""
+    if isinstance(rule, DefaultRule):
+        return str(rule.path)
+    return ", ".join(str(each.at) for each in known.policy.validations if each.code == rule.code)
 
 
 def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:
