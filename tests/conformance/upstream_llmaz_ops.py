@@ -60,7 +60,8 @@ BEYOND: Final[dict[str, tuple[str, Callable[[Spec], bool]]]] = {
         "nothing can be fetched from an address that lacks its bucket, endpoint, path or model",
         lambda spec: bool(
             re.fullmatch(
-                r"(?is)(?!.+://.*://)(oss://([.][^/]*/.*|[^.]*[.]/.*|[^.]*[.][^/]*/)|(s3|gcs):///.*|ollama://)", uri(spec)
+                r"(?is)(?!.+://.*://)(oss://([.][^/]*/.*|[^.]*[.]/.*|[^.]*[.][^/]*/)|(s3|gcs):///.*|ollama://)",
+                uri(spec),
             )
         ),
     ),

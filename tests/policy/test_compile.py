@@ -174,7 +174,8 @@ def test_a_rule_at_one_place_must_exist() -> None:
 
 def test_policies_of_one_kind_are_joined_unless_a_variable_differs() -> None:
     one, same, other = (
-        compiled(f"  variables: [{{name: {name}, expression: '{text}'}}]") for name, text in [("a", "1"), ("a", "1"), ("a", "2")]
+        compiled(f"  variables: [{{name: {name}, expression: '{text}'}}]")
+        for name, text in [("a", "1"), ("a", "1"), ("a", "2")]
     )
     assert list(one.joined(same).variables) == ["a"]
     with pytest.raises(ValueError, match="variable a is another one in policy p"):

@@ -49,7 +49,9 @@ def _float32(written: str) -> float | None:
 
 def _parameters(autoscaling: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     """The written values of the parameters that the controller cannot work with, and those that it reads as 0."""
-    groups = ((mapping(autoscaling, "spec", "variantProfile", "perfParms", group), names) for group, names in _PARAMETERS)
+    groups = (
+        (mapping(autoscaling, "spec", "variantProfile", "perfParms", group), names) for group, names in _PARAMETERS
+    )
     written = {each: _float32(each) for of, names in groups for each in map(of.get, names) if isinstance(each, str)}
     return {
         "unusable": [each for each, number in written.items() if number is None or not 0 <= number < math.inf],

@@ -218,7 +218,11 @@ _RUNTIME: Final = {
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "BaseModel": _MODEL,
     "ClusterBaseModel": _MODEL,
-    "FineTunedWeight": {"behaviour": _BEHAVIOUR, "storage": _storage_of("spec", "storage"), "base": Fact(_base, BOOLEAN)},
+    "FineTunedWeight": {
+        "behaviour": _BEHAVIOUR,
+        "storage": _storage_of("spec", "storage"),
+        "base": Fact(_base, BOOLEAN),
+    },
     "ServingRuntime": _RUNTIME,
     "ClusterServingRuntime": _RUNTIME,
     "InferenceService": {
