@@ -61,7 +61,8 @@ def test_a_message_is_its_value(expression: str, wanted: Any) -> None:
 
 
 def test_a_struct_holds_what_json_can() -> None:
-    made = value("google.protobuf.Struct{fields: {'d': duration('1.5s'), 'f': b'ab', 'h': [1u], 'n': null}}")
+    fields = "{'d': dyn(duration('1.5s')), 'f': dyn(b'ab'), 'h': dyn([1u]), 'n': dyn(null)}"
+    made = value(f"google.protobuf.Struct{{fields: {fields}}}")
     assert made == {"d": "1.5s", "f": "YWI=", "h": [1.0], "n": None}
 
 

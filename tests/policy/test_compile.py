@@ -167,8 +167,10 @@ def test_a_list_of_places_is_a_rule_for_each_that_the_kind_has_with_the_field() 
 
 def test_a_rule_at_one_place_must_exist() -> None:
     assert problems(PLACES.replace("[spec.nope, spec.hardware.gpu, spec.hardware, spec.resources]", "spec.nope")) == [
-        "p.yaml:8: spec.validations[0].at: no 'nope' in spec of the schema, which has files, format, hardware, mmproj, "
-        "quantization, refreshPolicy, resources, sha256, source"
+        (
+            "p.yaml:8: spec.validations[0].at: no 'nope' in spec of the schema, which has files, format, hardware, "
+            "mmproj, quantization, refreshPolicy, resources, sha256, source"
+        )
     ]
 
 

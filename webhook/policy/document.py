@@ -102,8 +102,8 @@ class Default(_Model):
 class Validation(_Model):
     """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
 
-    ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type, and
-    a place whose schema lacks the node, or the field at ``fieldPath``, does not count. So kinds can share the list.
+    ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type. A
+    place whose schema lacks the node, or the field at ``fieldPath``, does not count, so that kinds can share the list.
     """
 
     code: Code

@@ -40,7 +40,7 @@ def _same_variant(autoscaling: dict[str, Any], view: ClusterView) -> bool:
 
 
 def _float32(written: str) -> float | None:
-    """The number that ``strconv.ParseFloat(written, 32)`` reads, or None: it reads no other text, and no larger number."""
+    """The number that ``strconv.ParseFloat(written, 32)`` reads; None for a text or a size that it refuses."""
     try:
         return float(struct.unpack("f", struct.pack("f", strconv.parse_float(written)))[0])
     except (GoError, OverflowError):
