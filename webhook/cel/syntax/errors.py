@@ -117,7 +117,7 @@ class _Unexpected:
         kind = "extraneous" if self.before.endswith("!") else "mismatched"
         found = SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
         if self.token.type == "IN" and not expected & _TERMINATORS:
-            # ANTLR continues as if there were an operand before it; "0<" is an operand and an operator of the same rank.
+            # ANTLR continues as if there were an operand before it; "0<" is an operand and an operator of its rank.
             found.rest = f"{self.source[: self.start]}0<{self.source[self.end :]}"
         return found
 
