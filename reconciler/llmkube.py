@@ -232,6 +232,4 @@ def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
 def _node_resource(model: dict[str, Any]) -> str:
     """The extended resource that a node must have; "" if none is needed."""
     gpu = _gpu(model)
-    return accelerator_resource(
-        _hardware(model).get("accelerator", ""), gpu.get("vendor", ""), gpu.get("resourceName", "")
-    )
+    return accelerator_resource(_hardware(model).get("accelerator", ""), gpu.get("resourceName", ""))

@@ -322,3 +322,17 @@ def test_many_threads_may_parse_at_once():
     expected = [shape(parse(source)) for source in sources]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda source: shape(parse(source)), sources * 4)) == expected * 4
+
+
+@pytest.mark.parametrize(
+    ("source", "columns"),
+    [("in", [1, 3]), ("in in in", [1, 4, 7, 9]), ("1 + in", [5, 7]), ("!in", [2, 4]), ("in && a", [1, 4])],
+)
+def test_an_in_without_an_operand_before_it_goes_on_as_in_cel_go(source: str, columns: list[int]) -> None:
+    assert [issue.column + 1 for issue in issues(source)] == columns
+    assert all("mismatched input" in issue.message or "extraneous input" in issue.message for issue in issues(source))
+
+
+@pytest.mark.parametrize("source", ["[in]", "f(in)", "in [1]", "1 in in 2"])
+def test_an_in_that_is_left_out_is_one_error(source: str) -> None:
+    assert len(issues(source)) == 1

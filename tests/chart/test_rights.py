@@ -53,7 +53,11 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
     plurals = {
         Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"]["plural"]
         for each in definitions()
-    } | {Kind("", "Node"): "nodes", Kind("storage.k8s.io", "StorageClass"): "storageclasses"}
+    } | {
+        Kind("", "Node"): "nodes",
+        Kind("storage.k8s.io", "StorageClass"): "storageclasses",
+        Kind("inference.llmkube.dev", "InferenceService"): "inferenceservices",
+    }
     assert rights("modelgate-view") == {
         **{("ClusterRole", kind.group, plurals[kind], ()): ["get", "list", "watch"] for kind in WATCHED},
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],

@@ -56,6 +56,15 @@ BEYOND: Final[dict[str, tuple[str, Callable[[Spec], bool]]]] = {
         "upstream only ever sees the first flavor of a name",
         lambda spec: len({each.get("name") for each in flavors(spec)}) < len(flavors(spec)),
     ),
+    "LZ218": (
+        "nothing can be fetched from an address that lacks its bucket, endpoint, path or model",
+        lambda spec: bool(
+            re.fullmatch(
+                r"(?is)(?!.+://.*://)(oss://([.][^/]*/.*|[^.]*[.]/.*|[^.]*[.][^/]*/)|(s3|gcs):///.*|ollama://)",
+                uri(spec),
+            )
+        ),
+    ),
 }
 """Code → (why we refuse what upstream lets through, when)."""
 

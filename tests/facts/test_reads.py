@@ -13,7 +13,14 @@ from webhook.facts.reads import FETCHED, WATCHED
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
-API_OF = {"": "aim", "aim.silogen.ai": "aim", "llmd.ai": "llmd", "ome.io": "ome", "storage.k8s.io": "aim"}
+API_OF = {
+    "": "aim",
+    "aim.silogen.ai": "aim",
+    "inference.llmkube.dev": "llmkube",
+    "llmd.ai": "llmd",
+    "ome.io": "ome",
+    "storage.k8s.io": "aim",
+}
 
 
 class Recording(MemoryView):

@@ -81,7 +81,7 @@ def test_the_resource_is_the_one_that_pods_request(vendor: str, runtime: str, na
 def test_a_divergence_is_where_readiness_looks_for_something_else(accelerator: str, vendor: str, runtime: str) -> None:
     gpu = gpu_spec(count=1, vendor=vendor, runtime=runtime)
     _, decision = decide({"source": "https://h/m.gguf", "hardware": {"accelerator": accelerator, "gpu": gpu}})
-    diverges = accelerator_resource(accelerator, vendor) != requested(vendor, runtime)
+    diverges = accelerator_resource(accelerator) != requested(vendor, runtime)
     assert ("LK306" in codes(decision)) == diverges
 
 

@@ -145,3 +145,40 @@ def test_what_expressions_read_is_known() -> None:
     first, second = policy.validations
     assert (first.rule.variables, first.rule.facts, first.local) == (("a", "b"), frozenset({"f"}), False)
     assert second.local
+
+
+PLACES = """\
+  validations:
+  - code: XX201
+    at: [spec.nope, spec.hardware.gpu, spec.hardware, spec.resources]
+    when: has(self.memory)
+    rule: "self.memory != ''"
+    fieldPath: .memory
+    message: m
+    docs: d
+"""
+
+
+def test_a_list_of_places_is_a_rule_for_each_that_the_kind_has_with_the_field() -> None:
+    rules = compiled(PLACES).validations
+    assert [str(rule.at) for rule in rules] == ["spec.hardware.gpu", "spec.resources"]
+    assert len({rule.rule for rule in rules}) == 1  # compiled once
+
+
+def test_a_rule_at_one_place_must_exist() -> None:
+    assert problems(PLACES.replace("[spec.nope, spec.hardware.gpu, spec.hardware, spec.resources]", "spec.nope")) == [
+        (
+            "p.yaml:8: spec.validations[0].at: no 'nope' in spec of the schema, which has files, format, hardware, "
+            "mmproj, quantization, refreshPolicy, resources, sha256, source"
+        )
+    ]
+
+
+def test_policies_of_one_kind_are_joined_unless_a_variable_differs() -> None:
+    one, same, other = (
+        compiled(f"  variables: [{{name: {name}, expression: '{text}'}}]")
+        for name, text in [("a", "1"), ("a", "1"), ("a", "2")]
+    )
+    assert list(one.joined(same).variables) == ["a"]
+    with pytest.raises(ValueError, match="variable a is another one in policy p"):
+        one.joined(other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,14 +17,15 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 
-__all__ = ["Verdict", "made_page", "verdicts"]
+__all__ = ["Verdict", "made_page", "verdicts", "warnings_each"]
 
 HEAD: Final = """\
 # Real manifests before the gate
 
 `make docs` generates this page if the manifests of the upstream repositories are beside the checkout
 (`../shared/samples`); a test fails when it is stale. The files of a folder form one cluster, and each document is a new
-object in it, with strict field validation. Folders whose names end in `-docs` come from examples in Markdown, most of
+object in it, with strict field validation. The last column is the number of warnings about an accepted document, on
+average. Folders whose names end in `-docs` come from examples in Markdown, most of
 which are fragments. `g1-older-shape` and `g3-newer-shape` are other shapes of llm-d's API. Some upstream manifests are
 not included, so references to their objects fail.
 """
@@ -88,7 +89,7 @@ def made_page(folder: Path, catalog: Catalog) -> str:
 
 
 def _counts(found: dict[Path, list[Verdict]]) -> Iterator[str]:
-    yield "| file | documents | accepted | refused | with warnings |\n|---|---|---|---|---|\n"
+    yield "| file | documents | accepted | refused | with warnings | warnings each |\n|---|---|---|---|---|---|\n"
     for api in sorted({file.parts[0] for file in found}):
         of_api = {file: of_file for file, of_file in found.items() if file.parts[0] == api}
         for file, of_file in of_api.items():
@@ -99,7 +100,14 @@ def _counts(found: dict[Path, list[Verdict]]) -> Iterator[str]:
 def _row(name: str, found: list[Verdict]) -> str:
     refused = sum(not each.validation.allowed for each in found)
     warned = sum(bool(each.validation.warnings) for each in found)
-    return f"| {name} | {len(found)} | {len(found) - refused} | {refused} | {warned} |\n"
+    average = warnings_each(found)
+    return f"| {name} | {len(found)} | {len(found) - refused} | {refused} | {warned} | {average:.2f} |\n"
+
+
+def warnings_each(found: Iterable[Verdict]) -> float:
+    """The number of warnings about an accepted document, on average."""
+    accepted = [each.validation for each in found if each.validation.allowed]
+    return sum(len(each.warnings) for each in accepted) / max(len(accepted), 1)
 
 
 def _denial(verdict: Verdict) -> str:

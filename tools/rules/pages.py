@@ -10,7 +10,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
-from webhook.policy import PolicyDocument, parse_policy
+from webhook.policy import PolicyDocument, Validation, parse_policy
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
@@ -65,9 +65,15 @@ def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str
         yield "| rule | field | action | says, for example | |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
-            field = (rule.at + rule.fieldPath).lstrip(".")
-            yield _row(rule.code, f"`{field}`" if field else "the object", action, _shown(heard[rule.code]), rule.docs)
+            yield _row(rule.code, _fields(rule), action, _shown(heard[rule.code]), rule.docs)
         yield ""
+
+
+def _fields(rule: Validation) -> str:
+    """The field of a rule; of a rule with several places, the first one and their number."""
+    field = (rule.places[0] + rule.fieldPath).lstrip(".")
+    more = len(rule.places) - 1
+    return (f"`{field}`" if field else "the object") + (f" and {more} more places" if more else "")
 
 
 def _shown(message: str) -> str:

@@ -48,8 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
     kinds = [each.gvk.kind for each in loaded.kinds.values() if rule.code in each.policy.codes]
-    field = rule.about.text or "the whole object"
-    yield f"{rule.code}: {' and '.join(kinds)} ({known.gvk.group}/{known.gvk.version}), {field}"
+    yield f"{rule.code}: {' and '.join(kinds)} ({known.gvk.group}/{known.gvk.version}), {_where(rule, known)}"
     if operator := rule.operator or known.policy.operator:
         yield f"True of {operator}."
     yield ""
@@ -70,6 +69,13 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"value  {_one_line(rule.value.source)}"
     else:
         yield f"rule   {_one_line(rule.rule.source)}"
+
+
+def _where(rule: DefaultRule | ValidationRule, known: KnownKind) -> str:
+    """The place of a rule; of a rule with several places, all that the kind has."""
+    if isinstance(rule, DefaultRule):
+        return str(rule.path)
+    return ", ".join(str(each.at) for each in known.policy.validations if each.code == rule.code)
 
 
 def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:

@@ -144,7 +144,12 @@ class _Loader:
             facts = {name: fact.schema for name, fact in known.facts.items()}
             policy = compile_policy(document, origin, known.schema.raw, facts)
             self._claim(policy, origin)
-            self.kinds[gvk] = replace(known, policy=policy)
+            try:
+                joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
+            except ValueError as error:
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
+                continue
+            self.kinds[gvk] = replace(known, policy=joined)
 
     def _claim(self, policy: Policy, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""

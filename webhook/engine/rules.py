@@ -128,6 +128,8 @@ class _RuleRun:
     def check(self, rule: ValidationRule, action: Action) -> None:
         """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
         nodes = self._nodes.get(rule.at.text)
+        if nodes == ():
+            return
         node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
         try:
             for node in self._nodes_at(rule.at) if nodes is None else nodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
 from webhook.cel.typing.literals import walk
 from webhook.cel.typing.schematypes import type_of_schema
 from webhook.manifests.documents import Document
-from webhook.policy.document import Action, Default, PolicyDocument
+from webhook.policy.document import Action, Default, PolicyDocument, Validation
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
@@ -162,12 +162,11 @@ class _Compiler:
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         for index, rule in enumerate(document.spec.validations):
             at = ("spec", "validations", index)
-            path = Path.parse(rule.at)
-            node = self._schema_at(path, (*at, "at"))
-            if node is None:
+            places = self._places(rule, (*at, "at"))
+            if not places:
                 continue
-            env = self._at(path, node)
-            name = f"{self.kind} {rule.code} {rule.at}"
+            env = self._at(*places[0])
+            name = f"{self.kind} {rule.code} {places[0][0]}"
             when = self._when(env, rule.when, at, name)
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
             text = rule.messageExpression
@@ -176,21 +175,32 @@ class _Compiler:
             message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
             if test is None or (rule.when and when is None) or (text and message is None):
                 continue
-            yield ValidationRule(
-                rule.code,
-                path,
-                when,
-                test,
-                rule.message or f"failed rule: {rule.rule}",
-                message,
-                rule.fieldPath,
-                rule.reason,
-                Action(rule.action),
-                rule.strict == "Deny",
-                rule.docs,
-                rule.explains is not None,
-                rule.operator or "",
-            )
+            for path, _ in places:
+                yield ValidationRule(
+                    rule.code,
+                    path,
+                    when,
+                    test,
+                    rule.message or f"failed rule: {rule.rule}",
+                    message,
+                    rule.fieldPath,
+                    rule.reason,
+                    Action(rule.action),
+                    rule.strict == "Deny",
+                    rule.docs,
+                    rule.explains is not None,
+                    rule.operator or "",
+                )
+
+    def _places(self, rule: Validation, at: tuple[str | int, ...]) -> list[tuple[Path, Schema]]:
+        """The paths of a rule with the schemas of their nodes: of a list of paths, those that this kind has."""
+        paths = [Path.parse(place) for place in rule.places]
+        if not isinstance(rule.at, list):
+            node = self._schema_at(paths[0], at)
+            return [] if node is None else [(paths[0], node)]
+        below = Path.parse(rule.fieldPath.removeprefix(".")).keys
+        nodes = [(path, _node(self.schema, path.keys)) for path in paths]
+        return [(path, node) for path, node in nodes if node is not None and _node(node, below) is not None]
 
     def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:
         return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
@@ -227,16 +237,14 @@ class _Compiler:
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) if the node does not exist."""
-        node = self.schema
         for depth, key in enumerate(path.keys):
-            inner = _inner(node, key)
-            if inner is None:
+            node = _node(self.schema, path.keys[:depth]) or {}
+            if _inner(node, key) is None:
                 parent = str(Path(path.keys[:depth])) or "the object"
                 fields = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
                 self._problem(at, f"no {key!r} in {parent} of the schema, which has {fields}")
                 return None
-            node = inner
-        return node
+        return _node(self.schema, path.keys)
 
     def _schema_default(self, path: Path, at: tuple[str | int, ...]) -> Any:
         node = self._schema_at(path, at) or {}
@@ -262,6 +270,14 @@ class _Compiler:
 def _as_json(leaf: Schema) -> Schema:
     """The schema for writing a leaf: times and durations are written as strings, although rules read other types."""
     return {key: value for key, value in leaf.items() if key != "format"} if leaf.get("type") == "string" else leaf
+
+
+def _node(schema: Schema, keys: Sequence[str]) -> Schema | None:
+    """The schema of the node at a path below another one, or None."""
+    node: Schema | None = schema
+    for key in keys:
+        node = None if node is None else _inner(node, key)
+    return node
 
 
 def _inner(node: Schema, key: str) -> Schema | None:

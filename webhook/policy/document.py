@@ -53,7 +53,7 @@ class _Model(BaseModel):
 
 
 class Target(_Model):
-    """``alsoKinds``: further kinds with the same specification, such as a kind's cluster-scoped counterpart."""
+    """``alsoKinds``: further kinds to which the rules apply, such as a kind's cluster-scoped counterpart."""
 
     group: str
     versions: list[str] = Field(min_length=1)
@@ -106,10 +106,12 @@ class Validation(_Model):
 
     ``explains``: where the CRD's schema refuses the same field, the message becomes part of that cause.
     ``operator``: as for a :class:`Default`.
+    ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type. A
+    place whose schema lacks the node, or the field at ``fieldPath``, does not count, so that kinds can share the list.
     """
 
     code: Code
-    at: PathText = ""
+    at: PathText | Annotated[list[PathText], Field(min_length=1)] = ""
     when: CEL | None = None
     rule: CEL
     message: Sentence | None = None
@@ -128,6 +130,10 @@ class Validation(_Model):
     operator: Sentence | None = None
     docs: Sentence
 
+    @property
+    def places(self) -> list[str]:
+        return self.at if isinstance(self.at, list) else [self.at]
+
     @model_validator(mode="after")
     def _says_something(self) -> Validation:
         if (self.message is None) == (self.messageExpression is None):
@@ -141,7 +147,8 @@ class Validation(_Model):
 
 class Spec(_Model):
     """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
-    ``operator``: the releases of the operator that the rules describe, as a reader would look them up."""
+    ``operator``: the releases of the operator that the rules describe, as a reader would look them up.
+    """
 
     target: Target
     numericQuantities: bool = False  # noqa: N815

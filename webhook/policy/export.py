@@ -65,7 +65,7 @@ class Target:
 def left_out(policy: Policy) -> list[str]:
     """The codes of the rules that only Modelgate can evaluate."""
     rules: list[DefaultRule | ValidationRule] = [*policy.defaults, *policy.validations]
-    return [rule.code for rule in rules if not is_portable(rule)]
+    return list(dict.fromkeys(rule.code for rule in rules if not is_portable(rule)))
 
 
 def validating(policy: Policy, target: Target, profile: Profile) -> Documents:

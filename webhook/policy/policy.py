@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webhook.cel import Program
@@ -132,7 +132,7 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All rules of one kind. ``variables`` are in the order of their declaration.
+    """All rules of one kind, of one document or joined. ``variables`` are in the order of their declaration.
 
     ``numeric_quantities``: numbers become text where the schema has quantities.
     ``operator``: the releases that the rules describe, unless a rule names others.
@@ -147,7 +147,7 @@ class Policy:
     _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
-    _reads: dict[str, Reads] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _reads: dict[tuple[str, str], Reads] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
         """Each validation rule with its action under a profile; computed once."""
@@ -161,7 +161,8 @@ class Policy:
         What they read of the stored object counts as read of the object. Paths below ``self`` start with the node, or
         with :data:`~webhook.policy.reads.SELF` if the rule is about many nodes.
         """
-        if rule.code not in self._reads:
+        place = (rule.code, rule.at.text)
+        if place not in self._reads:
             node = (OBJECT, *rule.at.keys) if rule.at.single else (SELF,)
             names = {name for each in rule.conditions for name in each.variables}
             reads = Reads.of(
@@ -170,8 +171,17 @@ class Policy:
                 {"self": node, "oldSelf": node, "oldObject": (OBJECT,)},
             )
             reads.tests.add(node)  # without the node, the rule does not apply
-            self._reads[rule.code] = reads
-        return self._reads[rule.code]
+            self._reads[place] = reads
+        return self._reads[place]
+
+    def joined(self, other: Policy) -> Policy:
+        """The rules of both. A variable of one name must be the same in both (ValueError)."""
+        for name in self.variables.keys() & other.variables.keys():
+            if self.variables[name].source != other.variables[name].source:
+                raise ValueError(f"variable {name} is another one in policy {self.name}")
+        variables = {**self.variables, **other.variables}
+        defaults, validations = self.defaults + other.defaults, self.validations + other.validations
+        return replace(self, variables=variables, defaults=defaults, validations=validations)
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from webhook.cel.interpreter.frame import RESERVED, Frame, Run, Step, constant
 from webhook.cel.syntax.ast import Expr, ListExpr, MapEntry, MapExpr, StructExpr
 from webhook.cel.types import Type
 from webhook.cel.values.members import key_text
+from webhook.cel.values.messages import MESSAGES
 from webhook.cel.values.value import Opt, map_key
 
 __all__ = ["compile_list", "compile_map", "compile_struct"]
@@ -78,7 +79,9 @@ def _map(keys: Sequence[Run], values: Sequence[Run], entries: Sequence[MapEntry]
 
 def compile_struct(compiler: Compiler, expr: StructExpr, _base: int) -> Step:
     values = [compiler.value(entry.value) for entry in expr.entries]
-    return Step(_struct(compiler.make, compiler.checked.types[expr], values, expr.entries))
+    message = MESSAGES.get(compiler.checked.references[expr].name)
+    make: MakeObject = compiler.make if message is None else lambda _type, fields: message.make(fields)
+    return Step(_struct(make, compiler.checked.types[expr], values, expr.entries))
 
 
 def _struct(make_object: MakeObject, of: Type, values: Sequence[Run], entries: Sequence[MapEntry]) -> Run:

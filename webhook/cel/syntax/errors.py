@@ -115,7 +115,11 @@ class _Unexpected:
         if len(expected) == 1 and self._fits_after(*expected):
             return SyntaxProblem(self.source, self.start, f"missing {names} at '{self.text}'")
         kind = "extraneous" if self.before.endswith("!") else "mismatched"
-        return SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
+        found = SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
+        if self.token.type == "IN" and not expected & _TERMINATORS:
+            # ANTLR continues as if there were an operand before it; "0<" is an operand and an operator of its rank.
+            found.rest = f"{self.source[: self.start]}0<{self.source[self.end :]}"
+        return found
 
     def _after_point(self) -> SyntaxProblem | None:
         """Whether ANTLR cannot tell a field from a method here; it continues at an operator."""

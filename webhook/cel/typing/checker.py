@@ -23,7 +23,7 @@ from webhook.cel.syntax.ast import (
     Select,
     StructExpr,
 )
-from webhook.cel.types import BOOL, DYN, INT, Type, list_of, map_of, optional_of, param
+from webhook.cel.types import BOOL, DYN, INT, Type, list_of, map_of, object_of, optional_of, param
 from webhook.cel.typing.declarations import Declarations, Function, Reference, Signature, fields_of, qualified_name
 from webhook.cel.typing.unify import ERROR, Bindings, format_signature, format_type, is_dyn, most_general, substitute
 from webhook.cel.values.value import type_of_value
@@ -295,6 +295,11 @@ class _Checker:
         return most_general(previous, current) if self.bindings.assign(previous, current) else DYN
 
     def _struct(self, expr: StructExpr) -> Type:
+        message = self.declarations.message(expr.name)
+        if message is not None:
+            self.references[expr] = Reference(message.name, message.type)
+            self._fields(expr, object_of(message.name, message.fields))
+            return message.type
         found = self.declarations.type_named(expr.name)
         if found is None:
             return self._undeclared(expr, expr.name)
@@ -302,6 +307,10 @@ class _Checker:
         if of.kind != "object":
             self.report(expr, f"'{format_type(of)}' is not a message type")
             of = ERROR
+        self._fields(expr, of)
+        return of
+
+    def _fields(self, expr: StructExpr, of: Type) -> None:
         for entry in expr.entries:
             assert isinstance(entry.key, str)
             value = self._entry_value(entry)
@@ -309,7 +318,6 @@ class _Checker:
             if not self.bindings.assign(expected, value):
                 message = f"but provided type is '{format_type(value)}'"
                 self.report(entry, f"expected type of field '{entry.key}' is '{format_type(expected)}' {message}")
-        return of
 
     # Macros
 

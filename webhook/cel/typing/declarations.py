@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import Type, type_of
+from webhook.cel.values.messages import MESSAGES, Message
 
 if TYPE_CHECKING:
     from webhook.cel.overload import Overload
@@ -105,6 +106,10 @@ class Declarations:
             if (denoted := self._denoted(candidate)) is not None:
                 return denoted, Reference(candidate, denoted)
         return None
+
+    def message(self, name: str) -> Message | None:
+        """The message of protobuf that a name denotes."""
+        return next((MESSAGES[each] for each in self._candidates(name) if each in MESSAGES), None)
 
     def _denoted(self, name: str) -> Type | None:
         return self.constants.get(name) or (self.types(name) if self.types else None)

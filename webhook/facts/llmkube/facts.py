@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from webhook.cluster.view import ClusterView
+from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.source import (
     parse_source,
 )
-from webhook.facts.nodes import at, text
-from webhook.facts.schemas import STRING, STRINGS, fields
+from webhook.facts.nodes import at, name_of, namespace_of, text, whole
+from webhook.facts.schemas import INTEGER, STRING, STRINGS, fields
 
 __all__ = ["FACTS"]
+
+_SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
@@ -33,12 +35,20 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """The largest number of GPUs that an InferenceService of the Model requests."""
+    services = view.list(_SERVICE, namespace_of(model))
+    of_model = (each for each in services if text(each, "spec", "modelRef") == name_of(model))
+    return {"gpus": max((whole(each, "spec", "resources", "gpu") or 0 for each in of_model), default=0)}
+
+
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "Model": {
         "source": Fact(
             _source,
             fields(**dict.fromkeys(("kind", "claim", "path", "repo", "revision", "error"), STRING)),
         ),
+        "served": Fact(_served, fields(gpus=INTEGER)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     }
 }

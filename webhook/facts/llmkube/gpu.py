@@ -15,14 +15,15 @@ _INT64: Final = 2**63 - 1
 _DIGITS: Final = 19  # of _INT64; Python's int raises ValueError for thousands of digits
 
 
-def accelerator_resource(accelerator: str, vendor: str = "", resource_name: str = "") -> str:
-    """Return the extended resource whose presence on a node makes the accelerator ready, or "" if none is needed."""
+def accelerator_resource(accelerator: str, resource_name: str = "") -> str:
+    """Return the extended resource whose presence on a node makes the accelerator ready, or "" if none is needed.
+
+    For vulkan that of the API document, for Intel's GPUs, too.
+    """
     if accelerator in {"", "cpu", "metal"}:
         return ""
     if resource_name.strip():
         return resource_name.strip()
-    if vendor == "intel" and accelerator not in {"cuda", "rocm"}:
-        accelerator = "intel"
     return _RESOURCES.get(accelerator, "nvidia.com/gpu")
 
 

@@ -201,13 +201,13 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
+    "behaviour": _BEHAVIOUR,
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
     "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),
 }
 _MODEL: Final = {**_OF_SPEC, "storage": _storage_of("spec", "storage")}
 _RUNTIME: Final = {
     **_OF_SPEC,
-    "behaviour": _BEHAVIOUR,
     "fitsNothing": Fact(lambda obj, _: fits_nothing(at(obj, "spec")), BOOLEAN),
     "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
     "priorities": Fact(priority_conflict, STRING, configurable=True),
@@ -218,7 +218,11 @@ _RUNTIME: Final = {
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "BaseModel": _MODEL,
     "ClusterBaseModel": _MODEL,
-    "FineTunedWeight": {"storage": _storage_of("spec", "storage"), "base": Fact(_base, BOOLEAN)},
+    "FineTunedWeight": {
+        "behaviour": _BEHAVIOUR,
+        "storage": _storage_of("spec", "storage"),
+        "base": Fact(_base, BOOLEAN),
+    },
     "ServingRuntime": _RUNTIME,
     "ClusterServingRuntime": _RUNTIME,
     "InferenceService": {

@@ -19,13 +19,14 @@ def storage_scheme(uri: str) -> str:
 
 
 def storage_error(uri: str) -> str:
-    """The error in a URI, in upstream's words; "" if the URI is valid."""
+    """The error in a URI, in upstream's words; "" if the URI is valid. Upstream accepts empty parts of an oci URI."""
     scheme = storage_scheme(uri)
     rest = uri.removeprefix(f"{scheme}://")
     match scheme:
         case "oci":
             parts = rest.split("/", 5)
-            return "" if len(parts) == 6 and parts[0::2][:3] == ["n", "b", "o"] else _OCI
+            whole = len(parts) == 6 and parts[0::2] == ["n", "b", "o"] and all(parts[1::2])
+            return "" if whole else _OCI
         case "pvc":
             error = _pvc_error(rest)
             return f"{_PVC}{error}" if error else ""

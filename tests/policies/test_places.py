@@ -1,0 +1,51 @@
+"""Rules at many places: each place exists in a kind, and the rule compiles at each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webhook.admission.request import GroupVersionKind
+from webhook.engine.catalog import Catalog
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+from webhook.policy import PolicyDocument, compile_policy, parse_policy
+
+ROOT = Path(__file__).resolve().parents[2] / "policies"
+
+
+def shared_rules() -> Iterator[tuple[Document, PolicyDocument, int]]:
+    """Each policy with the index of each rule that has a list of places."""
+    for file in sorted(ROOT.glob("*/*.yaml")):
+        for document in documents.read(file):
+            policy = parse_policy(document)
+            for index, rule in enumerate(policy.spec.validations):
+                if isinstance(rule.at, list):
+                    yield document, policy, index
+
+
+@pytest.mark.parametrize(
+    ("document", "policy", "index"),
+    [pytest.param(*each, id=each[1].spec.validations[each[2]].code) for each in shared_rules()],
+)
+def test_a_rule_compiles_at_each_of_its_places(
+    document: Document, policy: PolicyDocument, index: int, loaded: Catalog
+) -> None:
+    target, rule = policy.spec.target, policy.spec.validations[index]
+    found: set[str] = set()
+    for kind in target.kinds:
+        known = loaded.kinds[GroupVersionKind(target.group, target.versions[0], kind)]
+        facts = {name: fact.schema for name, fact in known.facts.items()}
+        places = [str(each.at) for each in known.policy.validations if each.code == rule.code]
+        for place in places:
+            alone = rule.model_copy(update={"at": [place]})
+            spec = policy.spec.model_copy(update={"validations": [alone]})
+            compile_policy(policy.model_copy(update={"spec": spec}), document, known.schema.raw, facts)
+        found |= set(places)
+    assert found
+
+
+def test_every_place_of_a_list_is_one_of_some_rule(loaded: Catalog) -> None:
+    taken = {str(rule.at) for known in loaded.kinds.values() for rule in known.policy.validations}
+    listed = {place for _, policy, index in shared_rules() for place in policy.spec.validations[index].places}
+    assert listed - taken == set()
