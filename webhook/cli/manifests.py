@@ -63,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checked themselves; repeatable",
     )
     parser.add_argument(
+        "--references",
+        choices=["open", "closed"],
+        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns of "
+        "it, closed (the default with --view) reports it as missing, as the cluster does",
+    )
+    parser.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
@@ -95,7 +101,10 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
     objects = list(_stored([*read_all(options.view), *given], loaded))
     native, remarks = _native(options.admission_policies, loaded, objects)
-    decide = Options(Profile(options.profile), strict_fields=True, settings=settings, native=native)
+    closed = options.references == "closed" or (options.references is None and bool(options.view))
+    decide = Options(
+        Profile(options.profile), strict_fields=True, complete=closed, settings=settings, native=native
+    )
     view = MemoryView(objects)
     return [review(item, loaded, view, decide) for item in given], remarks
 

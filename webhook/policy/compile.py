@@ -165,7 +165,9 @@ class _Compiler:
             where = (*at, "messageExpression")
             shown = f"{name} messageExpression"
             message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
-            if test is None or (rule.when and when is None) or (text and message is None):
+            source, where = rule.unseen, (*at, "unseen")
+            unseen = self.expression(env, source, STRING, where, f"{name} unseen", on_demand=True) if source else None
+            if test is None or (rule.when and when is None) or (text and message is None) or (source and not unseen):
                 continue
             yield ValidationRule(
                 rule.code,
@@ -179,6 +181,7 @@ class _Compiler:
                 Action(rule.action),
                 rule.strict == "Deny",
                 rule.docs,
+                unseen,
             )
 
     def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:

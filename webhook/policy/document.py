@@ -100,7 +100,11 @@ class Default(_Model):
 
 
 class Validation(_Model):
-    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``."""
+    """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
+
+    ``unseen`` names the object that a failing rule did not find ("" if the failure has another cause). If not all
+    objects are known, the failure then only warns that this object was not seen.
+    """
 
     code: Code
     at: PathText = ""
@@ -109,6 +113,7 @@ class Validation(_Model):
     message: Sentence | None = None
     messageExpression: CEL | None = None  # noqa: N815
     fieldPath: str = ""  # noqa: N815
+    unseen: CEL | None = None
     reason: Literal[
         "FieldValueInvalid",
         "FieldValueForbidden",
@@ -126,6 +131,8 @@ class Validation(_Model):
             raise ValueError("set either message or messageExpression")
         if self.strict and self.action == "Deny":
             raise ValueError("strict: Deny has no effect, because the action is Deny already; remove it")
+        if self.unseen and self.code[2] != "4":
+            raise ValueError("unseen is for rules about other objects (codes 4xx)")
         if self.fieldPath:
             Path.parse(self.fieldPath.removeprefix("."))
         return self
