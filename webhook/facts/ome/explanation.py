@@ -24,7 +24,8 @@ NEAREST: Final = (3, 5)
 ROOM: Final = 1000
 """Characters of the named runtimes. With the head and the counts, a refusal stays below 2,048."""
 FULL: Final = 2048
-"""Characters up to which a message in upstream's words names every runtime, as upstream does."""
+"""Characters up to which a message names every runtime in upstream's words: for Modelgate's own behaviour only if there
+are few."""
 REASON: Final = 200
 """Characters of one reason: names of formats and versions are usually shorter than 30 each."""
 
@@ -52,7 +53,7 @@ def explained(
     Args:
         head: its beginning, which names the model.
         model: the facets of the model.
-        excluded: the runtimes to name or count.
+        excluded: the runtimes to name or count, by name.
         looked_at: all runtimes; none if the message does not count them.
         behaviour: in whose words the reasons are written.
     """
@@ -62,7 +63,7 @@ def explained(
         head += f". Checked {len(looked_at)} runtimes ({of_namespace} namespace-scoped, {of_cluster} cluster-scoped)"
     if not excluded:
         return head
-    if behaviour is not Behaviour.RECOMMENDED:
+    if behaviour is not Behaviour.RECOMMENDED or len(excluded) <= NEAREST[1]:
         full = f"{head}. Excluded runtimes: {'; '.join(_listed(*each, behaviour) for each in excluded)}"
         if len(full) <= FULL:
             return full

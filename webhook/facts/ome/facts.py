@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
-from webhook.facts.nodes import at, mapping, namespace_of, text
+from webhook.facts.nodes import at, mapping, namespace_of, text, whole
+from webhook.facts.ome.awaited import awaited
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtimes_for
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.prometheus import prometheus_error
@@ -40,8 +42,12 @@ def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings,
     model = find_model(view, namespace, name, _preferred(service, "model", settings))
     if model is None:
         return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    runtimes = runtimes_for(view, namespace)
-    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
+    runtimes = list(runtimes_for(view, namespace))
+    found = select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
+    if settings.ome is not Behaviour.RECOMMENDED:
+        return found
+    ranked = [(each.runtime, each.score) for each in found.ranked]
+    return replace(found, awaits=awaited(model, ranked, runtimes))
 
 
 def _accelerators(service: dict[str, Any]) -> frozenset[str]:
@@ -68,6 +74,8 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
         "score": best.score if best else 0,
         "count": len(found.ranked),
         "ties": [each.runtime.name for each in found.ties],
+        "awaits": found.awaits,
+        "candidates": [each.runtime.name for each in found.ranked[:3]],
     }
 
 
@@ -94,12 +102,6 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
 
 
-def _stored_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    """The runtime that a service had before an update."""
-    name, preferred = text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
-    return _described(find_runtime(view, namespace_of(service), name, preferred))
-
-
 def _described(found: Found | None) -> dict[str, Any]:
     return {
         "found": found is not None,
@@ -124,6 +126,12 @@ def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
     named = at(service, "spec", "model", "fineTunedWeights")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
+
+
+def _without_replicas(service: dict[str, Any], _: ClusterView) -> list[str]:
+    """The components whose maxReplicas is below 1."""
+    given = {part: whole(service, "spec", part, "maxReplicas") for part in ("engine", "decoder", "router")}
+    return [part for part, number in given.items() if number is not None and number < 1]
 
 
 def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
@@ -199,6 +207,7 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 
 
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
+_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
 _OF_SPEC: Final = {
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
@@ -228,15 +237,18 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "migration": Fact(_migration, fields(error=STRING), configurable=True),
         "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
         "model": Fact(_model, fields(**_FOUND), configurable=True),
-        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN), configurable=True),
-        "storedRuntime": Fact(_stored_runtime, fields(**_FOUND), configurable=True, stored=True),
+        "runtime": Fact(_runtime, _FITTING, configurable=True),
+        "storedRuntime": Fact(_runtime, _FITTING, configurable=True, stored=True),
         "selection": Fact(
             _selection,
-            fields(name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS),
+            fields(
+                name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS, awaits=STRING, candidates=STRINGS
+            ),
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
         "missingWeights": Fact(_weights, STRINGS),
+        "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
     },

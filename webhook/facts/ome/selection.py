@@ -37,11 +37,15 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The result. ``ranked`` are the runtimes that can be selected, the best first; ``error`` is why there are none."""
+    """The result. ``ranked`` are the runtimes that can be selected, the best first; ``error`` is why there are none.
+
+    ``awaits`` are the fields of the model that are absent and decide which of several runtimes is selected.
+    """
 
     ranked: tuple[Candidate, ...] = ()
     excluded: tuple[Candidate, ...] = ()
     error: str = ""
+    awaits: str = ""
 
     @property
     def winner(self) -> Candidate | None:
@@ -97,6 +101,10 @@ def select(
     return Selection((), tuple(excluded), _none(head, namespace, facets, looked_at, behaviour))
 
 
+def _name(excluded: Excluded) -> str:
+    return excluded.runtime.name
+
+
 def _for_model(model: Facets, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
     """The runtimes that match the model. Filter by sort first: of hundreds of runtimes only a few share it."""
     sort = ranking.sort(model)
@@ -117,7 +125,7 @@ def _none(
     head: str, namespace: str, model: Facets, looked_at: Sequence[Candidate], behaviour: Behaviour
 ) -> str:
     """Why no runtime can be selected."""
-    excluded = [Excluded(each.runtime, each.reason) for each in looked_at if each.reason]
+    excluded = sorted((Excluded(each.runtime, each.reason) for each in looked_at if each.reason), key=_name)
     if behaviour is Behaviour.DOC_ERA:
         return explained(head, model, excluded, (), behaviour)
     if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: one of two scopes is lost

@@ -98,7 +98,7 @@ def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migrati
         model |= {"fineTunedWeights": weights} if weights else {}
     if spec.get("runtime") is None and (named := text(predictor, "model", "runtime")):
         runtime = {"name": named, "kind": _runtime_kind(service, named, view, settings), "apiGroup": "ome.io"}
-    return Migration(_engine(predictor), model, runtime)
+    return Migration(_engine(predictor, settings), model, runtime)
 
 
 def _model_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
@@ -116,8 +116,11 @@ def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings
     return found.kind
 
 
-def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
-    """The pod and scaling fields of the predictor, with the main container as the runner."""
+def _engine(predictor: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """The pod and scaling fields of the predictor, with the main container as the runner.
+
+    The default of maxReplicas is 3, but not below minReplicas; upstream always writes 3.
+    """
     engine = {key: value for key, value in predictor.items() if key not in _OF_PREDICTOR and value is not None}
     containers = items(predictor, "containers")
     if containers:
@@ -128,7 +131,8 @@ def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
     if predictor.get("workerSpec") is not None:
         engine["worker"] = predictor["workerSpec"]
     minimum, maximum = whole(engine, "minReplicas"), whole(engine, "maxReplicas")
-    return {**engine, "minReplicas": 1 if minimum is None else minimum, "maxReplicas": maximum or 3}
+    default = max(3, minimum or 0) if settings.ome is Behaviour.RECOMMENDED else 3
+    return {**engine, "minReplicas": 1 if minimum is None else minimum, "maxReplicas": maximum or default}
 
 
 def _is_main(container: dict[str, Any]) -> bool:

@@ -1,0 +1,76 @@
+"""What a model leaves out although it decides between runtimes.
+
+OME's agent reads the files of a model after the model is created, and then fills in what is absent: size, architecture,
+framework, and the version of the format. A runtime that is chosen before may be wrong after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from webhook.facts.nodes import items, text
+from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
+from webhook.facts.ome.lookup import Found
+from webhook.facts.ome.modelsize import SizeRange, range_of
+
+__all__ = ["awaited"]
+
+_ANY_SIZE: Final = SizeRange(None, None)
+_READY: Final = "Ready"
+
+
+def awaited(model: Found, ranked: Sequence[tuple[Found, int]], runtimes: Iterable[Found]) -> str:
+    """The fields of a model that are absent and that decide which runtime is selected; "" if none does.
+
+    Args:
+        model: the model. Its agent has finished when its status is Ready; only the size is awaited then.
+        ranked: the runtimes that can be selected now, each with its score.
+        runtimes: all runtimes.
+    """
+    if not text(model.spec, "modelFormat", "name"):
+        return "modelFormat"
+    found = [] if text(model.object, "status", "state") == _READY else _of_format(facets_of(model.spec), runtimes)
+    if not text(model.spec, "modelParameterSize") and _size_decides(ranked):
+        found.append("modelParameterSize")
+    return " and ".join(found)
+
+
+def _of_format(model: Facets, runtimes: Iterable[Found]) -> list[str]:
+    """The absent fields that keep a runtime from matching."""
+    absent = {
+        "modelArchitecture": model.architecture is None,
+        "modelFramework": model.framework is None,
+        "modelFormat.version": model.format.version is None,
+    }
+    if not any(absent.values()):
+        return []
+    near = [entry for runtime in runtimes if not runtime.disabled for entry in _selectable(runtime, model)]
+    wanted = {
+        "modelArchitecture": any(entry.architecture is not None for entry in near),
+        "modelFramework": any(entry.framework is not None for entry in near),
+        "modelFormat.version": any(entry.format.version is not None for entry in near),
+    }
+    return [field for field, is_absent in absent.items() if is_absent and wanted[field]]
+
+
+def _selectable(runtime: Found, model: Facets) -> list[Facets]:
+    """The entries with autoSelect that the model may match later, but does not match now."""
+    entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
+    return [
+        facets
+        for entry, facets in entries
+        if entry.get("autoSelect") is True
+        and may_match(model, facets, lenient_fits)
+        and not matches(model, facets, lenient_fits)
+    ]
+
+
+def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:
+    """Whether a size can select another runtime than the first: whether any fits a size that the first does not fit."""
+    ranges = [(runtime, score, range_of(runtime.spec) or _ANY_SIZE) for runtime, score in ranked]
+    fitting = [(runtime.cluster_scoped, -score, sizes.width, sizes) for runtime, score, sizes in ranges if sizes.width >= 0]
+    if not fitting:
+        return False
+    low, high = min(fitting, key=lambda each: each[:3])[3].bounds
+    return any(sizes.bounds[0] < low or sizes.bounds[1] > high for *_, sizes in fitting)
