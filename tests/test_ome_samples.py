@@ -48,7 +48,7 @@ FILES = {
             ("spec.deployment", "spec.model.modelName", "spec.model.name", "spec.model.runtime"): 1,
             ("spec.maxReplicas", "spec.minReplicas", "spec.modelRef", "spec.scaleTarget"): 1,
         },
-        {"OM413": 1, "OM414": 7, "OM317": 2},
+        {"OM414": 6, "OM417": 1, "OM317": 2},
         12,
     ),
     "ome/doc-era/BenchmarkJob.yaml": Expected(3),

@@ -14,6 +14,7 @@ import webhook.cli.normalise
 import webhook.cli.serve
 from webhook.cli import main
 from webhook.facts.settings import Behaviour, Settings
+from webhook.policy import Profile
 
 GOOD = (
     "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
@@ -105,10 +106,44 @@ def test_check_knows_what_is_in_the_cluster_already(tmp_path: Path, capsys: pyte
     (tmp_path / "service.yaml").write_text(SERVICE)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "models.yaml").write_text(IN_THE_CLUSTER)
-    assert main(["check", str(tmp_path / "service.yaml")]) == 1
+    assert main(["check", str(tmp_path / "service.yaml")]) == 0
+    unseen = "warning: spec.model.name: model m is not among the files given; add it, or use --view"
+    assert unseen in capsys.readouterr().out
+    assert main(["check", "--references=closed", str(tmp_path / "service.yaml")]) == 1
     assert 'referenced model "m" not found' in capsys.readouterr().out
     assert main(["check", f"--view={tmp_path / 'there'}", str(tmp_path / "service.yaml")]) == 0
-    assert "1 checked, 0 refused" in capsys.readouterr().out
+    assert "1 checked, 0 refused, 0 with warnings" in capsys.readouterr().out
+    (tmp_path / "service.yaml").write_text(SERVICE.replace("{name: m}", "{name: other}"))
+    view = f"--view={tmp_path / 'there'}"
+    assert main(["check", view, str(tmp_path / "service.yaml")]) == 1
+    assert main(["check", view, "--references=open", str(tmp_path / "service.yaml")]) == 0
+    assert "model other is not among the files given" in capsys.readouterr().out
+
+
+UNFINISHED = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterBaseModel
+metadata: {name: m}
+spec: {storage: {storageUri: "hf://org/m"}}
+---
+apiVersion: ome.io/v1beta1
+kind: InferenceService
+metadata: {name: service}
+spec: {model: {name: m}, engine: {}}
+"""
+
+
+def test_what_an_agent_fills_in_later_is_unknown_in_a_file_and_missing_in_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "both.yaml"
+    file.write_text(UNFINISHED)
+    for profile in Profile:
+        assert main(["check", f"--profile={profile}", str(file)]) == 0
+        warning = "modelFormat of model m, which decides the runtime and which OME's agent fills in, is not among the files"
+        assert warning in capsys.readouterr().out
+    assert main(["check", f"--view={file}", str(file)]) == 1
+    assert "model format name is required" in capsys.readouterr().out
 
 
 TOGETHER = """\

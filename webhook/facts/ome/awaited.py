@@ -67,10 +67,16 @@ def _selectable(runtime: Found, model: Facets) -> list[Facets]:
 
 
 def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:
-    """Whether a size can select another runtime than the first: whether any fits a size that the first does not fit."""
-    ranges = [(runtime, score, range_of(runtime.spec) or _ANY_SIZE) for runtime, score in ranked]
-    fitting = [(runtime.cluster_scoped, -score, sizes.width, sizes) for runtime, score, sizes in ranges if sizes.width >= 0]
+    """Whether a size can select another runtime than the first.
+
+    With a size, the first is the best whose range is the narrowest. Another one is selected for a size that only the
+    other fits.
+    """
+    sizes = {index: range_of(runtime.spec) or _ANY_SIZE for index, (runtime, _) in enumerate(ranked)}
+    fitting = [index for index in sizes if sizes[index].width >= 0]  # min above max fits no size
     if not fitting:
         return False
-    low, high = min(fitting, key=lambda each: each[:3])[3].bounds
-    return any(sizes.bounds[0] < low or sizes.bounds[1] > high for *_, sizes in fitting)
+    best = min(fitting, key=lambda index: (ranked[index][0].cluster_scoped, -ranked[index][1], sizes[index].width))
+    low, high = sizes[best].bounds
+    others = (sizes[index].bounds for index in fitting)
+    return best != 0 or any(other[0] < low or other[1] > high for other in others)
