@@ -140,10 +140,48 @@ def test_what_an_agent_fills_in_later_is_unknown_in_a_file_and_missing_in_a_clus
     file.write_text(UNFINISHED)
     for profile in Profile:
         assert main(["check", f"--profile={profile}", str(file)]) == 0
-        warning = "modelFormat of model m, which decides the runtime and which OME's agent fills in, is not among the files"
+        warning = "modelFormat of model m, which decides the runtime and which OME's agent fills in, is not among"
         assert warning in capsys.readouterr().out
     assert main(["check", f"--view={file}", str(file)]) == 1
     assert "model format name is required" in capsys.readouterr().out
+
+
+RUNTIMES = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterServingRuntime
+metadata: {name: fits}
+spec: {supportedModelFormats: [{modelFormat: {name: onnx}, modelFramework: {name: f}, autoSelect: true}]}
+---
+apiVersion: ome.io/v1beta1
+kind: ClusterServingRuntime
+metadata: {name: other}
+spec: {supportedModelFormats: [{modelFormat: {name: safetensors}, modelFramework: {name: f}, autoSelect: true}]}
+"""
+
+
+def test_a_verbose_check_compares_all_runtimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.yaml"
+    known = UNFINISHED.replace("{storage:", "{modelFormat: {name: onnx}, modelFramework: {name: f}, storage:")
+    file.write_text(f"{known}---\n{RUNTIMES}")
+    assert main(["check", "-v", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "    ClusterServingRuntime fits: can be selected (score 15)\n" in out
+    assert (
+        "    ClusterServingRuntime other: model format 'mt:onnx:f' not in supported formats: format name mismatch" in out
+    )
+    assert main(["check", str(file)]) == 0
+    assert "can be selected" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["spec: 5", "spec: {model: [], engine: 1}", "spec: {model: {name: 3}}", "metadata: 1"])
+def test_a_verbose_check_compares_nothing_for_what_is_no_service(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    head = "" if "metadata" in text else "metadata: {name: s}\n"
+    file.write_text(f"apiVersion: ome.io/v1beta1\nkind: InferenceService\n{head}{text}\n---\n{RUNTIMES}")
+    assert main(["check", "-v", str(file)]) == 1
+    assert "\n    ClusterServingRuntime" not in capsys.readouterr().out
 
 
 TOGETHER = """\

@@ -97,7 +97,8 @@ def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> 
 
 
 _TEMPLATE: Final = fields(
-    **dict.fromkeys(("origin", "base", "name", "kind", "error", "image", "imageKind", "config", "status", "because"), STRING),
+    **dict.fromkeys(("origin", "base", "name", "kind", "error", "image", "imageKind"), STRING),
+    **dict.fromkeys(("config", "status", "because"), STRING),
     **dict.fromkeys(("derived", "known", "imageKnown", "imageFound", "sources"), BOOLEAN),
     **dict.fromkeys(("candidates", "rivals"), STRINGS),
 )

@@ -38,10 +38,10 @@ class Excluded(NamedTuple):
 
 
 class _Near(NamedTuple):
-    """A reason against a runtime. ``distance`` sorts the nearest first; ``count`` names the reason in the counts."""
+    """A reason against a runtime. ``distance`` sorts the nearest first; ``sort`` names the reason in the counts."""
 
     distance: tuple[bool, int, bool, str]
-    count: str
+    sort: str
     listed: str
 
 
@@ -79,15 +79,15 @@ def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
     nearest = min(entries, key=lambda parts: ("architecture" in parts, len(parts)), default=None)
     distance = nearest is None or "architecture" in nearest, len(nearest or ())
     if nearest is None:
-        count, words = "formats", _NO_FORMATS
+        sort, words = "formats", _NO_FORMATS
     elif nearest:
-        count, words = next(iter(nearest)), ", ".join(nearest.values())
+        sort, words = next(iter(nearest)), ", ".join(nearest.values())
     else:
-        count, words = "model size" if reason.startswith("model size ") else "version", reason
-    count, words = (_COUNTED[reason], reason) if reason in _COUNTED else (count, words)
+        sort, words = "model size" if reason.startswith("model size ") else "version", reason
+    sort, words = (_COUNTED[reason], reason) if reason in _COUNTED else (sort, words)
     words = words if behaviour is Behaviour.RECOMMENDED else reason
     listed = _listed(runtime, shortened(words, REASON), behaviour)
-    return _Near((*distance, runtime.cluster_scoped, runtime.name), count, listed)
+    return _Near((*distance, runtime.cluster_scoped, runtime.name), sort, listed)
 
 
 def _listed(runtime: Found, reason: str, behaviour: Behaviour) -> str:
@@ -109,6 +109,6 @@ def _others(others: Sequence[_Near]) -> str:
     """The counts of the runtimes that are not named, the most frequent reason first."""
     if not others:
         return ""
-    counts = sorted(Counter(each.count for each in others).items(), key=lambda item: (-item[1], item[0]))
+    counts = sorted(Counter(each.sort for each in others).items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{number} by {reason}" for reason, number in counts)
     return f"; and {len(others)} more: {listed} (`modelgate check -v` lists all)"

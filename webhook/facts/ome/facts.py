@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, namespace_of, text, whole
-from webhook.facts.ome.awaited import awaited
-from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtimes_for
+from webhook.facts.ome.choice import preferred, selection_of
+from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.prometheus import prometheus_error
 from webhook.facts.ome.runtimes import (
@@ -23,46 +22,15 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
-from webhook.facts.ome.selection import Selection, incompatible, select
+from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_scheme
 from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
-from webhook.facts.settings import Behaviour, Settings
+from webhook.facts.settings import Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
 
-__all__ = ["FACTS", "selection_of"]
-
-ACCELERATOR: Final = "ome.io/accelerator-class"
-
-
-def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
-    """The choice for a service, even if it names a runtime; ``explain`` also gives the reasons against the others."""
-    namespace, name = namespace_of(service), text(service, "spec", "model", "name")
-    model = find_model(view, namespace, name, _preferred(service, "model", settings))
-    if model is None:
-        return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    runtimes = list(runtimes_for(view, namespace))
-    found = select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
-    if settings.ome is not Behaviour.RECOMMENDED:
-        return found
-    ranked = [(each.runtime, each.score) for each in found.ranked]
-    return replace(found, awaits=awaited(model, ranked, runtimes))
-
-
-def _accelerators(service: dict[str, Any]) -> frozenset[str]:
-    spec = mapping(service, "spec")
-    asked = [
-        at(service, "metadata", "annotations", ACCELERATOR),
-        at(spec, "acceleratorSelector", "acceleratorClass"),
-        *(at(spec, part, "acceleratorOverride", "acceleratorClass") for part in ("engine", "decoder")),
-    ]
-    return frozenset(each for each in asked if isinstance(each, str))
-
-
-def _preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
-    """The kind in a reference; upstream ignores it."""
-    return text(service, "spec", part, "kind") if settings.ome is Behaviour.RECOMMENDED else ""
+__all__ = ["FACTS"]
 
 
 def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -86,15 +54,15 @@ def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
 
 def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     name = text(service, "spec", "model", "name")
-    return _described(find_model(view, namespace_of(service), name, _preferred(service, "model", settings)))
+    return _described(find_model(view, namespace_of(service), name, preferred(service, "model", settings)))
 
 
 def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     namespace = namespace_of(service)
     runtime = find_runtime(
-        view, namespace, text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+        view, namespace, text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
     )
-    model = find_model(view, namespace, text(service, "spec", "model", "name"), _preferred(service, "model", settings))
+    model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
     described = {**_described(runtime), "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described

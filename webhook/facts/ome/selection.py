@@ -121,9 +121,7 @@ def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
     return _unfit(model, facets_of(model), runtime, RANKINGS[behaviour], frozenset())
 
 
-def _none(
-    head: str, namespace: str, model: Facets, looked_at: Sequence[Candidate], behaviour: Behaviour
-) -> str:
+def _none(head: str, namespace: str, model: Facets, looked_at: Sequence[Candidate], behaviour: Behaviour) -> str:
     """Why no runtime can be selected."""
     excluded = sorted((Excluded(each.runtime, each.reason) for each in looked_at if each.reason), key=_name)
     if behaviour is Behaviour.DOC_ERA:
