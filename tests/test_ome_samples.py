@@ -49,7 +49,7 @@ FILES = {
             ("spec.maxReplicas", "spec.minReplicas", "spec.modelRef", "spec.scaleTarget"): 1,
         },
         {"OM414": 6, "OM417": 1, "OM317": 2},
-        12,
+        11,
     ),
     "ome/doc-era/BenchmarkJob.yaml": Expected(3),
     "ome/doc-era/ClusterBaseModel.yaml": Expected(17, warned={"OM336": 1}),

@@ -25,8 +25,8 @@ from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_scheme
-from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
-from webhook.facts.settings import Settings
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields, shortened
+from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
 
@@ -63,11 +63,20 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
         view, namespace, text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
     )
     model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
-    described = {**_described(runtime), "incompatible": "", "unsized": False}
+    spec = runtime.spec if runtime else {}
+    workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
+    described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
-    return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
+    reason = incompatible(model.spec, runtime, settings.ome)
+    reason = shortened(reason.partition("not in supported formats: ")[2] or reason, 130)
+    return {**described, "incompatible": reason, "unsized": unsized}
+
+
+def _workers(runtime: Any, part: str) -> bool:
+    """Whether a runtime sets workers that a service gets which sets none."""
+    return (whole(runtime, part, "worker", "size") or 0) > 0
 
 
 def _described(found: Found | None) -> dict[str, Any]:
@@ -89,11 +98,33 @@ def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -
     return {"error": found.error, **{key: value for key, value in parts.items() if value is not None}}
 
 
-def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
-    """The referenced fine-tuned weights that do not exist."""
+def _weights(service: dict[str, Any], view: ClusterView) -> dict[str, list[str]]:
+    """The referenced fine-tuned weights that do not exist, are of another model (with that model), or are disabled."""
     named = at(service, "spec", "model", "fineTunedWeights")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
+    weights = {name: view.get(Kind("ome.io", "FineTunedWeight"), "", name) for name in names}
+    model, namespace = text(service, "spec", "model", "name"), namespace_of(service)
+    bases = {name: mapping(weight, "spec", "baseModelRef") for name, weight in weights.items() if weight is not None}
+    return {
+        "missing": [name for name, weight in weights.items() if weight is None],
+        "other": [
+            f"FineTunedWeight {name} is of model {_place(base, namespace)}"
+            for name, base in bases.items()
+            if text(base, "name") not in {"", model} or _elsewhere(base, view, namespace)
+        ],
+        "disabled": [name for name, weight in weights.items() if at(weight, "spec", "disabled") is True],
+    }
+
+
+def _place(base: dict[str, Any], namespace: str) -> str:
+    own = text(base, "namespace") in {"", namespace}
+    return text(base, "name") if own else f"{text(base, 'namespace')}/{text(base, 'name')}"
+
+
+def _elsewhere(base: dict[str, Any], view: ClusterView, namespace: str) -> bool:
+    """Whether a reference means a BaseModel of another namespace than this one."""
+    there, name = text(base, "namespace"), text(base, "name")
+    return there not in {"", namespace} and view.get(Kind("ome.io", "BaseModel"), there, name) is not None
 
 
 def _without_replicas(service: dict[str, Any], _: ClusterView) -> list[str]:
@@ -112,8 +143,8 @@ def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
 def _addresses(service: dict[str, Any], _: ClusterView) -> dict[str, str]:
     """The unusable Prometheus addresses, each with the reason."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
-    given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
-    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
+    given = [text(service, "spec", "kedaConfig", "promServerAddress") or None, annotated]
+    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str)]
     return {address: error for address, error in wrong if error}
 
 
@@ -122,15 +153,16 @@ def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
 
 
 def _storage_of(*path: str) -> Fact:
-    """The storage URI at a path: its error and its scheme."""
+    """The storage URI at a path: its error and its scheme. Upstream accepts empty parts of oci://."""
 
-    def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
+    def compute(obj: dict[str, Any], _: ClusterView, settings: Settings) -> dict[str, str]:
         uri = at(obj, *path, "storageUri")
         if not isinstance(uri, str):
             return {"error": "", "scheme": ""}
-        return {"error": storage_error(uri), "scheme": storage_scheme(uri)}
+        empty_parts = settings.ome is not Behaviour.RECOMMENDED
+        return {"error": storage_error(uri, empty_parts=empty_parts), "scheme": storage_scheme(uri)}
 
-    return Fact(compute, fields(error=STRING, scheme=STRING))
+    return Fact(compute, fields(error=STRING, scheme=STRING), configurable=True)
 
 
 def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
@@ -175,7 +207,9 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 
 
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
-_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN)
+_FITTING: Final = fields(
+    **_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN
+)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
 _OF_SPEC: Final = {
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
@@ -215,7 +249,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
-        "missingWeights": Fact(_weights, STRINGS),
+        "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),

@@ -15,7 +15,7 @@ __all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migra
 
 CONFIG: Final = "inferenceservice-config"
 RAW: Final = "RawDeployment"
-_USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations", "affinity")
+_USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations")
 _OF_PREDICTOR: Final = ("model", "workerSpec")
 
 
@@ -67,6 +67,7 @@ def predictor_used(service: Any) -> bool:
     return (
         at(predictor, "model", "baseModel") is not None
         or predictor.get("minReplicas") is not None
+        or predictor.get("affinity") is not None  # also an empty one
         or any(predictor.get(key) for key in _USED)
     )
 
