@@ -35,7 +35,7 @@ FILES = {
                 "spec.supportedModelFormats[0].modelFramework.operator",
             ): 1
         },
-        {"OM325": 86, "OM321": 4, "OM326": 1},
+        {"OM325": 86, "OM321": 4},
     ),
     "ome/head/InferenceService.yaml": Expected(
         110,
@@ -53,7 +53,7 @@ FILES = {
     ),
     "ome/doc-era/BenchmarkJob.yaml": Expected(3),
     "ome/doc-era/ClusterBaseModel.yaml": Expected(17, warned={"OM336": 1}),
-    "ome/doc-era/ClusterServingRuntime.yaml": Expected(19, warned={"OM325": 10, "OM326": 9}),
+    "ome/doc-era/ClusterServingRuntime.yaml": Expected(19, warned={"OM325": 10}),
     "ome/doc-era/InferenceService.yaml": Expected(9, {("OM401",): 3, ("OM405",): 2, ("OM407",): 2}, {"OM409": 1}, 1),
 }
 

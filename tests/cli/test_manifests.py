@@ -167,14 +167,15 @@ def test_a_verbose_check_compares_all_runtimes(tmp_path: Path, capsys: pytest.Ca
     out = capsys.readouterr().out
     assert "    ClusterServingRuntime fits: can be selected (score 15)\n" in out
     assert (
-        "    ClusterServingRuntime other: model format 'mt:onnx:f' not in supported formats: format name mismatch" in out
+        "    ClusterServingRuntime other: model format 'mt:onnx:f' not in supported formats: format name mismatch"
+        in out
     )
     assert main(["check", str(file)]) == 0
     assert "can be selected" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["spec: 5", "spec: {model: [], engine: 1}", "spec: {model: {name: 3}}", "metadata: 1"])
-def test_a_verbose_check_compares_nothing_for_what_is_no_service(
+def test_a_verbose_check_compares_nothing_for_a_malformed_service(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.yaml"

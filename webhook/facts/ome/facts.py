@@ -207,9 +207,7 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 
 
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
-_FITTING: Final = fields(
-    **_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN
-)
+_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True)
 _OF_SPEC: Final = {
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
