@@ -7,8 +7,9 @@ framework, and the version of the format. A runtime that is chosen before may be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from webhook.facts.memo import Memo
 from webhook.facts.nodes import items, text
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
 from webhook.facts.ome.lookup import Found
@@ -45,7 +46,10 @@ def _of_format(model: Facets, runtimes: Iterable[Found]) -> list[str]:
     }
     if not any(absent.values()):
         return []
-    near = [entry for runtime in runtimes if not runtime.disabled for entry in _selectable(runtime, model)]
+    sort = (model.format.name, model.quantization, model.architecture)
+    # Most of hundreds of runtimes are of another sort: no need to compare the rest.
+    same = [runtime for runtime in runtimes if sort in _SORTS(runtime.object) and not runtime.disabled]
+    near = [entry for runtime in same for entry in _selectable(runtime, model)]
     wanted = {
         "modelArchitecture": any(entry.architecture is not None for entry in near),
         "modelFramework": any(entry.framework is not None for entry in near),
@@ -64,6 +68,19 @@ def _selectable(runtime: Found, model: Facets) -> list[Facets]:
         and may_match(model, facets, lenient_fits)
         and not matches(model, facets, lenient_fits)
     ]
+
+
+def _sorts(runtime: dict[str, Any]) -> frozenset[tuple[str, str | None, str | None]]:
+    """Format, quantization and architecture of each entry, and the same without the architecture."""
+    entries = FACETS(runtime)
+    return frozenset(
+        (each.format.name, each.quantization, architecture)
+        for each in entries
+        for architecture in (each.architecture, None)
+    )
+
+
+_SORTS: Final = Memo(_sorts)
 
 
 def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:
