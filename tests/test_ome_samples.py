@@ -35,7 +35,7 @@ FILES = {
                 "spec.supportedModelFormats[0].modelFramework.operator",
             ): 1
         },
-        {"OM325": 2, "OM321": 4, "OM326": 1},
+        {"OM325": 2, "OM321": 4},
     ),
     "ome/head/InferenceService.yaml": Expected(
         110,
@@ -48,12 +48,12 @@ FILES = {
             ("spec.deployment", "spec.model.modelName", "spec.model.name", "spec.model.runtime"): 1,
             ("spec.maxReplicas", "spec.minReplicas", "spec.modelRef", "spec.scaleTarget"): 1,
         },
-        {"OM413": 1, "OM414": 7, "OM317": 2},
-        12,
+        {"OM414": 6, "OM417": 1, "OM317": 2},
+        11,
     ),
     "ome/doc-era/BenchmarkJob.yaml": Expected(3),
     "ome/doc-era/ClusterBaseModel.yaml": Expected(17, warned={"OM336": 1}),
-    "ome/doc-era/ClusterServingRuntime.yaml": Expected(19, warned={"OM326": 9}),
+    "ome/doc-era/ClusterServingRuntime.yaml": Expected(19),
     "ome/doc-era/InferenceService.yaml": Expected(9, {("OM401",): 3, ("OM405",): 2, ("OM407",): 2}, {"OM409": 1}, 1),
 }
 

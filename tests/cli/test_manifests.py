@@ -14,6 +14,7 @@ import webhook.cli.normalise
 import webhook.cli.serve
 from webhook.cli import main
 from webhook.facts.settings import Behaviour, Settings
+from webhook.policy import Profile
 
 GOOD = (
     "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
@@ -106,10 +107,83 @@ def test_check_knows_what_is_in_the_cluster_already(tmp_path: Path, capsys: pyte
     (tmp_path / "service.yaml").write_text(SERVICE)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "models.yaml").write_text(IN_THE_CLUSTER)
-    assert main(["check", str(tmp_path / "service.yaml")]) == 1
+    assert main(["check", str(tmp_path / "service.yaml")]) == 0
+    unseen = "warning: spec.model.name: model m is not among the files given; add it, or use --view"
+    assert unseen in capsys.readouterr().out
+    assert main(["check", "--references=closed", str(tmp_path / "service.yaml")]) == 1
     assert 'referenced model "m" not found' in capsys.readouterr().out
     assert main(["check", f"--view={tmp_path / 'there'}", str(tmp_path / "service.yaml")]) == 0
-    assert "1 checked, 0 refused" in capsys.readouterr().out
+    assert "1 checked, 0 refused, 0 with warnings" in capsys.readouterr().out
+    (tmp_path / "service.yaml").write_text(SERVICE.replace("{name: m}", "{name: other}"))
+    view = f"--view={tmp_path / 'there'}"
+    assert main(["check", view, str(tmp_path / "service.yaml")]) == 1
+    assert main(["check", view, "--references=open", str(tmp_path / "service.yaml")]) == 0
+    assert "model other is not among the files given" in capsys.readouterr().out
+
+
+UNFINISHED = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterBaseModel
+metadata: {name: m}
+spec: {storage: {storageUri: "hf://org/m"}}
+---
+apiVersion: ome.io/v1beta1
+kind: InferenceService
+metadata: {name: service}
+spec: {model: {name: m}, engine: {}}
+"""
+
+
+def test_what_an_agent_fills_in_later_is_unknown_in_a_file_and_missing_in_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "both.yaml"
+    file.write_text(UNFINISHED)
+    for profile in Profile:
+        assert main(["check", f"--profile={profile}", str(file)]) == 0
+        warning = "modelFormat of model m, which decides the runtime and which OME's agent fills in, is not among"
+        assert warning in capsys.readouterr().out
+    assert main(["check", f"--view={file}", str(file)]) == 1
+    assert "model format name is required" in capsys.readouterr().out
+
+
+RUNTIMES = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterServingRuntime
+metadata: {name: fits}
+spec: {supportedModelFormats: [{modelFormat: {name: onnx}, modelFramework: {name: f}, autoSelect: true}]}
+---
+apiVersion: ome.io/v1beta1
+kind: ClusterServingRuntime
+metadata: {name: other}
+spec: {supportedModelFormats: [{modelFormat: {name: safetensors}, modelFramework: {name: f}, autoSelect: true}]}
+"""
+
+
+def test_a_verbose_check_compares_all_runtimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.yaml"
+    known = UNFINISHED.replace("{storage:", "{modelFormat: {name: onnx}, modelFramework: {name: f}, storage:")
+    file.write_text(f"{known}---\n{RUNTIMES}")
+    assert main(["check", "-v", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "    ClusterServingRuntime fits: can be selected (score 15)\n" in out
+    assert (
+        "    ClusterServingRuntime other: model format 'mt:onnx:f' not in supported formats: format name mismatch"
+        in out
+    )
+    assert main(["check", str(file)]) == 0
+    assert "can be selected" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["spec: 5", "spec: {model: [], engine: 1}", "spec: {model: {name: 3}}", "metadata: 1"])
+def test_a_verbose_check_compares_nothing_for_a_malformed_service(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    head = "" if "metadata" in text else "metadata: {name: s}\n"
+    file.write_text(f"apiVersion: ome.io/v1beta1\nkind: InferenceService\n{head}{text}\n---\n{RUNTIMES}")
+    assert main(["check", "-v", str(file)]) == 1
+    assert "\n    ClusterServingRuntime" not in capsys.readouterr().out
 
 
 TOGETHER = """\

@@ -1,6 +1,8 @@
 """What is too large: objects with too many values, values too large for a rule, and messages that quote them."""
 
 import copy
+import json
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -10,7 +12,7 @@ from webhook.admission import review
 from webhook.admission.decision import Cause
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
-from webhook.admission.status import CAUSES_LENGTH, status
+from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog, scope
 from webhook.engine.bound import MAX_VALUES
@@ -173,11 +175,28 @@ def test_the_value_of_a_user_is_shortened_in_causes():
     assert all(len(cause.message) < 2_000 for cause in decision.causes if cause.code)
 
 
-def test_all_causes_together_stay_within_their_limit_and_the_last_counts_the_rest():
-    causes = tuple(Cause(f"spec.a{n}", "FieldValueInvalid", f'Invalid value: "{"x" * 9_000}": no') for n in range(1000))
-    found = status(request(model()), causes)
-    assert len(orjson.dumps(found)) < 2 * CAUSES_LENGTH + 64 * 1024
-    last = found["details"]["causes"][-1]["message"]
-    shown = len(found["details"]["causes"]) - 1
-    assert last == f"{1000 - shown} more errors are omitted: see `modelgate check` for all of them"
-    assert found["details"]["causes"][0]["message"].endswith('": no')
+@pytest.mark.parametrize("value", ["x" * 9_000, "x" * 90, 'é"\n' * 900, "\ud800" * 900])
+@pytest.mark.parametrize("number", [1, 2, 30, 1000])
+def test_all_causes_together_stay_within_their_limit_and_the_last_counts_the_rest(value: str, number: int):
+    text = f'Invalid value: "{value}": no'
+    causes = tuple(Cause(f"spec.a{n}", "FieldValueInvalid", text) for n in range(number))
+    found = status(replace(request(model()), name=value), causes)
+    assert len(json.dumps(found, ensure_ascii=False).encode(errors="replace")) <= STATUS_LENGTH
+    shown = [each for each in found["details"]["causes"] if each["field"]]
+    assert shown
+    assert [each["message"] for each in found["details"]["causes"][len(shown) :]] == (
+        [f"{number - len(shown)} more errors are omitted: see `modelgate check` for all of them"]
+        if len(shown) < number
+        else []
+    )
+    assert all(each["message"].endswith(("…", '": no')) for each in shown)
+
+
+def test_a_long_cause_is_complete_only_once():
+    cause = Cause("spec.model", "FieldValueInvalid", "Invalid value: " + " ".join(map(str, range(500))))
+    found = status(request(model()), (cause,))
+    assert found["details"]["causes"][0]["message"] == cause.message
+    assert found["message"].endswith("…")
+    assert cause.message[:400] in found["message"]
+    short = Cause("spec.model", "FieldValueInvalid", "Invalid value: 1: no")
+    assert status(request(model()), (short,))["message"].endswith(f" is invalid: {short}")

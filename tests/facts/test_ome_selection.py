@@ -13,6 +13,7 @@ from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
+from webhook.facts.ome.awaited import awaited as awaited_fields
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version, version_fits
@@ -217,6 +218,102 @@ def test_a_selection_explains_every_runtime_on_demand():
         "small": "model size 70B is outside supported range [1B, 9B]",
         "never": "runtime does not have auto-select enabled",
     }
+
+
+def many(number: int) -> list[Any]:
+    """Runtimes as in upstream's catalogue: some share the architecture of the model, most do not."""
+    entries = [
+        {"f": "safetensors", "lib": "transformers", "arch": f"Architecture{n % 40}ForCausalLM", "auto": n % 3 > 0}
+        for n in range(number)
+    ]
+    return [
+        a_runtime({"n": f"srt-{n:03}-instruct", "fmts": [entry], "size": ["1B", "9B"]}, "ClusterServingRuntime")
+        for n, entry in enumerate(entries)
+    ]
+
+
+@pytest.mark.parametrize("behaviour", list(Behaviour))
+def test_of_203_runtimes_the_nearest_are_named_and_the_others_counted(behaviour):
+    architecture = "Architecture7ForCausalLM"
+    model = a_model({"f": "safetensors", "lib": "transformers", "arch": architecture, "size": "70B"})
+    found = select(model, many(203), "ns", behaviour, name="m", explain=True)
+    assert len(found.excluded) == 203
+    named = re.findall(r"srt-(\d{3})-instruct", found.error)
+    assert 3 <= len(named) <= 5
+    assert {int(each) % 40 for each in named} == {7}  # the same architecture first
+    counts = {reason: int(number) for number, reason in re.findall(r"(\d+) by ([a-zA-Z ]+?)(?=,| \()", found.error)}
+    (more,) = re.findall(r"; and (\d+) more: ", found.error)
+    assert sum(counts.values()) == int(more) == 203 - len(named)
+    assert counts["architecture"] == 198
+    assert len(found.error) < 2048
+
+
+def test_of_few_runtimes_each_is_named_with_its_whole_reason():
+    model = a_model({"f": "onnx"})
+    found = select(model, many(5), "ns", OURS, name="m", explain=True)
+    assert all(f"{each.runtime.name} ({each.reason})" in found.error for each in found.excluded)
+    assert " more: " not in found.error
+
+
+def test_a_runtime_with_hundreds_of_entries_is_named_with_its_nearest_one():
+    entries = [{"f": "onnx", "arch": f"A{n}", "auto": True} for n in range(500)]
+    runtime = a_runtime({"n": "r", "fmts": [*entries, {"f": "onnx", "auto": True}]}, "ServingRuntime")
+    found = select(a_model({"f": "safetensors"}), [runtime], "ns", OURS, name="m", explain=True)
+    assert "r (format name mismatch (model=safetensors, runtime=onnx))" in found.error
+    assert len(found.error) < 500
+
+
+@pytest.mark.parametrize(
+    ("ranges", "awaited"),
+    [
+        ([["1B", "9B"]], ""),
+        ([["1B", "9B"], ["1B", "9B"]], ""),
+        ([["100B", "130B"], ["18B", "25B"]], "modelParameterSize"),
+        ([["1B", "9B"], ["2B", "8B"]], "modelParameterSize"),
+        ([["1B", "9B"], None], "modelParameterSize"),
+        ([None, None], ""),
+        ([["9B", "1B"], ["1B", "9B"]], "modelParameterSize"),
+        ([["9B", "1B"], ["8B", "1B"]], ""),
+        ([["?", ""], ["1B", "9B"]], "modelParameterSize"),
+        ([], ""),
+    ],
+)
+def test_the_size_is_awaited_where_it_decides(ranges, awaited):
+    """Against all sizes at and between the ends of the ranges: is always the same runtime selected, if any?"""
+    entry = {"f": "onnx", "auto": True}
+    candidates = [
+        a_runtime({"n": f"r{n}", "fmts": [entry], **({"size": each} if each else {})}, "ClusterServingRuntime")
+        for n, each in enumerate(ranges)
+    ]
+    assert awaits(a_model({"f": "onnx"}), candidates) == awaited
+    sizes = [f"{n / 2}B" for n in range(300)]
+    winners = [select(a_model({"f": "onnx", "size": size}), candidates, "ns", OURS).winner for size in sizes]
+    names = {winner.runtime.name for winner in winners if winner}
+    first = select(a_model({"f": "onnx"}), candidates, "ns", OURS).winner
+    assert (names <= {first.runtime.name if first else ""}) == (awaited == "")
+
+
+def awaits(model: dict[str, Any], candidates: list[Any]) -> str:
+    ranked = [(each.runtime, each.score) for each in select(model, candidates, "ns", OURS).ranked]
+    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, candidates)
+
+
+@pytest.mark.parametrize(
+    ("model", "entry", "awaited"),
+    [
+        ({"f": "onnx"}, {"f": "onnx", "arch": "A"}, "modelArchitecture"),
+        ({"f": "onnx"}, {"f": "onnx", "arch": "A", "lib": "t"}, "modelArchitecture and modelFramework"),
+        ({"f": "onnx"}, {"f": "onnx", "fv": "1"}, "modelFormat.version"),
+        ({"f": "onnx"}, {"f": "safetensors", "arch": "A"}, ""),
+        ({"f": "onnx", "arch": "B"}, {"f": "onnx", "arch": "A"}, ""),
+        ({"f": "onnx"}, {"f": "onnx", "q": "fp8"}, ""),  # the agent never finds the quantization
+        ({"f": "onnx"}, {"f": "onnx", "arch": "A", "auto": False}, ""),
+        ({}, {"f": "onnx"}, "modelFormat"),
+    ],
+)
+def test_fields_are_awaited_that_let_another_runtime_match(model, entry, awaited):
+    other = a_runtime({"n": "other", "fmts": [{"auto": True, **entry}]}, "ClusterServingRuntime")
+    assert awaits(a_model({**model, "size": "7B"}), [other]) == awaited
 
 
 @pytest.mark.parametrize(

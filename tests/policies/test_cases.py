@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cli.cases import Case, CasesDocument, parse_cases, run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
@@ -43,6 +45,9 @@ def every_case() -> Iterator[object]:
 def test_case(document: CasesDocument, case: Case, loaded: Catalog) -> None:
     result = run(case, target(document, loaded), loaded)
     assert not result.failures, "\n".join(result.failures)
+    if causes := result.validation.causes:
+        assert len(orjson.dumps(status(result.request, causes))) <= STATUS_LENGTH
+        assert len({str(cause) for cause in causes}) == len(causes)
 
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")

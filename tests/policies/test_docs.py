@@ -18,7 +18,7 @@ LONGEST = 256
 """Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
 
 LISTS = {"OM405"}
-"""Refusals that list as much as there is to list."""
+"""Refusals that name several objects."""
 
 
 def test_the_page_of_an_api_names_every_rule(loaded: Catalog) -> None:

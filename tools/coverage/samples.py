@@ -32,7 +32,7 @@ not included, so references to their objects fail.
 
 _OPTIONS: Final = Options(strict_fields=True)
 _SHOWN: Final = 150
-"""Characters to show of a reason: some list every runtime."""
+"""Characters to show of a reason: some name several runtimes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ BEGIN: Final = "<!-- made by `make docs` from the policies and their cases: chan
 END: Final = "<!-- end of what is made -->\n"
 
 _SHOWN: Final = 200
-"""Characters to show of a message: OM405 lists every runtime."""
+"""Characters to show of a message: OM405 names several runtimes."""
 
 
 def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -9,14 +10,35 @@ from typing import Any, Final
 from webhook.admission.decision import Cause, Warn
 from webhook.admission.request import Request
 
-__all__ = ["CAUSES_LENGTH", "WARNINGS_LENGTH", "WARNING_LENGTH", "shortened", "status", "warnings"]
+__all__ = [
+    "CAUSES_LENGTH",
+    "STATUS_LENGTH",
+    "SUMMARISED_LENGTH",
+    "WARNINGS_LENGTH",
+    "WARNING_LENGTH",
+    "shortened",
+    "status",
+    "warnings",
+]
+
+STATUS_LENGTH: Final = 4096
+"""Bytes of a refusal by Modelgate's rules. A terminal shows about 50 lines; `modelgate check` shows everything."""
 
 CAUSES_LENGTH: Final = 256 * 1024
-"""Bytes of all causes together: 1,000 causes of the usual length fit. The API server's own messages quote whole values,
-so one value can be as long as the object."""
+"""Bytes of all causes of a refusal by Kubernetes' own policies, in its words. The API server's messages quote whole
+values, so one value can be as long as the object."""
 
-CAUSE_LENGTH: Final = 1024
-"""Characters that remain of a cause that exceeds the room for all."""
+SUMMARY_LENGTH: Final = 1024
+"""Bytes of the message, which repeats the causes: many clients show only the message."""
+
+SUMMARISED_LENGTH: Final = 512
+"""Characters of one cause in the message. A longer cause is complete only among the causes."""
+
+CAUSE_LENGTHS: Final = (1024, 256)
+"""Characters that remain of the message and the field of a cause that exceeds the room for all: the first that fits."""
+
+NAME_LENGTH: Final = 253
+"""Characters of the longest valid name. A webhook is called before the API server checks the name."""
 
 WARNING_LENGTH: Final = 256
 """Runes that the API server keeps of a warning once all are over the limit (``endpoints/filters/warning.go``)."""
@@ -28,48 +50,73 @@ WARNINGS_LENGTH: Final = 4096
 def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
     """A ``metav1.Status`` as ``errors.NewInvalid`` makes it: kubectl prints its causes field by field.
 
-    If all causes have a ``refusal``, it is the Status of the first, with the texts and causes of all.
+    If all causes have a ``refusal``, it is the Status of the first, with the texts and causes of all. Otherwise it is
+    at most :data:`STATUS_LENGTH` bytes of JSON, and a last cause counts those that are omitted.
     """
-    kind, name = request.kind, request.name
+    kind, name = request.kind, shortened(request.name, NAME_LENGTH)
     details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
-    shown = _within(causes)
-    details["causes"] = [{"reason": c.reason, "message": c.text, "field": c.field} for c in shown]
-    texts = [str(cause) for cause in shown]
-    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
     refusals = [cause.refusal for cause in causes]
-    if refusals[0] is not None and all(refusals):
+    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
+    native = refusals[0] is not None and all(refusals)
+    if native and refusals[0] is not None:
         prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
         details |= {"group": (request.resource_api or (kind.group,))[0], "kind": request.resource}
-    return {
-        "metadata": {},
-        "status": "Failure",
-        "message": f"{prefix}{summary}",
-        "reason": reason,
-        "details": details,
-        "code": code,
-    }
+    head = {"metadata": {}, "status": "Failure", "message": prefix, "reason": reason, "details": details, "code": code}
+    shown = _within(causes, CAUSES_LENGTH if native else STATUS_LENGTH - SUMMARY_LENGTH - _size(head))
+    details["causes"] = [_entry(cause) for cause in shown]
+    texts = [str(cause) for cause in shown]
+    return {**head, "message": f"{prefix}{_summary(texts if native else _brief(texts))}"}
 
 
-def _within(causes: Sequence[Cause]) -> Sequence[Cause]:
-    """The causes within the limit: long ones are cut, and a last one counts those that are omitted."""
-    room = CAUSES_LENGTH
+def _summary(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _brief(texts: Sequence[str]) -> list[str]:
+    """The texts within :data:`SUMMARY_LENGTH`, at least the first; a last one counts those that are omitted."""
+    room, brief = SUMMARY_LENGTH - 64, list[str]()  # reserved for the text that counts the rest
+    for text in texts:
+        short = shortened(text, SUMMARISED_LENGTH)
+        room -= _size(short)
+        if room < 0:
+            return [*brief, f"and {len(texts) - len(brief)} more, see the causes"]
+        brief.append(short)
+    return brief
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+
+
+def _entry(cause: Cause) -> dict[str, str]:
+    return {"reason": cause.reason, "message": cause.text, "field": cause.field}
+
+
+def _within(causes: Sequence[Cause], room: int) -> Sequence[Cause]:
+    """The causes within this many bytes: long ones are cut, and a last one counts those that are omitted."""
     shown: list[Cause] = []
+    last = _omitted(len(causes))
     for index, cause in enumerate(causes):
-        size = len(cause.text.encode(errors="replace")) + len(cause.field)
-        if size > room:
-            cause = _cut(cause)  # noqa: PLW2901
-            size = len(cause.text.encode(errors="replace")) + len(cause.field)
-        if size > room:
-            omitted = f"{len(causes) - index} more errors are omitted: see `modelgate check` for all of them"
-            return [*shown, Cause("", "FieldValueInvalid", omitted)]
-        room -= size
+        reserved = _size(_entry(last)) if index + 1 < len(causes) else 0
+        size = _size(_entry(cause))
+        for length in CAUSE_LENGTHS:
+            if size > room - reserved:
+                cause = _cut(cause, length)  # noqa: PLW2901
+                size = _size(_entry(cause))
+        if size > room - reserved:
+            return [*shown, _omitted(len(causes) - index)]
+        room -= size + 1
         shown.append(cause)
     return shown
 
 
-def _cut(cause: Cause) -> Cause:
-    message, field = shortened(cause.message, CAUSE_LENGTH), shortened(cause.field, CAUSE_LENGTH)
+def _omitted(number: int) -> Cause:
+    text = f"{number} more errors are omitted: see `modelgate check` for all of them"
+    return Cause("", "FieldValueInvalid", text)
+
+
+def _cut(cause: Cause, length: int) -> Cause:
+    message, field = shortened(cause.message, length), shortened(cause.field, length)
     return replace(cause, field=field, message=message)
 
 

@@ -19,6 +19,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "Exit code 0: all accepted; 1: at least one refused; 2: a file cannot be read, or no object is found.",
     )
     manifests.add_arguments(parser)
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also list, for each object for which one of several others is chosen, all of them with the reasons",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,3 +55,5 @@ def _report(outcome: ReviewedManifest) -> None:
         print(f"  {at}: error: {cause.unexplained}", *(f"  {at}: help: {hint}" for hint in cause.hints), sep="\n")
     for warning in decision.warnings:
         print(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")
+    for line in outcome.comparison:
+        print(f"    {line}")

@@ -18,6 +18,8 @@ from webhook.engine import Options, catalog, policyset
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import NAMESPACE, Offline
 from webhook.engine.native import Native
+from webhook.facts import COMPARISONS
+from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
@@ -31,7 +33,7 @@ class ReviewedManifest:
     """One document and the decisions about it.
 
     ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``suggestion`` is then a similar kind
-    of the catalog.
+    of the catalog. ``comparison`` are lines about the objects among which one is chosen for this one; see ``check -v``.
     """
 
     document: Document
@@ -39,6 +41,7 @@ class ReviewedManifest:
     mutation: Decision
     validation: Decision
     suggestion: GroupVersionKind | None = None
+    comparison: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -63,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checked themselves; repeatable",
     )
     parser.add_argument(
+        "--references",
+        choices=["open", "closed"],
+        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
+        "of it, closed (the default with --view) reports it as missing, as the cluster does",
+    )
+    parser.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
@@ -76,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how strict to be (default standard)",
     )
     choices.add_arguments(parser)
+    parser.set_defaults(verbose=False)
 
 
 def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
@@ -95,9 +105,20 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
     objects = list(_stored([*read_all(options.view), *given], loaded))
     native, remarks = _native(options.admission_policies, loaded, objects)
-    decide = Options(Profile(options.profile), strict_fields=True, settings=settings, native=native)
+    closed = options.references == "closed" or (options.references is None and bool(options.view))
+    decide = Options(Profile(options.profile), strict_fields=True, complete=closed, settings=settings, native=native)
     view = MemoryView(objects)
-    return [review(item, loaded, view, decide) for item in given], remarks
+    found = [review(item, loaded, view, decide) for item in given]
+    return [_compared(each, view, settings) for each in found] if options.verbose else found, remarks
+
+
+def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
+    gvk = _kind_of(outcome.document.value)
+    compare = COMPARISONS.get((gvk.group, gvk.kind))
+    if compare is None or not isinstance(outcome.document.value.get("metadata"), dict):
+        return outcome
+    lines = compare(_placed(outcome.document.value, None), view, settings)
+    return replace(outcome, comparison=tuple(lines))
 
 
 def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:

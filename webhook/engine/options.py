@@ -34,7 +34,9 @@ class Options:
 
     ``strict_fields``: report an unknown field as an error, as kubectl's validation does. Otherwise it is a warning: a
     webhook receives such a field only where the installed CRD has it.
-    ``references``: the view is complete: an object missing from it does not exist.
+    ``references``: there is a view of other objects; without one, rules about them are skipped.
+    ``complete``: the view is complete: an object missing from it does not exist. Otherwise it is unknown, and a rule
+    that fails because of it only warns.
     ``settings``: which behaviour to follow where an API has more than one correct behaviour.
     ``native``: Kubernetes' own policies, evaluated for every request.
     ``written``: whether this process has written the stamp of the request's object in the mutation of the same request.
@@ -44,6 +46,7 @@ class Options:
     profile: Profile = Profile.STANDARD
     strict_fields: bool = False
     references: bool = True
+    complete: bool = True
     settings: Settings = DEFAULT_SETTINGS
     native: Native | None = None
     checkpoint: Checkpoint = _no_deadline

@@ -34,9 +34,11 @@ MANY_ERRORS: Final = 100
 """With more errors of the schema no rule is run. An object with a few gets the findings of rules beside them, which
 the API server does not give; but rules are slow where values have another type than their schema says."""
 
-REFERENCES: Final = 128 * 1024
-"""Characters of the message of a rule about other objects. OM405 names every runtime with the reasons against it,
-in the words of upstream: about 150 characters for each."""
+REFERENCES: Final = 2560
+"""Characters of the message of a rule about other objects. OM405 names the nearest runtimes with the reasons against
+them."""
+
+UNSEEN: Final = "is not among the files given; add it, or use --view with the objects of the cluster"
 
 _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
@@ -88,7 +90,8 @@ def validate_rules(
 
     ``stored_scope`` makes the scope over the stored object of an update; it is needed only to spare a rule.
 
-    Without ``options.references``, rules about other objects are skipped: they cannot be decided. Rules at and below a
+    Without ``options.references``, rules about other objects are skipped: they cannot be decided. Without
+    ``options.complete``, a rule that fails because it did not find an object only warns. Rules at and below a
     node that is too large for its schema are skipped, as the API server skips its own: their cost would have no bound.
     All are skipped with more than :data:`MANY_ERRORS` errors of the schema.
 
@@ -115,6 +118,8 @@ class _RuleRun:
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
         self._oversized = subject.oversized
+        self._complete = options.complete
+        self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
         self._stored_scope = stored_scope
 
@@ -171,6 +176,9 @@ class _RuleRun:
                 return None
             if value(rule.rule, bindings) is not False:
                 return None
+            if not self._complete and rule.unseen is not None and (missing := str(value(rule.unseen, bindings))):
+                self._record_unseen(rule, node, missing)
+                return None
             return rule.message if rule.message_expression is None else str(value(rule.message_expression, bindings))
         except BudgetExceeded:
             raise
@@ -178,6 +186,12 @@ class _RuleRun:
             if self._subject.rules_must_evaluate:
                 raise PolicyFault(rule.code, rule.rule.source, error) from error
             return None
+
+    def _record_unseen(self, rule: ValidationRule, node: TargetNode, missing: str) -> None:
+        """Warn that an unknown object decides a rule, once for each such object."""
+        if missing not in self._unseen:
+            self._unseen.add(missing)
+            self._record(rule, Action.WARN, node, _error(rule, node, f"{shortened(missing, SHOWN)} {UNSEEN}"))
 
     def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
         if error.field in self._subject.refused and not isinstance(_value_at(rule, node), dict | list):

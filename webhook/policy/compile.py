@@ -173,7 +173,9 @@ class _Compiler:
             where = (*at, "messageExpression")
             shown = f"{name} messageExpression"
             message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
-            if test is None or (rule.when and when is None) or (text and message is None):
+            source, where = rule.unseen, (*at, "unseen")
+            unseen = self.expression(env, source, STRING, where, f"{name} unseen", on_demand=True) if source else None
+            if test is None or (rule.when and when is None) or (text and message is None) or (source and not unseen):
                 continue
             for path, _ in places:
                 yield ValidationRule(
@@ -188,6 +190,7 @@ class _Compiler:
                     Action(rule.action),
                     rule.strict == "Deny",
                     rule.docs,
+                    unseen,
                     rule.explains is not None,
                     rule.operator or "",
                 )

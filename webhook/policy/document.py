@@ -108,6 +108,8 @@ class Validation(_Model):
     ``operator``: as for a :class:`Default`.
     ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type. A
     place whose schema lacks the node, or the field at ``fieldPath``, does not count, so that kinds can share the list.
+    ``unseen`` names the object that a failing rule did not find ("" if the failure has another cause). If not all
+    objects are known, the failure then only warns that this object was not seen.
     """
 
     code: Code
@@ -117,6 +119,7 @@ class Validation(_Model):
     message: Sentence | None = None
     messageExpression: CEL | None = None  # noqa: N815
     fieldPath: str = ""  # noqa: N815
+    unseen: CEL | None = None
     reason: Literal[
         "FieldValueInvalid",
         "FieldValueForbidden",
@@ -140,6 +143,8 @@ class Validation(_Model):
             raise ValueError("set either message or messageExpression")
         if self.strict and self.action == "Deny":
             raise ValueError("strict: Deny has no effect, because the action is Deny already; remove it")
+        if self.unseen and self.code[2] != "4":
+            raise ValueError("unseen is for rules about other objects (codes 4xx)")
         if self.fieldPath:
             Path.parse(self.fieldPath.removeprefix("."))
         return self

@@ -83,7 +83,7 @@ class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
     ``transition``: it compares with the stored object, and does not apply to a new one. ``referential``: it reads other
-    objects (codes 4xx), and does not apply without a view of them.
+    objects (codes 4xx), and does not apply without a view of them. ``unseen`` names the object that it did not find.
     """
 
     code: str
@@ -97,6 +97,7 @@ class ValidationRule:
     action: Action
     strict: bool
     docs: str
+    unseen: Expression | None = None
     explains: bool = False
     operator: str = ""
     transition: bool = field(init=False)

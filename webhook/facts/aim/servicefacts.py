@@ -7,7 +7,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.caching import failed_caches, template_cache, uncached
 from webhook.facts.aim.health import health_of
-from webhook.facts.aim.lookup import DEFAULT_CONFIG
+from webhook.facts.aim.lookup import DEFAULT_CONFIG, IMAGES, find
 from webhook.facts.aim.routing import route_of
 from webhook.facts.aim.service import Resolved, candidates, lost_resources, other_gpus, resolve_service, rivals
 from webhook.facts.aim.storage import storage_of
@@ -24,7 +24,7 @@ def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) ->
     resolved = resolve_service(service, view, choose=settings.aim_auto_selection)
     return {
         "template": _template(service, view, resolved, choose=settings.aim_auto_selection),
-        "config": {"name": resolved.config_name, "missing": _missing(resolved)},
+        "config": {"name": resolved.config_name, "found": resolved.config is not None, "missing": _missing(resolved)},
         "routing": _routing(service, resolved),
         "resources": {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)},
         "caching": _caching(service, view, resolved),
@@ -42,12 +42,14 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *,
     health = health_of(found.template)
     return {
         "origin": found.origin.value,
+        "base": found.base,
         "name": found.name,
         "kind": found.template.kind if found.template else "",
         "derived": found.derived,
         "known": basis is not None,
         "error": found.error,
         "image": trimmed(basis.spec, "aimImageName") if basis else "",
+        "imageKnown": find(view, IMAGES, namespace_of(service), trimmed(service, "spec", "aimImageName")) is not None,
         "imageFound": resolved.image is not None,
         "imageKind": "AIMClusterImage" if cluster else "AIMImage or AIMClusterImage",
         "config": (trimmed(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
@@ -95,15 +97,16 @@ def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> 
 
 
 _TEMPLATE: Final = fields(
-    **dict.fromkeys(("origin", "name", "kind", "error", "image", "imageKind", "config", "status", "because"), STRING),
-    **dict.fromkeys(("derived", "known", "imageFound", "sources"), BOOLEAN),
+    **dict.fromkeys(("origin", "base", "name", "kind", "error", "image", "imageKind"), STRING),
+    **dict.fromkeys(("config", "status", "because"), STRING),
+    **dict.fromkeys(("derived", "known", "imageKnown", "imageFound", "sources"), BOOLEAN),
     **dict.fromkeys(("candidates", "rivals"), STRINGS),
 )
 _ROUTING: Final = fields(
     **dict.fromkeys(("enabled", "inherited", "gateway", "ownTemplate"), BOOLEAN),
     **dict.fromkeys(("template", "path", "error"), STRING),
 )
-_CONFIG: Final = fields(name=STRING, missing=BOOLEAN)
+_CONFIG: Final = fields(name=STRING, found=BOOLEAN, missing=BOOLEAN)
 _CACHING: Final = fields(cache=STRING, failed=STRINGS, uncached=BOOLEAN, storage=STORAGE)
 
 RESOLVED: Final = Fact(

@@ -1,7 +1,18 @@
 """OME: what the rules of its kinds may know beyond an object's text."""
 
-from webhook.facts.ome.facts import FACTS, selection_of
+from webhook.facts.ome.choice import comparison, selection_of
+from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
 
-__all__ = ["FACTS", "Candidate", "Selection", "find_model", "find_runtime", "incompatible", "select", "selection_of"]
+__all__ = [
+    "FACTS",
+    "Candidate",
+    "Selection",
+    "comparison",
+    "find_model",
+    "find_runtime",
+    "incompatible",
+    "select",
+    "selection_of",
+]

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
-from webhook.facts.nodes import at, mapping, namespace_of, text
-from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtimes_for
+from webhook.facts.nodes import at, mapping, namespace_of, text, whole
+from webhook.facts.ome.choice import preferred, selection_of
+from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.modelsize import range_of
 from webhook.facts.ome.prometheus import prometheus_error
 from webhook.facts.ome.runtimes import (
@@ -21,42 +22,15 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
-from webhook.facts.ome.selection import Selection, incompatible, select
+from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_scheme
-from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields, shortened
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
 
-__all__ = ["FACTS", "selection_of"]
-
-ACCELERATOR: Final = "ome.io/accelerator-class"
-
-
-def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
-    """The choice for a service, even if it names a runtime; ``explain`` also gives the reasons against the others."""
-    namespace, name = namespace_of(service), text(service, "spec", "model", "name")
-    model = find_model(view, namespace, name, _preferred(service, "model", settings))
-    if model is None:
-        return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    runtimes = runtimes_for(view, namespace)
-    return select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
-
-
-def _accelerators(service: dict[str, Any]) -> frozenset[str]:
-    spec = mapping(service, "spec")
-    asked = [
-        at(service, "metadata", "annotations", ACCELERATOR),
-        at(spec, "acceleratorSelector", "acceleratorClass"),
-        *(at(spec, part, "acceleratorOverride", "acceleratorClass") for part in ("engine", "decoder")),
-    ]
-    return frozenset(each for each in asked if isinstance(each, str))
-
-
-def _preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
-    """The kind in a reference; upstream ignores it."""
-    return text(service, "spec", part, "kind") if settings.ome is Behaviour.RECOMMENDED else ""
+__all__ = ["FACTS"]
 
 
 def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -68,6 +42,8 @@ def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -
         "score": best.score if best else 0,
         "count": len(found.ranked),
         "ties": [each.runtime.name for each in found.ties],
+        "awaits": found.awaits,
+        "candidates": [each.runtime.name for each in found.ranked[:3]],
     }
 
 
@@ -78,26 +54,29 @@ def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
 
 def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     name = text(service, "spec", "model", "name")
-    return _described(find_model(view, namespace_of(service), name, _preferred(service, "model", settings)))
+    return _described(find_model(view, namespace_of(service), name, preferred(service, "model", settings)))
 
 
 def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     namespace = namespace_of(service)
     runtime = find_runtime(
-        view, namespace, text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
+        view, namespace, text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
     )
-    model = find_model(view, namespace, text(service, "spec", "model", "name"), _preferred(service, "model", settings))
-    described = {**_described(runtime), "incompatible": "", "unsized": False}
+    model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
+    spec = runtime.spec if runtime else {}
+    workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
+    described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
-    return {**described, "incompatible": incompatible(model.spec, runtime, settings.ome), "unsized": unsized}
+    reason = incompatible(model.spec, runtime, settings.ome)
+    reason = shortened(reason.partition("not in supported formats: ")[2] or reason, 130)
+    return {**described, "incompatible": reason, "unsized": unsized}
 
 
-def _stored_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    """The runtime that a service had before an update."""
-    name, preferred = text(service, "spec", "runtime", "name"), _preferred(service, "runtime", settings)
-    return _described(find_runtime(view, namespace_of(service), name, preferred))
+def _workers(runtime: Any, part: str) -> bool:
+    """Whether a runtime sets workers that a service gets which sets none."""
+    return (whole(runtime, part, "worker", "size") or 0) > 0
 
 
 def _described(found: Found | None) -> dict[str, Any]:
@@ -119,11 +98,39 @@ def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -
     return {"error": found.error, **{key: value for key, value in parts.items() if value is not None}}
 
 
-def _weights(service: dict[str, Any], view: ClusterView) -> list[str]:
-    """The referenced fine-tuned weights that do not exist."""
+def _weights(service: dict[str, Any], view: ClusterView) -> dict[str, list[str]]:
+    """The referenced fine-tuned weights that do not exist, are of another model (with that model), or are disabled."""
     named = at(service, "spec", "model", "fineTunedWeights")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    return [name for name in names if view.get(Kind("ome.io", "FineTunedWeight"), "", name) is None]
+    weights = {name: view.get(Kind("ome.io", "FineTunedWeight"), "", name) for name in names}
+    model, namespace = text(service, "spec", "model", "name"), namespace_of(service)
+    bases = {name: mapping(weight, "spec", "baseModelRef") for name, weight in weights.items() if weight is not None}
+    return {
+        "missing": [name for name, weight in weights.items() if weight is None],
+        "other": [
+            f"FineTunedWeight {name} is of model {_place(base, namespace)}"
+            for name, base in bases.items()
+            if text(base, "name") not in {"", model} or _elsewhere(base, view, namespace)
+        ],
+        "disabled": [name for name, weight in weights.items() if at(weight, "spec", "disabled") is True],
+    }
+
+
+def _place(base: dict[str, Any], namespace: str) -> str:
+    own = text(base, "namespace") in {"", namespace}
+    return text(base, "name") if own else f"{text(base, 'namespace')}/{text(base, 'name')}"
+
+
+def _elsewhere(base: dict[str, Any], view: ClusterView, namespace: str) -> bool:
+    """Whether a reference means a BaseModel of another namespace than this one."""
+    there, name = text(base, "namespace"), text(base, "name")
+    return there not in {"", namespace} and view.get(Kind("ome.io", "BaseModel"), there, name) is not None
+
+
+def _without_replicas(service: dict[str, Any], _: ClusterView) -> list[str]:
+    """The components whose maxReplicas is below 1."""
+    given = {part: whole(service, "spec", part, "maxReplicas") for part in ("engine", "decoder", "router")}
+    return [part for part, number in given.items() if number is not None and number < 1]
 
 
 def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
@@ -136,8 +143,8 @@ def _thresholds(service: dict[str, Any], _: ClusterView) -> list[str]:
 def _addresses(service: dict[str, Any], _: ClusterView) -> dict[str, str]:
     """The unusable Prometheus addresses, each with the reason."""
     annotated = at(service, "metadata", "annotations", "autoscaling.keda.sh/prometheus.serverAddress")
-    given = [text(service, "spec", "kedaConfig", "promServerAddress"), annotated]
-    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str) and each]
+    given = [text(service, "spec", "kedaConfig", "promServerAddress") or None, annotated]
+    wrong = [(each, prometheus_error(each)) for each in given if isinstance(each, str)]
     return {address: error for address, error in wrong if error}
 
 
@@ -146,15 +153,16 @@ def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
 
 
 def _storage_of(*path: str) -> Fact:
-    """The storage URI at a path: its error and its scheme."""
+    """The storage URI at a path: its error and its scheme. Upstream accepts empty parts of oci://."""
 
-    def compute(obj: dict[str, Any], _: ClusterView) -> dict[str, str]:
+    def compute(obj: dict[str, Any], _: ClusterView, settings: Settings) -> dict[str, str]:
         uri = at(obj, *path, "storageUri")
         if not isinstance(uri, str):
             return {"error": "", "scheme": ""}
-        return {"error": storage_error(uri), "scheme": storage_scheme(uri)}
+        empty_parts = settings.ome is not Behaviour.RECOMMENDED
+        return {"error": storage_error(uri, empty_parts=empty_parts), "scheme": storage_scheme(uri)}
 
-    return Fact(compute, fields(error=STRING, scheme=STRING))
+    return Fact(compute, fields(error=STRING, scheme=STRING), configurable=True)
 
 
 def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
@@ -199,6 +207,7 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
 
 
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
+_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "behaviour": _BEHAVIOUR,
@@ -232,15 +241,18 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "migration": Fact(_migration, fields(error=STRING), configurable=True),
         "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
         "model": Fact(_model, fields(**_FOUND), configurable=True),
-        "runtime": Fact(_runtime, fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN), configurable=True),
-        "storedRuntime": Fact(_stored_runtime, fields(**_FOUND), configurable=True, stored=True),
+        "runtime": Fact(_runtime, _FITTING, configurable=True),
+        "storedRuntime": Fact(_runtime, _FITTING, configurable=True, stored=True),
         "selection": Fact(
             _selection,
-            fields(name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS),
+            fields(
+                name=STRING, kind=STRING, score=INTEGER, count=INTEGER, ties=STRINGS, awaits=STRING, candidates=STRINGS
+            ),
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
-        "missingWeights": Fact(_weights, STRINGS),
+        "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
+        "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
     },

@@ -7,8 +7,9 @@ wildcard (pkg/runtimeselector/matcher.go).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from webhook.facts.memo import Memo
@@ -19,10 +20,12 @@ __all__ = [
     "FACETS",
     "Facets",
     "VersionFits",
+    "differences",
     "facets_of",
     "label_of",
     "lenient_fits",
     "matches",
+    "may_match",
     "sort_of",
     "supported",
     "unsupported",
@@ -92,7 +95,23 @@ def lenient_fits(model: str, runtime: str, operator: str) -> bool:
 
 def matches(model: Facets, entry: Facets, fits: VersionFits) -> bool:
     """Whether an entry matches a model."""
-    return not _differences(model, entry, fits)
+    return not differences(model, entry, fits)
+
+
+def may_match(model: Facets, entry: Facets, fits: VersionFits) -> bool:
+    """Whether an entry matches a model once OME's agent has filled in what the model leaves out.
+
+    The agent finds architecture, framework and the version of the format. It never changes what is set.
+    """
+    return matches(
+        model._replace(
+            architecture=entry.architecture if model.architecture is None else model.architecture,
+            framework=entry.framework if model.framework is None else model.framework,
+            format=model.format if model.format.version else model.format._replace(version=entry.format.version),
+        ),
+        entry,
+        fits,
+    )
 
 
 def supported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> bool:
@@ -104,10 +123,10 @@ def unsupported(model: Facets, entries: Iterable[Facets], fits: VersionFits) -> 
     """The reason why no entry of a runtime matches the model, in upstream's words and order; "" if one matches."""
     reasons: list[str] = []
     for entry in entries:
-        found = _differences(model, entry, fits)
+        found = differences(model, entry, fits)
         if not found:
             return ""
-        reasons.append(found)
+        reasons.append(", ".join(found.values()))
     listed = "; ".join(reasons) or "no supported formats defined"
     return f"model format '{label_of(model)}' not in supported formats: {listed}"
 
@@ -134,16 +153,16 @@ def sort_of(facets: Facets) -> tuple[Hashable, ...]:
 
 
 @lru_cache(maxsize=4096)  # hundreds of runtimes share a few dozen kinds of entries, compared for every service
-def _differences(model: Facets, entry: Facets, fits: VersionFits) -> str:
-    """The differences of all parts; "" if there are none."""
-    found = (
-        _one_sided("architecture", model.architecture, entry.architecture),
-        _one_sided("quantization", model.quantization, entry.quantization),
-        _both("format", model.format, entry.format, fits),
-        _framework(model.framework, entry.framework, fits),
-        _pipeline(model.pipeline, entry.pipeline),
-    )
-    return ", ".join(filter(None, found))
+def differences(model: Facets, entry: Facets, fits: VersionFits) -> Mapping[str, str]:
+    """The parts in which a model differs from an entry, each with the difference in words."""
+    found = {
+        "architecture": _one_sided("architecture", model.architecture, entry.architecture),
+        "quantization": _one_sided("quantization", model.quantization, entry.quantization),
+        "format": _both("format", model.format, entry.format, fits),
+        "framework": _framework(model.framework, entry.framework, fits),
+        "pipeline": _pipeline(model.pipeline, entry.pipeline),
+    }
+    return MappingProxyType({part: words for part, words in found.items() if words})
 
 
 # Each of these functions returns the difference in one part, or "".

@@ -191,9 +191,14 @@ def unreadable_versions(spec: Any) -> list[str]:
 
 
 def unreadable_sizes(spec: Any) -> list[str]:
-    """Sizes that OME cannot parse and reads as 0, including an empty end of a range."""
+    """Sizes that OME cannot parse and reads as 0, including an empty end of a range; and negative sizes."""
     sizes = [text(spec, "modelParameterSize") or None, *(at(spec, "modelSizeRange", end) for end in ("min", "max"))]
-    return [size for size in sizes if isinstance(size, str) and parse_size(size) is None]
+    return [size for size in sizes if isinstance(size, str) and not _is_size(size)]
+
+
+def _is_size(size: str) -> bool:
+    parsed = parse_size(size)
+    return parsed is not None and parsed >= 0
 
 
 def fits_nothing(spec: Any) -> bool:

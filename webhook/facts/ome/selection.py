@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from webhook.facts.nodes import at, mapping, text, whole
+from webhook.facts.ome.explanation import DISABLED, NO_ACCELERATOR, NO_AUTO_SELECT, Excluded, explained
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits
 from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.modelsize import range_of
@@ -20,9 +21,6 @@ __all__ = ["Candidate", "Selection", "incompatible", "select"]
 
 FORMAT_WEIGHT: Final = 10
 FRAMEWORK_WEIGHT: Final = 5
-NO_AUTO_SELECT: Final = "runtime does not have auto-select enabled"
-DISABLED: Final = "runtime is disabled"
-NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"
 
 
 class Candidate(NamedTuple):
@@ -36,18 +34,18 @@ class Candidate(NamedTuple):
     score: int = 0
     rank: tuple[Any, ...] = ()
 
-    @property
-    def listed(self) -> str:
-        return f"{self.runtime.name} ({self.reason})"
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The result. ``ranked`` are the runtimes that can be selected, the best first; ``error`` is why there are none."""
+    """The result. ``ranked`` are the runtimes that can be selected, the best first; ``error`` is why there are none.
+
+    ``awaits`` are the fields of the model that are absent and decide which of several runtimes is selected.
+    """
 
     ranked: tuple[Candidate, ...] = ()
     excluded: tuple[Candidate, ...] = ()
     error: str = ""
+    awaits: str = ""
 
     @property
     def winner(self) -> Candidate | None:
@@ -100,7 +98,11 @@ def select(
     head = f"no runtime found to support model {name} with format {format_name}"
     if behaviour is Behaviour.UPSTREAM_HEAD:  # it writes the name of the format instead of the model
         head = f"no runtime found to support model {format_name} with format {format_name}"
-    return Selection((), tuple(excluded), _none(head, namespace, looked_at, excluded, behaviour))
+    return Selection((), tuple(excluded), _none(head, namespace, facets, looked_at, behaviour))
+
+
+def _name(excluded: Excluded) -> str:
+    return excluded.runtime.name
 
 
 def _for_model(model: Facets, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
@@ -119,24 +121,15 @@ def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
     return _unfit(model, facets_of(model), runtime, RANKINGS[behaviour], frozenset())
 
 
-def _none(
-    head: str, namespace: str, looked_at: Sequence[Candidate], excluded: Sequence[Candidate], behaviour: Behaviour
-) -> str:
-    shown = excluded
-    if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: one of two scopes is lost
-        shown = list({each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT}.values())
-    listed = "; ".join(each.listed for each in shown)
+def _none(head: str, namespace: str, model: Facets, looked_at: Sequence[Candidate], behaviour: Behaviour) -> str:
+    """Why no runtime can be selected."""
+    excluded = sorted((Excluded(each.runtime, each.reason) for each in looked_at if each.reason), key=_name)
     if behaviour is Behaviour.DOC_ERA:
-        reasons = "; ".join(f"{each.runtime.name}: {each.reason}" for each in excluded)
-        return f"{head}. Excluded runtimes: {reasons}" if reasons else head
-    head += f" in namespace {namespace}"
-    if looked_at:
-        of_cluster = sum(each.runtime.cluster_scoped for each in looked_at)
-        head += (
-            f". Checked {len(looked_at)} runtimes "
-            f"({len(looked_at) - of_cluster} namespace-scoped, {of_cluster} cluster-scoped)"
-        )
-    return f"{head}. Excluded runtimes: {listed}" if listed else head
+        return explained(head, model, excluded, (), behaviour)
+    if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: one of two scopes is lost
+        excluded = list({each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT}.values())
+    runtimes = [each.runtime for each in looked_at]
+    return explained(f"{head} in namespace {namespace}", model, excluded, runtimes, behaviour)
 
 
 def _candidate(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:

@@ -15,7 +15,7 @@ __all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migra
 
 CONFIG: Final = "inferenceservice-config"
 RAW: Final = "RawDeployment"
-_USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations", "affinity")
+_USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations")
 _OF_PREDICTOR: Final = ("model", "workerSpec")
 
 
@@ -67,6 +67,7 @@ def predictor_used(service: Any) -> bool:
     return (
         at(predictor, "model", "baseModel") is not None
         or predictor.get("minReplicas") is not None
+        or predictor.get("affinity") is not None  # also an empty one
         or any(predictor.get(key) for key in _USED)
     )
 
@@ -98,7 +99,7 @@ def migration_of(service: Any, view: ClusterView, settings: Settings) -> Migrati
         model |= {"fineTunedWeights": weights} if weights else {}
     if spec.get("runtime") is None and (named := text(predictor, "model", "runtime")):
         runtime = {"name": named, "kind": _runtime_kind(service, named, view, settings), "apiGroup": "ome.io"}
-    return Migration(_engine(predictor), model, runtime)
+    return Migration(_engine(predictor, settings), model, runtime)
 
 
 def _model_kind(service: Any, name: str, view: ClusterView, settings: Settings) -> str:
@@ -116,8 +117,11 @@ def _runtime_kind(service: Any, name: str, view: ClusterView, settings: Settings
     return found.kind
 
 
-def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
-    """The pod and scaling fields of the predictor, with the main container as the runner."""
+def _engine(predictor: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """The pod and scaling fields of the predictor, with the main container as the runner.
+
+    The default of maxReplicas is 3, but not below minReplicas; upstream always writes 3.
+    """
     engine = {key: value for key, value in predictor.items() if key not in _OF_PREDICTOR and value is not None}
     containers = items(predictor, "containers")
     if containers:
@@ -128,7 +132,8 @@ def _engine(predictor: dict[str, Any]) -> dict[str, Any]:
     if predictor.get("workerSpec") is not None:
         engine["worker"] = predictor["workerSpec"]
     minimum, maximum = whole(engine, "minReplicas"), whole(engine, "maxReplicas")
-    return {**engine, "minReplicas": 1 if minimum is None else minimum, "maxReplicas": maximum or 3}
+    default = max(3, minimum or 0) if settings.ome is Behaviour.RECOMMENDED else 3
+    return {**engine, "minReplicas": 1 if minimum is None else minimum, "maxReplicas": maximum or default}
 
 
 def _is_main(container: dict[str, Any]) -> bool:

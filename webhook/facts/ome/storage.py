@@ -18,15 +18,18 @@ def storage_scheme(uri: str) -> str:
     return next((scheme for scheme in SCHEMES if uri.startswith(f"{scheme}://")), "")
 
 
-def storage_error(uri: str) -> str:
-    """The error in a URI, in upstream's words; "" if the URI is valid. Upstream accepts empty parts of an oci URI."""
+def storage_error(uri: str, *, empty_parts: bool = False) -> str:
+    """The error in a URI, in upstream's words; "" if the URI is valid.
+
+    ``empty_parts``: whether namespace, bucket and path of an oci:// URI may be empty, as upstream accepts.
+    """
     scheme = storage_scheme(uri)
     rest = uri.removeprefix(f"{scheme}://")
     match scheme:
         case "oci":
             parts = rest.split("/", 5)
-            whole = len(parts) == 6 and parts[0::2] == ["n", "b", "o"] and all(parts[1::2])
-            return "" if whole else _OCI
+            named = len(parts) == 6 and parts[0::2] == ["n", "b", "o"]
+            return "" if named and (empty_parts or all(parts)) else _OCI
         case "pvc":
             error = _pvc_error(rest)
             return f"{_PVC}{error}" if error else ""
