@@ -17,6 +17,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options, catalog, policyset
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import NAMESPACE, Offline
+from webhook.engine.installed import with_installed
 from webhook.engine.native import Native
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
@@ -63,6 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checked themselves; repeatable",
     )
     parser.add_argument(
+        "--crds",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="file or folder of the CustomResourceDefinitions that the cluster has installed; where they differ from "
+        "Modelgate's, objects are judged by them; repeatable",
+    )
+    parser.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
@@ -81,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
     """Mutate and validate each document of the files, as on CREATE.
 
-    Returns the reviews, and warnings about the admission policies.
+    Returns the reviews, and warnings about the admission policies and the installed definitions.
 
     Raises:
         CatalogError: admission policies that do not load.
@@ -89,7 +99,7 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    loaded = catalog.load(settings=settings)
+    loaded, deviations = _installed(catalog.load(settings=settings), options.crds)
     given = read_all(options.files)
     if not given:
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
@@ -97,7 +107,17 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
     native, remarks = _native(options.admission_policies, loaded, objects)
     decide = Options(Profile(options.profile), strict_fields=True, settings=settings, native=native)
     view = MemoryView(objects)
-    return [review(item, loaded, view, decide) for item in given], remarks
+    return [review(item, loaded, view, decide) for item in given], [*deviations, *remarks]
+
+
+def _installed(loaded: Catalog, paths: list[Path]) -> tuple[Catalog, list[Problem]]:
+    """The catalog by the CustomResourceDefinitions of some files, with warnings about what differs."""
+    found = [item for item in read_all(paths) if item.value.get("kind") == "CustomResourceDefinition"] if paths else []
+    if paths and not found:
+        raise DocumentError([Problem(", ".join(map(str, paths)), "", "no CustomResourceDefinition found")])
+    judged, deviations = with_installed(loaded, [item.value for item in found], trusted=False)
+    where = ", ".join(map(str, paths))
+    return judged, [Problem(where, "", str(each)) for each in deviations if each.is_notable]
 
 
 def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:

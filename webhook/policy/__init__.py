@@ -3,9 +3,10 @@
 ``export`` and ``portable`` (native policies from a Policy) are modules of their own: no server loads them.
 """
 
-from webhook.policy.compile import compile_policy
+from webhook.policy.compile import compile_applicable, compile_policy
 from webhook.policy.document import Action, PolicyDocument, Profile, parse_policy
 from webhook.policy.evaluate import PolicyFault, PolicyScope
+from webhook.policy.order import Reads
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 
@@ -21,7 +22,9 @@ __all__ = [
     "PolicyFault",
     "PolicyScope",
     "Profile",
+    "Reads",
     "ValidationRule",
+    "compile_applicable",
     "compile_policy",
     "field_path",
     "parse_policy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError
 from typing import Any, Final
 
@@ -19,9 +19,11 @@ from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
 
-__all__ = ["compile_policy"]
+__all__ = ["compile_applicable", "compile_policy"]
 
 Schema = Mapping[str, Any]
+Keys = tuple[str, ...]
+Excluded = Callable[[Keys, Reads], bool]
 
 _STRING: Final[Schema] = {"type": "string"}
 _STRINGS: Final[Schema] = {"type": "object", "additionalProperties": _STRING}
@@ -64,8 +66,35 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
     return policy
 
 
+def compile_applicable(
+    document: PolicyDocument,
+    origin: Document,
+    schema: Schema,
+    facts: Mapping[str, Schema],
+    excluded: Excluded,
+) -> Policy:
+    """The rules of a policy that apply to another definition of its kind.
+
+    A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
+    the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
+    """
+    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded).policy(document)
+
+
+def _nothing(_: Keys, __: Reads) -> bool:
+    return False
+
+
 class _Compiler:
-    def __init__(self, origin: Document, kind: str, schema: Schema, facts: Mapping[str, Schema]) -> None:
+    def __init__(
+        self,
+        origin: Document,
+        kind: str,
+        schema: Schema,
+        facts: Mapping[str, Schema],
+        excluded: Excluded = _nothing,
+    ) -> None:
+        self.excluded = excluded
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
@@ -95,6 +124,9 @@ class _Compiler:
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
+        if self.excluded is not _nothing:
+            defaults = tuple(rule for rule in defaults if not self._excludes(rule.path, rule.when, rule.value))
+            validations = tuple(rule for rule in validations if not self._excludes(rule.at, rule.when, rule.rule))
         self._unique(document)
         return Policy(document.metadata.name, self.compiled, defaults, validations)
 
@@ -127,6 +159,11 @@ class _Compiler:
             codes = " → ".join(defaults[index].code for index in error.args[1])
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
+
+    def _excludes(self, at: Path, *parts: Expression | FactValue | None) -> bool:
+        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
+        sources = [part.source for part in parts if isinstance(part, Expression)]
+        return self.excluded(at.keys, Reads.of([self.trees[source] for source in sources], trees, at.keys))
 
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
         if default.valueFrom is not None:

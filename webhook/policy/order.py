@@ -26,11 +26,11 @@ class Reads:
     tests: set[Keys] = field(default_factory=set)
 
     @classmethod
-    def of(cls, expressions: Iterable[Expr], variables: Mapping[str, Expr]) -> Reads:
-        """The paths that the expressions read, directly or through variables of the policy."""
+    def of(cls, expressions: Iterable[Expr], variables: Mapping[str, Expr], at: Keys = ()) -> Reads:
+        """The paths that the expressions read, directly or through variables of the policy; ``self`` is ``at``."""
         reads = cls()
         for expression in expressions:
-            reads._collect(expression, variables)
+            reads._collect(expression, variables, at)
         return reads
 
     def __contains__(self, path: Keys) -> bool:
@@ -39,16 +39,16 @@ class Reads:
             return True
         return any(value[: len(path)] == path or path[: len(value)] == value for value in self.values)
 
-    def _collect(self, node: Expr, variables: Mapping[str, Expr]) -> None:
+    def _collect(self, node: Expr, variables: Mapping[str, Expr], at: Keys) -> None:
         tested = _tested(node)
-        path = _path(tested or node, variables)
+        path = _path(tested or node, variables, at)
         if path is not None:
             (self.tests if tested else self.values).add(path)
         elif isinstance(node, Select) and _is_variable(node):
-            self._collect(variables[node.field], variables)
+            self._collect(variables[node.field], variables, at)
         else:
             for child in children(node):
-                self._collect(child, variables)
+                self._collect(child, variables, at)
 
 
 def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
@@ -69,17 +69,17 @@ def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
     return found
 
 
-def _path(node: Expr, variables: Mapping[str, Expr]) -> Keys | None:
-    """The path of a chain of members of ``object``, or of a variable that is such a chain; else None."""
+def _path(node: Expr, variables: Mapping[str, Expr], at: Keys) -> Keys | None:
+    """The path of a chain of members of ``object`` or ``self``, or of a variable that is such a chain; else None."""
     if isinstance(node, Ident):
-        return () if node.name == "object" else None
+        return () if node.name == "object" else at if node.name == "self" else None
     if isinstance(node, Select):
         if _is_variable(node):
-            return _path(variables[node.field], variables)
-        above = _path(node.operand, variables)
+            return _path(variables[node.field], variables, at)
+        above = _path(node.operand, variables, at)
         return None if above is None else (*above, node.field)
     if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
-        above = _path(node.args[0], variables)
+        above = _path(node.args[0], variables, at)
         key = node.args[1]
         if above is None or not isinstance(key, Const) or not isinstance(key.value, str):
             return None
