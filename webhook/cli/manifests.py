@@ -24,7 +24,7 @@ from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 from webhook.vap import CLUSTER_KINDS, resource_of_kind
 
-__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review"]
+__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review", "stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
     given = read_all(options.files)
     if not given:
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
-    objects = list(_stored([*read_all(options.view), *given], loaded))
+    objects = list(stored([*read_all(options.view), *given], loaded))
     native, remarks = _native(options.admission_policies, loaded, objects)
     decide = Options(Profile(options.profile), strict_fields=True, settings=settings, native=native)
     view = MemoryView(objects)
@@ -129,7 +129,7 @@ def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]])
     return Native(policies.policies, context), policies.remarks(loaded)
 
 
-def _stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
+def stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
     """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
         metadata = item.value.get("metadata") or {}

@@ -95,10 +95,16 @@ def with_installed(
                 deviations.append(Deviation(gvk, aside=aside, changed=False))
         if change is not None:
             deviations.append(change.deviation)
+    return Catalog(kinds, _digest(catalog, found)), tuple(deviations)
+
+
+def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
+    """The digest of the catalog and of the definitions that are used instead of its own."""
+    used = {gvk: change for gvk, change in found.items() if not change.deviation.error}
     digest = hashlib.sha256(catalog.digest.encode())
-    for gvk in sorted(found):
-        digest.update(f"{gvk}\0".encode() + canonical(dict(found[gvk].schema)))
-    return Catalog(kinds, digest.hexdigest()[:16]), tuple(deviations)
+    for gvk in sorted(used):
+        digest.update(f"{gvk}\0".encode() + canonical(dict(used[gvk].schema)))
+    return digest.hexdigest()[:16] if used else catalog.digest
 
 
 @dataclass(frozen=True, slots=True)
