@@ -179,7 +179,7 @@ def test_a_rule_that_takes_a_field_for_granted_is_no_fault_where_it_is_optional(
 
 
 def test_a_version_that_is_not_served_is_no_longer_known(loaded: Catalog) -> None:
-    document = changed("Model", lambda spec: None)
+    document = changed("Model", lambda _: None)
     document["spec"]["versions"][0]["name"] = "v1beta1"
     later, (deviation,) = with_installed(loaded, [document])
     assert later.find(GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")) is None
@@ -194,7 +194,7 @@ def test_what_is_no_definition_of_a_known_kind_is_ignored(loaded: Catalog, spec:
 @pytest.mark.parametrize("versions", [None, [], 3, [None], [{"name": "v1alpha1", "schema": {"openAPIV3Schema": 3}}]])
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_definition_that_cannot_be_read_leaves_the_catalogs(loaded: Catalog, versions: Any, trusted: bool) -> None:
-    document = changed("Model", lambda spec: None)
+    document = changed("Model", lambda _: None)
     document["spec"]["versions"] = versions
     kept, deviations = with_installed(loaded, [document], trusted=trusted)
     known = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
