@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.facts.aim.lookup import Found
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.lookup import GROUP, Found, config_of
 from webhook.facts.aim.routetemplate import Route, normalised, render
-from webhook.facts.nodes import at, mapping, namespace_of, trimmed
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
-__all__ = ["Routing", "effective_routing", "route_of"]
+__all__ = ["Routing", "effective_routing", "route_of", "same_routes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,29 @@ def route_of(service: dict[str, Any], template: str) -> Route:
         return render(template, service)
     uid = trimmed(service, "metadata", "uid")
     return normalised(f"/{namespace_of(service)}/{uid}") if uid else Route()
+
+
+def same_routes(service: dict[str, Any], view: ClusterView) -> list[dict[str, Any]]:
+    """The other services whose routes have the same path on the same gateway.
+
+    Only paths from a route template can be the same: the default path contains the UID.
+    """
+    mine = _place(service, view)
+    if mine is None:
+        return []
+    itself = namespace_of(service), name_of(service)
+    others = (each for each in view.list(Kind(GROUP, "AIMService")) if (namespace_of(each), name_of(each)) != itself)
+    return [each for each in others if _place(each, view) == mine]
+
+
+def _place(service: dict[str, Any], view: ClusterView) -> tuple[str, ...] | None:
+    """The gateway, its listener and the path of a service's route; None without a route, or if the path is unknown."""
+    namespace = namespace_of(service)
+    config = config_of(view, namespace, trimmed(service, "spec", "runtimeConfigName"))
+    routing = effective_routing(service, config)
+    if not (routing.enabled and routing.gateway and routing.template and name_of(service)):
+        return None
+    path = route_of(service, routing.template).path
+    gateway = {"namespace": namespace, **routing.gateway}
+    listener = tuple(str(gateway.get(key, "")) for key in ("namespace", "name", "sectionName", "port"))
+    return (*listener, path) if path else None
