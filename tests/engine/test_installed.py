@@ -167,7 +167,7 @@ def test_a_structure_from_another_object_is_filled_in_without_the_fields_that_ar
     assert "maxReplicas" not in theirs["spec"].get("engine", {})
 
 
-def test_a_rule_that_takes_a_field_for_granted_is_no_fault_where_it_is_optional(loaded: Catalog) -> None:
+def test_a_rule_that_takes_a_field_for_granted_does_not_fail_where_it_is_optional(loaded: Catalog) -> None:
     def optional(spec: Json) -> None:
         del spec["properties"]["routing"]["properties"]["gatewayRef"]["required"]
         del spec["properties"]["env"]["items"]["required"]
@@ -187,7 +187,7 @@ def test_a_version_that_is_not_served_is_no_longer_known(loaded: Catalog) -> Non
 
 
 @pytest.mark.parametrize("spec", [None, [], "x", {"names": None}, {"names": []}, {"group": 1, "names": {"kind": 2}}])
-def test_what_is_no_definition_of_a_known_kind_is_ignored(loaded: Catalog, spec: Any) -> None:
+def test_other_documents_are_ignored(loaded: Catalog, spec: Any) -> None:
     assert with_installed(loaded, [{"spec": spec}, {}]) == (loaded, ())
 
 

@@ -20,7 +20,7 @@ __all__ = ["InstalledDefinitions", "connected"]
 log = logging.getLogger("modelgate")
 
 SECONDS: Final = 10.0
-"""Between two looks: a definition changes with a release of its operator, and 19 small requests are no load."""
+"""Between two looks: a definition changes with a release of its operator, and this costs 19 small requests."""
 
 TIMEOUT: Final = 10.0
 """Seconds for one request: a definition has up to two megabytes."""

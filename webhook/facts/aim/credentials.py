@@ -14,7 +14,7 @@ _NAMES: Final = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"
 
 
 def lacks_token(image: Found | None, *specs: Any) -> bool:
-    """Whether an image requires a token, by its labels, and no ``env`` or ``caching.env`` of the specifications has it."""
+    """Whether an image requires a token, and no ``env`` or ``caching.env`` of the specifications contains one."""
     if image is None or at(image.object, "status", "imageMetadata", "model", "hfTokenRequired") is not True:
         return False
     variables = [each for spec in specs for each in (*items(spec, "env"), *items(spec, "caching", "env"))]
