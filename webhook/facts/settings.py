@@ -34,8 +34,8 @@ class Settings:
     and the namespace of the ConfigMap inferenceservice-config.
 
     For AIM: whether a precision may be any of the eight values of the document, with a warning about the four that
-    upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none, as
-    AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
+    upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none,
+    as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}  # in variables, flags and cases

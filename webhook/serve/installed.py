@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import NotReady
@@ -15,7 +14,7 @@ from webhook.cluster.definitions import Definitions
 from webhook.serve.gate import Gate
 from webhook.serve.periodic import repeated
 
-__all__ = ["InstalledDefinitions", "connected"]
+__all__ = ["InstalledDefinitions"]
 
 log = logging.getLogger("modelgate")
 
@@ -75,19 +74,3 @@ class InstalledDefinitions:
             yield
         with contextlib.suppress(asyncio.CancelledError):
             await first
-
-
-def connected(kubeconfig: Path | None) -> Reader:
-    """A connection to the API server.
-
-    Raises:
-        NotReady: no valid configuration was found.
-    """
-    from kubernetes import config  # noqa: PLC0415 - the client library takes a second to load
-
-    from webhook.cluster.live import connect  # noqa: PLC0415
-
-    try:
-        return Reader(connect(kubeconfig))
-    except (config.ConfigException, OSError) as error:
-        raise NotReady(f"cannot connect to the API server: {error}") from error

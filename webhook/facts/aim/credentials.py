@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.facts.aim.lookup import Found
-from webhook.facts.nodes import at, items
+from webhook.facts.nodes import at, items, text
 
 __all__ = ["lacks_token"]
 
@@ -18,4 +18,4 @@ def lacks_token(image: Found | None, *specs: Any) -> bool:
     if image is None or at(image.object, "status", "imageMetadata", "model", "hfTokenRequired") is not True:
         return False
     variables = [each for spec in specs for each in (*items(spec, "env"), *items(spec, "caching", "env"))]
-    return not any(each.get("name") in _NAMES for each in variables)
+    return not any(text(each, "name") in _NAMES for each in variables)

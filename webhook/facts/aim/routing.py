@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, Found, config_of
@@ -47,22 +47,34 @@ def same_routes(service: dict[str, Any], view: ClusterView) -> list[dict[str, An
 
     Only paths from a route template can be the same: the default path contains the UID.
     """
-    mine = _place(service, view)
-    if mine is None:
+    mine = _route(service, view)
+    if mine is None or not (path := route_of(service, mine.template).path):
         return []
     itself = namespace_of(service), name_of(service)
-    others = (each for each in view.list(Kind(GROUP, "AIMService")) if (namespace_of(each), name_of(each)) != itself)
-    return [each for each in others if _place(each, view) == mine]
+    return [
+        each
+        for each in view.list(Kind(GROUP, "AIMService"))
+        if (other := _route(each, view)) is not None
+        and other.listener == mine.listener
+        and route_of(each, other.template).path == path
+        and (namespace_of(each), name_of(each)) != itself
+    ]
 
 
-def _place(service: dict[str, Any], view: ClusterView) -> tuple[str, ...] | None:
-    """The gateway, its listener and the path of a service's route; None without a route, or if the path is unknown."""
+class _Route(NamedTuple):
+    """``listener``: namespace, name, section and port of the gateway."""
+
+    listener: tuple[str, ...]
+    template: str
+
+
+def _route(service: dict[str, Any], view: ClusterView) -> _Route | None:
+    """The route of a service; None without a route, or with the default path."""
     namespace = namespace_of(service)
     config = config_of(view, namespace, trimmed(service, "spec", "runtimeConfigName"))
     routing = effective_routing(service, config)
     if not (routing.enabled and routing.gateway and routing.template and name_of(service)):
         return None
-    path = route_of(service, routing.template).path
     gateway = {"namespace": namespace, **routing.gateway}
-    listener = tuple(str(gateway.get(key, "")) for key in ("namespace", "name", "sectionName", "port"))
-    return (*listener, path) if path else None
+    keys = ("namespace", "name", "sectionName", "port")
+    return _Route(tuple(str(gateway.get(key, "")) for key in keys), routing.template)
