@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from tests.definitions import definitions
-from tests.shared import shared
+from tests.shared import ROOT, shared
 from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
+from webhook.cli.cases import CasesDocument
 from webhook.cli.manifests import review, stored
 from webhook.cluster import MemoryView
 from webhook.engine import Options
@@ -242,3 +243,39 @@ def test_with_the_definitions_of_ome_only_references_are_refused_in_its_samples(
     ]
     assert refused == []
     assert {code for each in deviations for code in each.aside} == {"OM320"}  # about ephemeral containers
+
+
+def removals() -> list[tuple[str, str]]:
+    """Each field of the specification of each kind without pods in it."""
+    found = (
+        (each["spec"]["names"]["kind"], spec_of(each))
+        for each in definitions()
+        if "ome.io" not in each["spec"]["group"]
+    )
+    return [(kind, name) for kind, spec in found for name in spec["properties"]]
+
+
+def spec_of(document: Json) -> Json:
+    spec: Json = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(("kind", "name"), removals())
+def test_a_field_that_is_not_there_is_neither_set_nor_named(loaded: Catalog, kind: str, name: str) -> None:
+    def without(spec: Json) -> None:
+        del spec["properties"][name]
+        spec.pop("x-kubernetes-validations", None)
+        spec["required"] = [each for each in spec.get("required", ()) if each != name]
+
+    judged, _ = with_installed(loaded, [changed(kind, without)])
+    (file,) = (ROOT / "policies").glob(f"*/cases/{kind.lower()}.yaml")
+    for case in [each for each in CasesDocument.model_validate(yaml.safe_load(file.read_text())).cases if each.spec][
+        :6
+    ]:
+        if isinstance(case.spec, dict):
+            spec = {key: value for key, value in case.spec.items() if key != name}
+            decision = decided(judged, kind, spec, *case.others)
+            assert decision.object is not None
+            assert name not in decision.object["spec"]
+            fields = [finding.field for finding in (*decision.causes, *decision.warnings)]
+            assert not [each for each in fields if each == f"spec.{name}" or each.startswith(f"spec.{name}.")]
