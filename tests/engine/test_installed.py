@@ -107,6 +107,14 @@ def test_a_rule_about_values_that_are_accepted_there_is_not_applied(loaded: Cata
     assert deviation.widened == ("spec.source",)
 
 
+def test_a_later_release_accepts_all_eight_precisions(loaded: Catalog) -> None:
+    spec = {"model": {}, "overrides": {"precision": "auto"}}
+    later, _ = with_installed(loaded, [changed("AIMService", a_later_aim)])
+    assert decided(later, "AIMService", spec).allowed
+    causes = decided(loaded, "AIMService", {"aimImageName": "a", "overrides": {"precision": "auto"}}).causes
+    assert "AI302" in {cause.code for cause in causes}
+
+
 def test_rules_that_read_another_kind_step_aside_where_that_kind_differs(loaded: Catalog) -> None:
     later, deviations = with_installed(
         loaded, [changed("AIMServiceTemplate", lambda spec: spec["properties"].pop("aimImageName"))]

@@ -122,7 +122,8 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
-_DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
+_DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
+"""Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""
 _IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
 _AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
