@@ -120,17 +120,15 @@ class _Change:
 def _changes(
     catalog: Catalog, definitions: Iterable[Mapping[str, Any]], *, trusted: bool
 ) -> Iterator[tuple[GroupVersionKind, _Change]]:
-    by_name = {(gvk.group, gvk.kind): gvk for gvk in catalog.kinds}
     for document in definitions:
-        gvk = by_name.get(_name_of(document))
-        if gvk is None:
-            continue
-        try:
-            change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
-        except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            change = _Change(Deviation(gvk, error=" ".join(f"{type(error).__name__}: {error}".split())[:200]))
-        if change is not None:
-            yield gvk, change
+        name = _name_of(document)
+        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == name):
+            try:
+                change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
+            except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+                change = _Change(Deviation(gvk, error=" ".join(f"{type(error).__name__}: {error}".split())[:200]))
+            if change is not None:
+                yield gvk, change
 
 
 def _change(known: KnownKind, crd: CRD) -> _Change | None:
