@@ -11,16 +11,16 @@ FILES: dict[str, Expected] = {
         denied={57: ["spec.resources"]},  # of the release after, which asks for none
         warned={"AI421": 4},
     ),
-    "a5ef626b/AIMClusterServiceTemplate.yaml": Expected(19, warned={"AI441": 7}),
+    "a5ef626b/AIMClusterServiceTemplate.yaml": Expected(19, warned={"AI343": 1, "AI441": 7}),
     "a5ef626b/AIMImage.yaml": Expected(2, warned={"AI421": 1}),
-    "a5ef626b/AIMService.yaml": Expected(10, warned={"AI402": 6, "AI403": 3}),
+    "a5ef626b/AIMService.yaml": Expected(10, warned={"AI402": 2, "AI403": 2, "AI417": 5}),
     "doc-revision/AIMClusterImage.yaml": Expected(4, warned={"AI421": 2}),
     "doc-revision/AIMClusterRuntimeConfig.yaml": Expected(1),
     "doc-revision/AIMClusterServiceTemplate.yaml": Expected(8, warned={"AI441": 6, "": 1}),  # one without spec
     "doc-revision/AIMImage.yaml": Expected(1),
     "doc-revision/AIMRuntimeConfig.yaml": Expected(4),
     "doc-revision/AIMService.yaml": Expected(
-        22, warned={"AI401": 1, "AI402": 15, "AI403": 3, "AI405": 3, "AI406": 2, "AI407": 1, "AI408": 1}
+        22, warned={"AI401": 1, "AI405": 3, "AI406": 2, "AI407": 1, "AI408": 1, "AI417": 18}
     ),
     "doc-revision/AIMServiceTemplate.yaml": Expected(3, warned={"AI431": 2}),
     "doc-revision-docs/AIMClusterImage.yaml": Expected(
@@ -53,7 +53,7 @@ FILES: dict[str, Expected] = {
             50: ["spec.aimImageName", "spec.modelId"],
             65: ["spec.aimImageName", "spec.aimModelId"],
         },
-        warned={"AI209": 1, "AI307": 6, "AI403": 1, "AI404": 1, "AI406": 1},
+        warned={"AI209": 1, "AI307": 6, "AI404": 1, "AI406": 1},
     ),
     "doc-revision-docs/AIMServiceTemplate.yaml": Expected(
         5,

@@ -94,13 +94,13 @@ def test_every_container_logs_at_the_level_of_the_values():
 def test_the_server_is_started_with_the_settings_of_the_values():
     server = pods(
         'gate.ome={"behaviour":"doc-era","migration":false,"namespace":"o"}',
-        'gate.aim={"documentedPrecision":true,"autoSelection":true,"namespace":"a"}',
+        'gate.aim={"documentedPrecision":false,"autoSelection":true,"namespace":"a"}',
     )["gate"]["containers"][0]
     assert chosen(parsed(server["args"])) == Settings(
         ome=Behaviour.DOC_ERA,
         ome_migration=False,
         ome_namespace="o",
-        aim_documented_precision=True,
+        aim_documented_precision=False,
         aim_auto_selection=True,
         aim_namespace="a",
     )

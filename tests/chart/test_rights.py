@@ -9,6 +9,7 @@ from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
+DEFINITIONS = tuple(sorted(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions()))
 BLIND = 'gate.view="none"'
 
 
@@ -60,6 +61,7 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
     }
     assert rights("modelgate-view") == {
         **{("ClusterRole", kind.group, plurals[kind], ()): ["get", "list", "watch"] for kind in WATCHED},
+        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", DEFINITIONS): ["get"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
     }
     assert {Kind("", "ConfigMap")} == FETCHED

@@ -12,6 +12,7 @@ import yaml
 import webhook.cli.check
 import webhook.cli.normalise
 import webhook.cli.serve
+from tests.engine.test_installed import changed, with_prefetch
 from webhook.cli import main
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
@@ -334,3 +335,30 @@ def test_a_command_that_does_not_exist_is_a_usage_error(capsys: pytest.CaptureFi
         main(["frobnicate"])
     assert stop.value.code == 2
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_files_are_checked_by_the_installed_definitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, crds = tmp_path / "later.yaml", tmp_path / "crds"
+    file.write_text(GOOD.replace("pvc://c/m.gguf", "s3://b/m.gguf, prefetch: true"))
+    crds.mkdir()
+    (crds / "models.yaml").write_text(yaml.safe_dump(changed("Model", with_prefetch)))
+    assert main(["check", str(file)]) == 1
+    assert main(["check", str(file), "--crds", str(crds)]) == 0
+    said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
+    assert f"{crds}: warning: {said} spec.prefetch" in capsys.readouterr().out
+    assert main(["normalise", str(file), "--crds", str(crds)]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["spec"]["prefetch"] is True
+
+
+def test_a_folder_without_definitions_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(GOOD)
+    assert main(["check", str(file), "--crds", str(file)]) == 2
+    assert "no CustomResourceDefinition found" in capsys.readouterr().err
+
+
+def test_a_successor_api_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "successor.yaml"
+    file.write_text("apiVersion: aim.eai.amd.com/v1alpha1\nkind: AIMArtifact\nmetadata: {name: a}\n")
+    main(["check", str(file)])
+    assert "no rules for aim.eai.amd.com, the successor of aim.silogen.ai" in capsys.readouterr().out

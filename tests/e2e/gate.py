@@ -113,13 +113,17 @@ class Gate:
         if done.returncode:
             raise Failed(f"{' '.join(command)}\n{done.stderr}")
 
-    def _ready(self) -> bool:
+    def readiness(self) -> str:
+        """What the gate says in /readyz; empty if it is not ready."""
         trust = create_default_context(cafile=str(self._tls / "ca.crt"))
         try:
             with urllib.request.urlopen(f"https://localhost:{self._port}/readyz", context=trust, timeout=5) as answer:
-                return answer.status == 200
+                return answer.read().decode()
         except urllib.error.URLError:
-            return False
+            return ""
+
+    def _ready(self) -> bool:
+        return bool(self.readiness())
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"KUBECONFIG": str(self._plane.kubeconfig), "PYTHONPATH": str(CHECKOUT)}

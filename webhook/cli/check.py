@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from webhook.admission.request import group_version
 from webhook.cli import manifests
 from webhook.cli.manifests import ReviewedManifest
+from webhook.engine.catalog import SUCCESSORS
 
 __all__ = ["add_parser", "run"]
 
@@ -47,6 +49,9 @@ def _report(outcome: ReviewedManifest) -> None:
     if not outcome.reviewed:
         kind, meant = f"{document.value['apiVersion']} {document.value['kind']}", outcome.suggestion
         suggestion = f"; did you mean {meant.group}/{meant.version} {meant.kind}?" if meant else ""
+        group = group_version(document.value["apiVersion"])[0]
+        if group in SUCCESSORS:
+            suggestion = f"; no rules for {group}, the successor of {SUCCESSORS[group]}"
         print(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
         return
     print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--aim-documented-precision",
         action=boolean,
-        help="allow all eight precisions of the API document, and warn of the four that upstream's CRDs refuse",
+        help="allow all eight precisions of the API document, and warn of the four that upstream's CRDs refuse "
+        "(default)",
     )
     add(
         "--aim-auto-selection",

@@ -17,6 +17,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options, catalog, policyset
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import NAMESPACE, Offline
+from webhook.engine.installed import with_installed
 from webhook.engine.native import Native
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
@@ -25,7 +26,7 @@ from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 from webhook.vap import CLUSTER_KINDS, resource_of_kind
 
-__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review"]
+__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review", "stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     parser.add_argument(
+        "--crds",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="file or folder of the CustomResourceDefinitions that the cluster has installed; where they differ from "
+        "Modelgate's, objects are judged by them; repeatable",
+    )
+    parser.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
@@ -91,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
     """Mutate and validate each document of the files, as on CREATE.
 
-    Returns the reviews, and warnings about the admission policies.
+    Returns the reviews, and warnings about the admission policies and the installed definitions.
 
     Raises:
         CatalogError: admission policies that do not load.
@@ -99,17 +109,18 @@ def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    loaded = catalog.load(settings=settings)
+    loaded, deviations = _installed(catalog.load(settings=settings), options.crds)
     given = read_all(options.files)
     if not given:
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
-    objects = list(_stored([*read_all(options.view), *given], loaded))
+    objects = list(stored([*read_all(options.view), *given], loaded))
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     decide = Options(Profile(options.profile), strict_fields=True, complete=closed, settings=settings, native=native)
     view = MemoryView(objects)
     found = [review(item, loaded, view, decide) for item in given]
-    return [_compared(each, view, settings) for each in found] if options.verbose else found, remarks
+    shown = [_compared(each, view, settings) for each in found] if options.verbose else found
+    return shown, [*deviations, *remarks]
 
 
 def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
@@ -121,6 +132,16 @@ def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) 
     return replace(outcome, comparison=tuple(lines))
 
 
+def _installed(loaded: Catalog, paths: list[Path]) -> tuple[Catalog, list[Problem]]:
+    """The catalog by the CustomResourceDefinitions of some files, with warnings about what differs."""
+    found = [item for item in read_all(paths) if item.value.get("kind") == "CustomResourceDefinition"] if paths else []
+    if paths and not found:
+        raise DocumentError([Problem(", ".join(map(str, paths)), "", "no CustomResourceDefinition found")])
+    judged, deviations = with_installed(loaded, [item.value for item in found], trusted=False)
+    where = ", ".join(map(str, paths))
+    return judged, [Problem(where, "", str(each)) for each in deviations if each.is_notable]
+
+
 def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:
     """The admission policies of a folder, over the objects given, with warnings about them."""
     if folder is None:
@@ -130,7 +151,7 @@ def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]])
     return Native(policies.policies, context), policies.remarks(loaded)
 
 
-def _stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
+def stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
     """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
         metadata = item.value.get("metadata") or {}

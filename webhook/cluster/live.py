@@ -24,7 +24,7 @@ from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import light
 from webhook.cluster.view import Freshness, Kind
 
-__all__ = ["STALE", "LiveView", "connect", "live_view"]
+__all__ = ["STALE", "LiveView", "connect", "live_view", "reader"]
 
 STALE: Final = 180.0
 """Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
@@ -157,13 +157,22 @@ def connect(kubeconfig: Path | None = None) -> ApiClient:
     return ApiClient(configuration)
 
 
-def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterable[Kind], stale: float) -> LiveView:
-    """A view over :func:`connect`, not started yet.
+def reader(kubeconfig: Path | None) -> Reader:
+    """The reading verbs over :func:`connect`.
 
     Raises:
         NotReady: no valid configuration for a connection was found.
     """
     try:
-        return LiveView(Reader(connect(kubeconfig)), watched, fetched, stale)
+        return Reader(connect(kubeconfig))
     except (config.ConfigException, OSError) as error:
         raise NotReady(f"cannot connect to the API server: {error}") from error
+
+
+def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterable[Kind], stale: float) -> LiveView:
+    """A view over :func:`reader`, not started yet.
+
+    Raises:
+        NotReady: no valid configuration for a connection was found.
+    """
+    return LiveView(reader(kubeconfig), watched, fetched, stale)

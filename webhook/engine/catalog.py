@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
@@ -22,20 +22,31 @@ from webhook.manifests.folders import entries
 from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
-__all__ = ["KYVERNO_TEST", "Catalog", "KnownKind", "load"]
+__all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
 NO_POLICY: Final = Policy("", {}, (), ())
+SUCCESSORS: Final = {"aim.eai.amd.com": "aim.silogen.ai"}
+"""The API group with which upstream has replaced one of the catalog, with other kinds → the group of the catalog."""
 KYVERNO_TEST: Final = "kyverno-test.yaml"
 """A folder with this file is a test of native policies (`modelgate test`), not an API."""
+
+
+class PolicySource(NamedTuple):
+    """A policy as it was read, and where."""
+
+    document: PolicyDocument
+    origin: Document
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
-    ``status`` tells whether /status is a subresource: the API server then drops the status on creation.
+    ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
+    the documents of the policy. ``foreign``: the schema is that of another definition than the catalog's
+    (:mod:`webhook.engine.installed`).
     """
 
     api: str
@@ -46,6 +57,8 @@ class KnownKind:
     policy: Policy = NO_POLICY
     facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
+    sources: tuple[PolicySource, ...] = ()
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +162,8 @@ class _Loader:
             except ValueError as error:
                 self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
                 continue
-            self.kinds[gvk] = replace(known, policy=joined)
+            source = PolicySource(document, replace(origin, node=None))
+            self.kinds[gvk] = replace(known, policy=joined, sources=(*known.sources, source))
 
     def _claim(self, policy: Policy, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""

@@ -16,7 +16,7 @@ from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.ownership import Ownership
-from webhook.policy import MISSING, DefaultRule, FactValue, PolicyFault, PolicyScope, field_path
+from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
 from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
@@ -136,21 +136,37 @@ def _fill(
             value = _value_or_missing(rule, scope, kind, old)
             if value is MISSING:
                 continue
+            following = kind.schema.default(rule.path.set(current, value))
+            if kind.foreign and _errors(kind, following) > _errors(kind, current):
+                continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
-            current = kind.schema.default(rule.path.set(current, value))
+            current = following
             scope = scope_of(current)
             progress = True
     return current, filled
 
 
 def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, old: dict[str, Any] | None) -> Any:
-    """As :func:`_value`; also MISSING if the rule cannot be evaluated and the schema refuses the stored object."""
+    """As :func:`_value`, with the fields of an installed definition only.
+
+    Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
+    """
     try:
-        return _value(rule, scope)
+        value = _value(rule, scope)
+        return _known_part(kind, rule.path, value) if kind.foreign and isinstance(value, dict) else value
     except PolicyFault:
-        if old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]:
+        if not kind.foreign and (old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]):
             raise
         return MISSING
+
+
+def _errors(kind: KnownKind, obj: dict[str, Any]) -> int:
+    return len(kind.schema.check(kind.schema.decode(obj)[0])[0])
+
+
+def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
+    """A structure without the fields that the kind's schema does not have."""
+    return path.get(kind.schema.prune(path.set({}, value))[0])
 
 
 def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:

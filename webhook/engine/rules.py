@@ -76,8 +76,11 @@ class Subject:
         """Whether a rule that fails to evaluate is a fault of the rule.
 
         Otherwise the schema has named the reason already, or would but for ratcheting. The stored object may have been
-        written under another definition of the same name, so it is checked, too.
+        written under another definition of the same name, so it is checked, too. Under an installed definition that is
+        not the catalog's, a field that the rule takes for granted may be optional.
         """
+        if self.kind.foreign:
+            return False
         if not self.schema_valid or self.old is None:
             return self.schema_valid
         return not self.hidden and not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))

@@ -48,8 +48,9 @@ def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:
     root = kind.schema.root
     spec = root.properties.get("spec")
     if obj.get("spec") is None and spec is not None and spec.required and "spec" not in root.required:
-        fields = ", ".join(spec.required)
-        yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: set {fields}")
+        fields = ", ".join(name for name in spec.required if "default" not in spec.raw["properties"][name])
+        what = f"set {fields}" if fields else "add it"
+        yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: {what}")
 
 
 def suggestions(

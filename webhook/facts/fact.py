@@ -22,7 +22,8 @@ class Fact:
     which the rules that read the fact are type-checked.
 
     A ``configurable`` fact depends on the settings: its ``compute`` takes them as a third
-    argument. A ``raw`` fact receives the object as it was sent, with unknown fields. A ``stored``
+    argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
+    other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
     nothing but the settings.
     """

@@ -33,9 +33,9 @@ class Settings:
     For OME: whose behaviour to follow; whether a predictor becomes an engine (upstream's ENABLE_PREDICTOR_MIGRATION);
     and the namespace of the ConfigMap inferenceservice-config.
 
-    For AIM: whether a precision may be any of the eight values of the document, or only the four that upstream's
-    definitions accept; whether to choose a template for a service that does not name one, as AIM 0.2 and later do;
-    and the namespace of the operator, in which cluster templates look for runtime configs.
+    For AIM: whether a precision may be any of the eight values of the document, with a warning about the four that
+    upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none,
+    as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}  # in variables, flags and cases
@@ -43,7 +43,7 @@ class Settings:
     ome: Behaviour = Behaviour.RECOMMENDED
     ome_migration: bool = True
     ome_namespace: Namespace = "ome"
-    aim_documented_precision: bool = False
+    aim_documented_precision: bool = True
     aim_auto_selection: bool = False
     aim_namespace: Namespace = "kaiwo-system"
 

@@ -3,7 +3,7 @@
 ``export`` and ``portable`` (native policies from a Policy) are modules of their own: no server loads them.
 """
 
-from webhook.policy.compile import compile_policy
+from webhook.policy.compile import compile_applicable, compile_policy
 from webhook.policy.document import Action, PolicyDocument, Profile, Validation, parse_policy
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
@@ -28,6 +28,7 @@ __all__ = [
     "Reads",
     "Validation",
     "ValidationRule",
+    "compile_applicable",
     "compile_policy",
     "field_path",
     "parse_policy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError
 from typing import Any, Final
 
@@ -18,11 +18,12 @@ from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
-from webhook.policy.reads import Reads
+from webhook.policy.reads import OBJECT, SELF, Keys, Reads
 
-__all__ = ["compile_policy"]
+__all__ = ["compile_applicable", "compile_policy"]
 
 Schema = Mapping[str, Any]
+Excluded = Callable[[Keys, Reads], bool]
 
 _STRING: Final[Schema] = {"type": "string"}
 _STRINGS: Final[Schema] = {"type": "object", "additionalProperties": _STRING}
@@ -65,8 +66,35 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
     return policy
 
 
+def compile_applicable(
+    document: PolicyDocument,
+    origin: Document,
+    schema: Schema,
+    facts: Mapping[str, Schema],
+    excluded: Excluded,
+) -> Policy:
+    """The rules of a policy that apply to another definition of its kind.
+
+    A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
+    the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
+    """
+    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded).policy(document)
+
+
+def _nothing(_: Keys, __: Reads) -> bool:
+    return False
+
+
 class _Compiler:
-    def __init__(self, origin: Document, kind: str, schema: Schema, facts: Mapping[str, Schema]) -> None:
+    def __init__(
+        self,
+        origin: Document,
+        kind: str,
+        schema: Schema,
+        facts: Mapping[str, Schema],
+        excluded: Excluded = _nothing,
+    ) -> None:
+        self.excluded = excluded
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
@@ -96,6 +124,9 @@ class _Compiler:
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
+        if self.excluded is not _nothing:
+            defaults = tuple(rule for rule in defaults if not self._excludes(rule.path, rule.when, rule.value))
+            validations = tuple(rule for rule in validations if not self._excludes(rule.at, rule.when, rule.rule))
         self._unique(document)
         return Policy(
             document.metadata.name,
@@ -136,6 +167,12 @@ class _Compiler:
             codes = " → ".join(defaults[index].code for index in error.args[1])
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
+
+    def _excludes(self, at: Path, *parts: Expression | FactValue | None) -> bool:
+        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
+        sources = [part.source for part in parts if isinstance(part, Expression)]
+        roots = {SELF: (OBJECT, *at.keys)}
+        return self.excluded((OBJECT, *at.keys), Reads.of([self.trees[source] for source in sources], trees, roots))
 
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
         if default.valueFrom is not None:

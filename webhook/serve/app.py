@@ -149,7 +149,9 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
             return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
         trouble = f", but {gate.refused}" if gate.refused else ""
         policies = f"admission policies {gate.policies.digest}\n" if gate.policies is not None else ""
-        return PlainTextResponse(f"ok{trouble}\ncatalog {gate.catalog.digest if gate.catalog else ''}\n{policies}")
+        notes = "".join(f"{one_line(str(each))}\n" for each in gate.deviations if each.is_notable)
+        catalog = gate.catalog.digest if gate.catalog else ""
+        return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{policies}{notes}")
 
     return readyz
 

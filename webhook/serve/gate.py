@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, NotReady, Unavailable
 from webhook.cluster import ClusterView, MemoryView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
+from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.recent import RecentStamps
 from webhook.serve.forked import Children
 from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, one_line, portable, untraced
@@ -64,6 +66,11 @@ class Gate:
     """Opens a span around a stage of a review."""
     needs: list[Callable[[], list[str]]] = field(default_factory=list)
     """Further parts that must be ready; each says why it is not."""
+    deviations: tuple[Deviation, ...] = ()
+    """How the installed definitions differ from those of the loaded catalog."""
+    _loaded: Catalog | None = None
+    _definitions: Callable[[], Iterable[Mapping[str, Any]]] = tuple
+    _swapping: threading.Lock = field(default_factory=threading.Lock)
     _refused: dict[str, str] = field(default_factory=dict)
     _waiting: set[str] = field(default_factory=set)
     _native: Prepared | None = None
@@ -74,11 +81,39 @@ class Gate:
         self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
 
     def use(self, catalog: Catalog) -> None:
-        """Use this catalog from now on."""
+        """Use this catalog from now on, by the definitions that are installed."""
+        with self._swapping:
+            self._loaded = catalog
+            self._swap()
+
+    def use_definitions(self, definitions: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Judge by these CustomResourceDefinitions from now on, where they differ from the catalog's."""
+        with self._swapping:
+            self._definitions = definitions
+            self._swap()
+
+    def definition_names(self) -> list[str]:
+        """The names of the definitions of the loaded catalog's kinds."""
+        loaded = self._loaded or self.catalog
+        return sorted({f"{known.plural}.{gvk.group}" for gvk, known in loaded.kinds.items()} if loaded else ())
+
+    def _swap(self) -> None:
+        """Make the catalog from the loaded one and the installed definitions, and take it by one assignment."""
+        loaded = self._loaded or self.catalog
+        if loaded is None:
+            return
+        self._loaded = loaded
+        catalog, deviations = with_installed(loaded, self._definitions())
+        known, self.deviations = set(map(str, self.deviations)), deviations
         self.catalog = catalog
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(catalog.digest).set(1)
         log.info("catalog %s: %d kinds", catalog.digest, len(catalog.kinds))
+        self.metrics.definitions.clear()
+        for each in deviations:
+            self.metrics.definitions.labels(str(each.kind)).set(len(each.aside))
+            if str(each) not in known:
+                log.log(logging.WARNING if each.is_notable else logging.INFO, "%s", each)
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from webhook.admission.errors import NotReady
+from webhook.cluster.api import Reader
 from webhook.cluster.readthrough import ReadThrough
 from webhook.cluster.view import Freshness
 from webhook.facts.reads import FETCHED, WATCHED
 
-__all__ = ["ThreadedView", "ViewRunner", "live_view"]
+__all__ = ["ThreadedView", "ViewRunner", "live_view", "reader"]
 
 log = logging.getLogger("modelgate")
 
@@ -101,3 +102,14 @@ def live_view(kubeconfig: Path | None, stale: float) -> ViewRunner:
         return live_view(kubeconfig, WATCHED, FETCHED, stale)
 
     return ViewRunner(make)
+
+
+def reader(kubeconfig: Path | None) -> Reader:
+    """A connection to the API server, as that of the view.
+
+    Raises:
+        NotReady: no valid configuration was found.
+    """
+    from webhook.cluster.live import reader  # noqa: PLC0415 - as above
+
+    return reader(kubeconfig)

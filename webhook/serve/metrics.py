@@ -74,6 +74,12 @@ class Metrics:
             registry=self.registry,
         )
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.definitions = Gauge(
+            "modelgate_definition_differs",
+            "Rules that are not applied to a kind, because an installed definition differs from Modelgate's.",
+            ("kind",),
+            registry=self.registry,
+        )
         self.reloads = Counter(
             "modelgate_catalog_loads",
             "Sets of rules that were loaded (taken), or refused because of an error.",

@@ -28,7 +28,8 @@ from webhook.serve.http.answers import Answers, refusals
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
 from webhook.serve.http.listener import Listener
-from webhook.serve.liveview import live_view
+from webhook.serve.installed import InstalledDefinitions
+from webhook.serve.liveview import live_view, reader
 from webhook.serve.periodic import repeated
 from webhook.serve.process import Memory, raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
@@ -220,6 +221,9 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
         gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds)
         gate.metrics.watch(gate.live_view.freshness)
         yield gate.live_view.running
+        installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
+        gate.needs.append(installed.unready)
+        yield installed.following
 
 
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:

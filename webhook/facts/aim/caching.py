@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import GROUP, Found
-from webhook.facts.nodes import items, name_of, trimmed
+from webhook.facts.aim.lookup import GROUP, Found, templates_for
+from webhook.facts.aim.resources import amount
+from webhook.facts.aim.storagefacts import cache_storage
+from webhook.facts.nodes import at, items, name_of, trimmed
 
-__all__ = ["failed_caches", "same_source", "template_cache", "uncached"]
+__all__ = ["failed_caches", "larger_source", "same_source", "template_cache", "uncached"]
 
 BEST = ("Available", "Progressing", "Pending", "Failed")
 
@@ -37,10 +40,26 @@ def uncached(view: ClusterView, namespace: str, template: Found | None, storage_
 def same_source(cache: dict[str, Any], view: ClusterView) -> bool:
     """Whether another AIMModelCache of the namespace holds the same model on the same storage class."""
     namespace, name = trimmed(cache, "metadata", "namespace"), name_of(cache)
-    storage_class = trimmed(cache, "spec", "storageClassName")
     same = _caches(view, namespace, trimmed(cache, "spec", "sourceUri"))
-    others = (each for each in same if name_of(each) != name)
-    return any(trimmed(each, "spec", "storageClassName") == storage_class for each in others)
+    others = [each for each in same if name_of(each) != name]
+    storage_class = cache_storage(cache, view).name if others else ""
+    return any(cache_storage(each, view).name == storage_class for each in others)
+
+
+def larger_source(cache: dict[str, Any], view: ClusterView) -> dict[str, str]:
+    """The size of the cache's model, and a template that states it, if the cache is smaller; else empty texts.
+
+    The discovery of a template finds the sizes of its models. A service in the namespace of the cache may use the
+    templates of this namespace and of the cluster.
+    """
+    source, room = trimmed(cache, "spec", "sourceUri"), amount(at(cache, "spec", "size"))
+    for template in templates_for(view, trimmed(cache, "metadata", "namespace")) if isinstance(room, Decimal) else ():
+        for model in items(template.object, "status", "modelSources"):
+            size = at(model, "size")
+            needed = amount(size) if trimmed(model, "sourceUri") == source else None
+            if isinstance(needed, Decimal) and needed > room:
+                return {"size": str(size), "template": template.name}
+    return {"size": "", "template": ""}
 
 
 def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:

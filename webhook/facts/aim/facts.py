@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.caching import failed_caches, same_source, uncached
+from webhook.facts.aim.caching import failed_caches, larger_source, same_source, uncached
+from webhook.facts.aim.credentials import lacks_token
 from webhook.facts.aim.gpus import gpu_model, models_on_nodes
 from webhook.facts.aim.lookup import (
     CONFIGS,
@@ -17,10 +18,12 @@ from webhook.facts.aim.lookup import (
     TEMPLATES,
     config_of,
     find,
+    image_of,
+    similar,
 )
 from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
 from webhook.facts.aim.routetemplate import template_error
-from webhook.facts.aim.servicefacts import RESOLVED
+from webhook.facts.aim.servicefacts import RESOLVED, ROUTE
 from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
@@ -54,8 +57,13 @@ def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict
 
 
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    name = trimmed(template, "spec", "aimImageName")
-    return {"found": find(view, IMAGES, namespace_of(template), name) is not None}
+    name, namespace = trimmed(template, "spec", "aimImageName"), namespace_of(template)
+    found = find(view, IMAGES, namespace, name)
+    return {
+        "found": found is not None,
+        "similar": "" if found else similar(view, IMAGES, namespace, name),
+        "lacksToken": lacks_token(found, mapping(template, "spec")),
+    }
 
 
 def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -79,6 +87,7 @@ def _cached_template(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]
         "kind": found.kind if found else "",
         "failed": failed_caches(view, namespace, found, storage_class),
         "uncached": uncached(view, namespace, found, storage_class),
+        "lacksToken": found is not None and lacks_token(image_of(view, found), mapping(cache, "spec"), found.spec),
     }
 
 
@@ -111,9 +120,11 @@ def _names(names: Mapping[str, str]) -> Fact:
     return Fact(partial(_renamed, names), {"type": "array", "items": fields(was=STRING, now=STRING)}, raw=True)
 
 
+_CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
-_DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True)
-_IMAGE: Final = Fact(_image, fields(found=BOOLEAN))
+_DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
+"""Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""
+_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
 _AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
 _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
@@ -121,6 +132,7 @@ _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
         "resolved": RESOLVED,
+        "route": ROUTE,
         "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),
@@ -142,9 +154,13 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     },
     "AIMImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
     "AIMClusterImage": {"defaultTemplate": _DEFAULT, "renamed": _names(IMAGE_FIELDS)},
-    "AIMModelCache": {"sameSource": Fact(same_source, BOOLEAN), "storage": CACHE_STORAGE},
+    "AIMModelCache": {
+        "sameSource": Fact(same_source, BOOLEAN),
+        "source": Fact(larger_source, fields(size=STRING, template=STRING)),
+        "storage": CACHE_STORAGE,
+    },
     "AIMTemplateCache": {
-        "template": Fact(_cached_template, fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN)),
+        "template": Fact(_cached_template, _CACHED),
         "config": Fact(_config, _CONFIG),
         "storage": CACHE_STORAGE,
     },

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.nearest import nearest
 from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "find",
     "image_of",
     "is_derived",
+    "similar",
     "templates_for",
 ]
 
@@ -76,6 +78,13 @@ def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -
 def image_of(view: ClusterView, template: Found) -> Found | None:
     """The image that a template runs. A cluster template uses cluster images only."""
     return find(view, IMAGES, template.namespace, trimmed(template.spec, "aimImageName"))
+
+
+def similar(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> str:
+    """The most similar name that :func:`find` would find, "" if none is similar: never one of another namespace."""
+    own, shared = kinds
+    mine = view.list(Kind(GROUP, own), namespace) if namespace else ()
+    return nearest(name, map(name_of, (*mine, *view.list(Kind(GROUP, shared), ""))))
 
 
 def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Found | None]:

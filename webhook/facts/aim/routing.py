@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from webhook.facts.aim.lookup import Found
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.lookup import GROUP, Found, config_of
 from webhook.facts.aim.routetemplate import Route, normalised, render
-from webhook.facts.nodes import at, mapping, namespace_of, trimmed
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
-__all__ = ["Routing", "effective_routing", "route_of"]
+__all__ = ["Routing", "effective_routing", "route_of", "same_routes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,41 @@ def route_of(service: dict[str, Any], template: str) -> Route:
         return render(template, service)
     uid = trimmed(service, "metadata", "uid")
     return normalised(f"/{namespace_of(service)}/{uid}") if uid else Route()
+
+
+def same_routes(service: dict[str, Any], view: ClusterView) -> list[dict[str, Any]]:
+    """The other services whose routes have the same path on the same gateway.
+
+    Only paths from a route template can be the same: the default path contains the UID.
+    """
+    mine = _route(service, view)
+    if mine is None or not (path := route_of(service, mine.template).path):
+        return []
+    itself = namespace_of(service), name_of(service)
+    return [
+        each
+        for each in view.list(Kind(GROUP, "AIMService"))
+        if (other := _route(each, view)) is not None
+        and other.listener == mine.listener
+        and route_of(each, other.template).path == path
+        and (namespace_of(each), name_of(each)) != itself
+    ]
+
+
+class _Route(NamedTuple):
+    """``listener``: namespace, name, section and port of the gateway."""
+
+    listener: tuple[str, ...]
+    template: str
+
+
+def _route(service: dict[str, Any], view: ClusterView) -> _Route | None:
+    """The route of a service; None without a route, or with the default path."""
+    namespace = namespace_of(service)
+    config = config_of(view, namespace, trimmed(service, "spec", "runtimeConfigName"))
+    routing = effective_routing(service, config)
+    if not (routing.enabled and routing.gateway and routing.template and name_of(service)):
+        return None
+    gateway = {"namespace": namespace, **routing.gateway}
+    keys = ("namespace", "name", "sectionName", "port")
+    return _Route(tuple(str(gateway.get(key, "")) for key in keys), routing.template)

@@ -13,7 +13,7 @@ from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
-__all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals"]
+__all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals", "selected_gpus"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,25 @@ def other_gpus(resolved: Resolved) -> list[str]:
         f"{part}.{GPU} is {number}, but the profile of the template uses {wanted}"
         for part, number in asked.items()
         if amount(number) != wanted
+    ]
+
+
+def selected_gpus(service: dict[str, Any], resolved: Resolved) -> list[str]:
+    """Where the resources request another number of GPUs than the selector of the overrides or template.
+
+    A discovered profile counts instead of the template's selector: see :func:`other_gpus`.
+    """
+    spec, found = mapping(service, "spec"), resolved.template
+    basis = found.template or found.base_found
+    wanted, below = at(spec, "overrides", "gpuSelector", "count"), basis.spec if basis else {}
+    if wanted is None and not profile_gpus(found.template):
+        wanted, below = at(below, "gpuSelector", "count"), {}
+    block = effective_resources(spec, below, resolved.image.spec if resolved.image and below else {})
+    asked = {part: at(block, part, GPU) for part in ("requests", "limits")}
+    return [
+        f"{part}.{GPU} is {number}, but gpuSelector.count is {wanted}"
+        for part, number in asked.items()
+        if number is not None and isinstance(wanted, int) and amount(number) != wanted
     ]
 
 

@@ -6,10 +6,19 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.caching import failed_caches, template_cache, uncached
+from webhook.facts.aim.credentials import lacks_token
 from webhook.facts.aim.health import health_of
-from webhook.facts.aim.lookup import DEFAULT_CONFIG, IMAGES, find
-from webhook.facts.aim.routing import route_of
-from webhook.facts.aim.service import Resolved, candidates, lost_resources, other_gpus, resolve_service, rivals
+from webhook.facts.aim.lookup import DEFAULT_CONFIG, IMAGES, find, similar
+from webhook.facts.aim.routing import route_of, same_routes
+from webhook.facts.aim.service import (
+    Resolved,
+    candidates,
+    lost_resources,
+    other_gpus,
+    resolve_service,
+    rivals,
+    selected_gpus,
+)
 from webhook.facts.aim.storage import storage_of
 from webhook.facts.aim.storagefacts import STORAGE, storage_fact
 from webhook.facts.fact import Fact
@@ -17,7 +26,7 @@ from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
 from webhook.facts.settings import Settings
 
-__all__ = ["RESOLVED"]
+__all__ = ["RESOLVED", "ROUTE"]
 
 
 def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -26,7 +35,11 @@ def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) ->
         "template": _template(service, view, resolved, choose=settings.aim_auto_selection),
         "config": {"name": resolved.config_name, "found": resolved.config is not None, "missing": _missing(resolved)},
         "routing": _routing(service, resolved),
-        "resources": {"lost": lost_resources(service, resolved), "gpus": other_gpus(resolved)},
+        "resources": {
+            "lost": lost_resources(service, resolved),
+            "gpus": other_gpus(resolved),
+            "selected": selected_gpus(service, resolved),
+        },
         "caching": _caching(service, view, resolved),
     }
 
@@ -49,7 +62,6 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *,
         "known": basis is not None,
         "error": found.error,
         "image": trimmed(basis.spec, "aimImageName") if basis else "",
-        "imageKnown": find(view, IMAGES, namespace_of(service), trimmed(service, "spec", "aimImageName")) is not None,
         "imageFound": resolved.image is not None,
         "imageKind": "AIMClusterImage" if cluster else "AIMImage or AIMClusterImage",
         "config": (trimmed(basis.spec, "runtimeConfigName") or DEFAULT_CONFIG) if basis else DEFAULT_CONFIG,
@@ -58,7 +70,16 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *,
         "status": health.status,
         "because": shortened(health.because, 100),
         "sources": health.sources,
+        "lacksToken": lacks_token(resolved.image, mapping(service, "spec"), basis.spec if basis else found.spec),
+        **_named_image(service, view),
     }
+
+
+def _named_image(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """Whether the image that the service names exists; otherwise a similar name."""
+    name, namespace = trimmed(service, "spec", "aimImageName"), namespace_of(service)
+    exists = find(view, IMAGES, namespace, name) is not None
+    return {"imageExists": exists, "similar": "" if exists else similar(view, IMAGES, namespace, name)}
 
 
 def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
@@ -74,6 +95,13 @@ def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
         "path": route.path,
         "error": shortened(route.error),
     }
+
+
+def _route(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """The services that share the path on the gateway: ``names`` of this namespace, ``elsewhere`` in others."""
+    same, namespace = same_routes(service, view), namespace_of(service)
+    names = [name_of(each) for each in same if namespace_of(each) == namespace]
+    return {"names": names, "elsewhere": len(names) < len(same)}
 
 
 def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> dict[str, Any]:
@@ -96,10 +124,22 @@ def _caching(service: dict[str, Any], view: ClusterView, resolved: Resolved) -> 
     }
 
 
+_TEXTS: Final = (
+    "origin",
+    "base",
+    "name",
+    "kind",
+    "error",
+    "image",
+    "imageKind",
+    "similar",
+    "config",
+    "status",
+    "because",
+)
 _TEMPLATE: Final = fields(
-    **dict.fromkeys(("origin", "base", "name", "kind", "error", "image", "imageKind"), STRING),
-    **dict.fromkeys(("config", "status", "because"), STRING),
-    **dict.fromkeys(("derived", "known", "imageKnown", "imageFound", "sources"), BOOLEAN),
+    **dict.fromkeys(_TEXTS, STRING),
+    **dict.fromkeys(("derived", "known", "imageFound", "imageExists", "sources", "lacksToken"), BOOLEAN),
     **dict.fromkeys(("candidates", "rivals"), STRINGS),
 )
 _ROUTING: Final = fields(
@@ -115,9 +155,12 @@ RESOLVED: Final = Fact(
         template=_TEMPLATE,
         config=_CONFIG,
         routing=_ROUTING,
-        resources=fields(lost=STRINGS, gpus=STRINGS),
+        resources=fields(lost=STRINGS, gpus=STRINGS, selected=STRINGS),
         caching=_CACHING,
     ),
     configurable=True,
 )
 """One fact, so that the references from the service to its template and image are resolved once."""
+
+ROUTE: Final = Fact(_route, fields(names=STRINGS, elsewhere=BOOLEAN))
+"""A fact of its own, because it looks at every service of the cluster."""

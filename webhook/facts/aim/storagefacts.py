@@ -11,7 +11,7 @@ from webhook.facts.fact import Fact
 from webhook.facts.nodes import namespace_of, trimmed
 from webhook.facts.schemas import BOOLEAN, STRING, fields
 
-__all__ = ["CACHE_STORAGE", "CONFIG_STORAGE", "STORAGE", "TEMPLATE_STORAGE", "storage_fact"]
+__all__ = ["CACHE_STORAGE", "CONFIG_STORAGE", "STORAGE", "TEMPLATE_STORAGE", "cache_storage", "storage_fact"]
 
 STORAGE: Final = fields(name=STRING, missing=BOOLEAN, oneNode=STRING)
 
@@ -20,10 +20,14 @@ def storage_fact(storage: Storage) -> dict[str, Any]:
     return {"name": storage.name, "missing": storage.missing, "oneNode": storage.one_node}
 
 
-def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+def cache_storage(cache: dict[str, Any], view: ClusterView) -> Storage:
     """The class of the cache, otherwise of its runtime config. An AIMModelCache uses the config named default."""
     own = trimmed(cache, "spec", "storageClassName")
-    return storage_fact(storage_of(view, own, _of_config(cache, view)))
+    return storage_of(view, own, _of_config(cache, view))
+
+
+def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(cache_storage(cache, view))
 
 
 def _of_template(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+"""The gate follows the definitions of the cluster: it judges by them, and says once what differs."""
+
+import json
+import logging
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.engine.test_installed import changed, with_prefetch
+from tests.reconciler.apiserver import ApiServer
+from webhook.admission.errors import NotReady
+from webhook.cluster.api import Reader
+from webhook.serve.app import application
+from webhook.serve.gate import Gate
+from webhook.serve.installed import InstalledDefinitions
+
+NAME = "models.inference.llmkube.dev"
+LATER = {"source": "s3://bucket/model.gguf", "prefetch": True}
+
+
+@pytest.fixture
+def server():
+    with ApiServer() as started:
+        yield started
+
+
+@pytest.fixture
+def gate(loaded):
+    return Gate(catalog=loaded)
+
+
+@pytest.fixture
+def installed(gate, server):
+    found = InstalledDefinitions(gate, lambda: Reader(server.client()))
+    gate.needs.append(found.unready)
+    return found
+
+
+def put(server, change):
+    document = changed("Model", change)
+    server.put("customresourcedefinitions", {"apiVersion": "apiextensions.k8s.io/v1", **document})
+
+
+def verdict(gate, spec):
+    meta = {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "Model",
+        "metadata": {"name": "m", "namespace": "n"},
+    }
+    request = {
+        "uid": "1",
+        "kind": {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"},
+        "resource": {"group": "inference.llmkube.dev", "version": "v1alpha1", "resource": "models"},
+        "operation": "CREATE",
+        "name": "m",
+        "namespace": "n",
+        "object": {**meta, "spec": spec},
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    with TestClient(application(gate)) as client:
+        answer = client.post("/validate", content=json.dumps(review), headers={"content-type": "application/json"})
+        return answer.json()["response"]["allowed"]
+
+
+def ready(gate):
+    with TestClient(application(gate)) as client:
+        answer = client.get("/readyz")
+        return answer.status_code, answer.text
+
+
+def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate, installed, server, loaded, caplog):
+    caplog.set_level(logging.WARNING, "modelgate")
+    installed.look()
+    assert gate.catalog is loaded
+    assert not verdict(gate, LATER)
+    put(server, with_prefetch)
+    installed.look()
+    assert verdict(gate, LATER)
+    assert ready(gate)[0] == 200
+    said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
+    assert f"{said} spec.prefetch" in ready(gate)[1]
+    assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} 1' in gate.metrics.text().decode()
+    installed.look()
+    assert [record.getMessage().startswith(said) for record in caplog.records] == [True]
+    put(server, lambda _: None)
+    installed.look()
+    assert not verdict(gate, LATER)
+    assert gate.catalog is loaded
+    assert "differs" not in ready(gate)[1]
+    assert "modelgate_definition_differs{" not in gate.metrics.text().decode()
+    put(server, with_prefetch)
+    installed.look()
+    server.delete("customresourcedefinitions", NAME, "")
+    installed.look()
+    assert gate.catalog is loaded
+
+
+def test_other_rules_are_judged_by_the_same_definitions(gate, installed, server, loaded):
+    put(server, with_prefetch)
+    installed.look()
+    gate.use(loaded)
+    assert verdict(gate, LATER)
+
+
+def test_the_gate_is_not_ready_before_the_first_look(gate, installed, server):
+    assert ready(gate) == (503, "the installed definitions are not read yet\n")
+    server.fail("GET", NAME, 500, "busy")
+    installed.look()
+    assert ready(gate)[0] == 503
+    assert "500" in ready(gate)[1]
+    installed.look()
+    assert ready(gate)[0] == 200
+
+
+def test_without_the_right_to_read_them_the_gate_judges_by_its_own_and_says_so(gate, installed, server, loaded, caplog):
+    caplog.set_level(logging.WARNING, "modelgate")
+    server.fail("GET", "customresourcedefinitions", 403, "no rights", times=2)
+    installed.look()
+    installed.look()
+    status, text = ready(gate)
+    assert status == 200
+    assert "ok, but the installed definitions cannot be read: 403" in text
+    assert gate.catalog is loaded
+    (record,) = caplog.records
+    assert record.getMessage().endswith("; Modelgate judges by its own")
+    installed.look()
+    assert "cannot be read" not in ready(gate)[1]
+
+
+def test_a_later_failure_keeps_what_was_read(gate, installed, server):
+    put(server, with_prefetch)
+    installed.look()
+    server.fail("GET", NAME, 500, "busy")
+    installed.look()
+    assert verdict(gate, LATER)
+    assert ready(gate)[0] == 200
+
+
+def test_without_a_connection_the_gate_is_not_ready(gate):
+    def nowhere():
+        raise NotReady("no kubeconfig")
+
+    found = InstalledDefinitions(gate, nowhere)
+    found.look()
+    assert found.unready() == ["the installed definitions cannot be read: no kubeconfig"]

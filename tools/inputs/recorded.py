@@ -1,0 +1,152 @@
+"""The fields that each fact reads, recorded while the cases of all rules run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from webhook.cli.cases import parse_cases, run
+from webhook.cluster import ClusterView, Kind
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.facts import Fact
+from webhook.facts.settings import Settings
+from webhook.manifests import documents
+
+__all__ = ["made_text", "recorded"]
+
+POLICIES: Final = Path(__file__).parents[2] / "policies"
+
+Keys = tuple[str, ...]
+Inputs = dict[str, dict[str, list[str]]]
+"""Kind → fact → the fields that it reads, as ``spec.a.b``; of other kinds as ``Kind:spec.a.b``."""
+
+
+def made_text(catalog: Catalog) -> str:
+    """The file, as text."""
+    return json.dumps(recorded(catalog), indent=1, sort_keys=True) + "\n"
+
+
+def recorded(catalog: Catalog) -> Inputs:
+    """Run every case of ``policies``, and record what the facts read."""
+    notes: set[tuple[str, str, str, Keys]] = set()
+    kinds = {gvk: replace(known, facts=_recording(known, notes)) for gvk, known in catalog.kinds.items()}
+    recording = replace(catalog, kinds=kinds)
+    for file in sorted(POLICIES.glob("*/cases/*.yaml")):
+        for document in map(parse_cases, documents.read(file)):
+            for known in (each for gvk, each in kinds.items() if gvk.kind == document.target.kind):
+                for case in document.cases:
+                    run(case, known, recording)
+    found: Inputs = {}
+    for kind, fact, read, keys in sorted(notes):
+        if _is_field(catalog, read, keys):
+            path = ".".join(keys)
+            found.setdefault(kind, {}).setdefault(fact, []).append(path if read == kind else f"{read}:{path}")
+    return {kind: {fact: list(_leaves(paths)) for fact, paths in facts.items()} for kind, facts in found.items()}
+
+
+def _recording(known: KnownKind, notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:
+    return {
+        name: replace(fact, compute=partial(_computed, known.gvk.kind, name, fact, notes), configurable=True)
+        for name, fact in known.facts.items()
+    }
+
+
+def _computed(
+    kind: str,
+    name: str,
+    fact: Fact,
+    notes: set[tuple[str, str, str, Keys]],
+    obj: dict[str, Any],
+    view: ClusterView,
+    settings: Settings,
+) -> Any:
+    """The fact's value, with a note of every field that it reads."""
+    reads = _Reads(kind, name, notes)
+    return _plain(fact.value(_noting(obj, partial(reads.note, kind)), _View(view, reads), settings))
+
+
+@dataclass(frozen=True)
+class _Reads:
+    kind: str
+    fact: str
+    notes: set[tuple[str, str, str, Keys]]
+
+    def note(self, kind: str, keys: Keys) -> None:
+        self.notes.add((self.kind, self.fact, kind, keys))
+
+
+@dataclass(frozen=True)
+class _View:
+    view: ClusterView
+    reads: _Reads
+    _seen: dict[int, Any] = field(default_factory=dict)
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        found = self.view.get(kind, namespace, name)
+        return None if found is None else _noting(found, partial(self.reads.note, kind.kind))
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        return [_noting(each, partial(self.reads.note, kind.kind)) for each in self.view.list(kind, namespace)]
+
+
+class _Noting(dict[str, Any]):
+    """A dictionary that notes which of its members are read."""
+
+    def __init__(self, value: dict[str, Any], note: Any, at: Keys) -> None:
+        super().__init__(value)
+        self._note, self._at = note, at
+
+    def _member(self, key: str, value: Any) -> Any:
+        self._note((*self._at, key))
+        return _noting(value, self._note, (*self._at, key))
+
+    def __getitem__(self, key: str) -> Any:
+        return self._member(key, super().__getitem__(key))
+
+    def __contains__(self, key: object) -> bool:
+        self._note((*self._at, str(key)))
+        return super().__contains__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._member(key, super().get(key, default))
+
+    def items(self) -> Any:
+        return [(key, self._member(key, value)) for key, value in super().items()]
+
+    def values(self) -> Any:
+        return [self._member(key, value) for key, value in super().items()]
+
+
+def _noting(value: Any, note: Any, at: Keys = ()) -> Any:
+    if isinstance(value, dict):
+        return _Noting(value, note, at)
+    return [_noting(item, note, (*at, "*")) for item in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in dict.items(value)}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_field(catalog: Catalog, kind: str, keys: Keys) -> bool:
+    """Whether the keys are a field of the specification or status, by the catalog's definition."""
+    known = next((each for gvk, each in catalog.kinds.items() if gvk.kind == kind), None)
+    if known is None or keys[0] not in {"spec", "status"}:
+        return False
+    node: Any = known.schema.root.raw
+    for key in keys:
+        every = node.get("items") or node.get("additionalProperties")
+        node = every if key == "*" else node.get("properties", {}).get(key)
+        if not isinstance(node, Mapping):
+            return False
+    return True
+
+
+def _leaves(paths: list[str]) -> Iterator[str]:
+    """The paths without those that lead to another one."""
+    return (path for path in paths if not any(other.startswith(f"{path}.") for other in paths))

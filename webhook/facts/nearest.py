@@ -1,0 +1,21 @@
+"""The name that a misspelt reference may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+from typing import Final
+
+__all__ = ["nearest"]
+
+_MIN_RATIO: Final = 0.8
+"""difflib's ratio: one wrong letter in a name of five, two in a name of ten."""
+_MOST: Final = 1_000
+"""Names to compare: each takes up to 50 µs."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The most similar of some names, "" if none is similar."""
+    close = get_close_matches(name[:253], islice(names, _MOST), n=1, cutoff=_MIN_RATIO)
+    return close[0] if close else ""
