@@ -50,11 +50,8 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("api_version", "kind", "meant"),
     [
-        ("ome.io/v1alpha1", "InferenceService", "; did you mean ome.io/v1beta1 InferenceService?"),
-        ("llmaz.io/v1alpha1", "Openmodel", "; did you mean llmaz.io/v1alpha1 OpenModel?"),
         ("inference.llmkube.io/v1alpha1", "Model", "; did you mean inference.llmkube.dev/v1alpha1 Model?"),
         ("serving.kserve.io/v1beta1", "InferenceService", ""),
-        ("aim.silogen.ai/v1alpha1", "AIMArtifact", ""),
     ],
 )
 def test_an_unknown_kind_is_skipped_with_a_suggestion(
@@ -65,6 +62,50 @@ def test_an_unknown_kind_is_skipped_with_a_suggestion(
     assert main(["check", str(file)]) == 0
     unknown = f"{api_version} {kind} is not known to Modelgate"
     assert capsys.readouterr().out.startswith(f"{file}:1: {kind} other: skipped: {unknown}{meant}\n")
+
+
+@pytest.mark.parametrize("policies", [False, True])
+@pytest.mark.parametrize(
+    ("api_version", "kind", "line", "use"),
+    [
+        ("ome.io/v1alpha1", "InferenceService", 1, ": use v1beta1"),
+        ("inference.llmkube.dev/v1beta1", "Model", 1, ": use v1alpha1"),
+        ("inference.llmkube.dev/v1alpha1", "Modle", 2, ": did you mean Model? Otherwise give its CustomResourceDef"),
+        ("aim.silogen.ai/v1alpha1", "AIMArtifact", 2, ": give its CustomResourceDefinition with --crds"),
+    ],
+)
+def test_a_kind_or_version_that_a_known_group_does_not_serve_is_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    api_version: str,
+    kind: str,
+    line: int,
+    use: str,
+    policies: bool,
+) -> None:
+    file, policy = tmp_path / "other.yaml", tmp_path / "policy.yaml"
+    file.write_text(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: other}}\n")
+    policy.write_text(POLICY)
+    assert main(["check", str(file), *([f"--admission-policies={policy}"] if policies else [])]) == 1
+    out = capsys.readouterr().out
+    assert f'{file}:{line}: error: {"kind" if line == 2 else "apiVersion"}: no matches for kind "{kind}" in ' in out
+    assert use in out
+
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: named}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE], resources: ["*"]}]
+  validations: [{expression: "has(object.metadata.name)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: named}
+spec: {policyName: named, validationActions: [Deny]}
+"""
 
 
 def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from webhook.admission.errors import DocumentError
 from webhook.cli import manifests
 from webhook.cli.manifests import ReviewedManifest
 
@@ -22,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes, remarks = manifests.outcomes(options)
+    outcomes, remarks, problems = manifests.outcomes(options)
     for remark in remarks:
         print(f"{remark.source}: warning: {replace(remark, source='')}")
     for outcome in outcomes:
@@ -32,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
     warned = sum(bool(outcome.validation.warnings) for outcome in checked)
     skipped = len(outcomes) - len(checked)
     print(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
+    if problems:
+        raise DocumentError(problems)
     return 1 if refused else 0
 
 

@@ -7,6 +7,7 @@ import sys
 
 import yaml
 
+from webhook.admission.errors import DocumentError
 from webhook.cli import manifests
 
 __all__ = ["add_parser", "run"]
@@ -23,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes, _ = manifests.outcomes(options)
+    outcomes, _, problems = manifests.outcomes(options)
     yaml.safe_dump_all(
         (outcome.mutation.object for outcome in outcomes), sys.stdout, sort_keys=False, allow_unicode=True
     )
@@ -31,4 +32,6 @@ def run(options: argparse.Namespace) -> int:
     for outcome in refused:
         for cause in outcome.validation.causes:
             print(f"{outcome.document.source}:{outcome.document.line}: {outcome.title}: {cause}", file=sys.stderr)
+    if problems:
+        raise DocumentError(problems)
     return 1 if refused else 0

@@ -60,6 +60,7 @@ def tolerated(request: Request, catalog: Catalog, view: ClusterView, options: Op
     """
     if request.operation != "UPDATE":
         return ()
+    options = replace(options, strict_fields=False)  # whatever is stored has no unknown field
     return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).decision.causes
 
 
@@ -87,7 +88,7 @@ def with_checked_stamp(
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
     decision = judgement.decision
     kind = reviewed_kind(request, catalog)
-    if kind is None or decision.causes or options.written(request):
+    if kind is None or kind.foreign or decision.causes or options.written(request):
         return decision
     stamp = _new_claim(request)
     if stamp is None:

@@ -61,14 +61,16 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
-    """As :func:`read_all`, but return the problems instead of raising them."""
+    """As :func:`read_all`, but return the problems instead of raising them, beside the objects that can be read."""
     found: list[Document] = []
     problems: list[Problem] = []
     for path in _manifests(paths):
         try:
             text = _standard_input() if str(path) == "-" else documents.read(path)
-            found += text
-            problems += [problem for document in text for problem in _headless(document)]
+            for document in text:
+                headless = list(_headless(document))
+                problems += headless
+                found += [] if headless else [document]
         except DocumentError as error:
             problems += error.problems
     return found, problems
