@@ -41,6 +41,8 @@ _SYSTEM: Final = frozenset(
     }
 )
 """Fields of ObjectMeta that the API server sets, whatever a file has; kubectl itself drops resourceVersion."""
+_COMPARED: Final = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp", "uid"})
+"""Those that an update must not change; other values of an update are ignored."""
 _GENERATED: Final = "xxxxx"
 """Stands for the random suffix of a generated name."""
 _LONGEST_BASE: Final = 58
@@ -75,7 +77,8 @@ def receive(value: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] |
     if old is None:
         metadata = {key: item for key, item in metadata.items() if key not in _SYSTEM}
     else:
-        metadata = {**metadata, **{key: item for key, item in old["metadata"].items() if key in _SYSTEM - {"uid"}}}
+        kept = {key: item for key, item in old["metadata"].items() if key in _SYSTEM}
+        metadata = {**kept, **{key: item for key, item in metadata.items() if key not in _SYSTEM - _COMPARED}}
     obj = {**value, "metadata": _placed(metadata, namespaced=_is_namespaced(gvk, kind))}
     if kind is None:
         obj, found = decode_builtin(gvk, obj)

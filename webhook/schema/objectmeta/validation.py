@@ -66,12 +66,13 @@ def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path:
             errors.append(forbidden(f"{path}.finalizers", f"{why} []string{{{names}}}"))
     errors += [
         invalid(f"{path}.{key}", meta.get(key, ""), "field is immutable")
-        for key in ("name", "namespace", "uid")
+        for key in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
         if meta.get(key, "") != old.get(key, "")
     ]
     errors += _labels(meta.get("labels", {}), f"{path}.labels")
     errors += _annotations(meta.get("annotations", {}), f"{path}.annotations")
-    return errors + _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
+    errors += _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
+    return errors + _finalizers(meta.get("finalizers", []), f"{path}.finalizers")
 
 
 def _labels(labels: dict[str, str], path: str) -> list[FieldError]:
