@@ -32,7 +32,7 @@ from tests.e2e.assets import assets
 from tests.e2e.client import Client, Reply, connected
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import Gate
-from tests.e2e.kinds import KINDS, Row
+from tests.e2e.kinds import KINDS
 from tests.e2e.kubectl import Object
 from tests.e2e.plane import Plane
 from tests.fuzz.decoder import places
@@ -272,9 +272,8 @@ def _compared(causes: Sequence[Cause], reply: Reply) -> tuple[list[tuple[str, st
         return sorted(unknown - {(field, text.split(";")[0]) for field, text in ours}), []
     if reply.code == 400 or {field for field, _ in theirs} == {"patch"}:
         # What is said after "into" differs with the release of Go.
-        text = next(
-            (text for _, text in ours if text.removeprefix("Invalid value: ").split(" into ")[0] in message), None
-        )
+        texts = (each.text.removeprefix("Invalid value: ").split(" into ")[0] for each in causes)
+        text = next((text for text in texts if text in message), "")
         return ([] if text else [("", message)]), []
     if "admission webhook" in message:
         return sorted(theirs - ours), sorted(ours - theirs)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from webhook.admission.errors import DocumentError
 from webhook.cli import manifests
 from webhook.cli.manifests import ReviewedManifest
+from webhook.cli.output import say
 
 __all__ = ["add_parser", "run"]
 
@@ -25,14 +26,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     outcomes, remarks, problems = manifests.outcomes(options)
     for remark in remarks:
-        print(f"{remark.source}: warning: {replace(remark, source='')}")
+        say(f"{remark.source}: warning: {replace(remark, source='')}")
     for outcome in outcomes:
         _report(outcome)
     checked = [outcome for outcome in outcomes if outcome.reviewed]
     refused = sum(not outcome.validation.allowed for outcome in checked)
     warned = sum(bool(outcome.validation.warnings) for outcome in checked)
     skipped = len(outcomes) - len(checked)
-    print(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
+    say(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
     if problems:
         raise DocumentError(problems)
     return 1 if refused else 0
@@ -44,10 +45,10 @@ def _report(outcome: ReviewedManifest) -> None:
     if not outcome.reviewed:
         kind, meant = f"{document.value['apiVersion']} {document.value['kind']}", outcome.suggestion
         suggestion = f"; did you mean {meant.group}/{meant.version} {meant.kind}?" if meant else ""
-        print(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
+        say(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
         return
-    print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
+    say(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:
-        print(f"  {document.source}:{document.line_at(cause.field)}: error: {cause}")
+        say(f"  {document.source}:{document.line_at(cause.field)}: error: {cause}")
     for warning in decision.warnings:
-        print(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")
+        say(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")

@@ -134,6 +134,7 @@ def _collection(loader: Loader, node: yaml.Node) -> Any:
     """A list or an object: Go ignores their tags."""
     if isinstance(node, yaml.SequenceNode):
         return [loader.construct_object(item, deep=True) for item in node.value]
+    assert isinstance(node, yaml.MappingNode)
     loader.flatten_mapping(node)
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:

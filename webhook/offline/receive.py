@@ -41,8 +41,8 @@ _SYSTEM: Final = frozenset(
     }
 )
 """Fields of ObjectMeta that the API server sets, whatever a file has; kubectl itself drops resourceVersion."""
-_COMPARED: Final = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp", "uid"})
-"""Those that an update must not change; other values of an update are ignored."""
+_UPDATED: Final = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"})
+"""Those that count in an update. It must not change them, except for selfLink."""
 _GENERATED: Final = "xxxxx"
 """Stands for the random suffix of a generated name."""
 _LONGEST_BASE: Final = 58
@@ -78,7 +78,7 @@ def receive(value: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] |
         metadata = {key: item for key, item in metadata.items() if key not in _SYSTEM}
     else:
         kept = {key: item for key, item in old["metadata"].items() if key in _SYSTEM}
-        metadata = {**kept, **{key: item for key, item in metadata.items() if key not in _SYSTEM - _COMPARED}}
+        metadata = {**kept, **{key: item for key, item in metadata.items() if key not in _SYSTEM - _UPDATED}}
     obj = {**value, "metadata": _placed(metadata, namespaced=_is_namespaced(gvk, kind))}
     if kind is None:
         obj, found = decode_builtin(gvk, obj)
