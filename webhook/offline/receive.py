@@ -70,11 +70,18 @@ def _is_namespaced(gvk: GroupVersionKind, kind: KnownKind | None) -> bool:
     return (gvk.group, gvk.kind) not in CLUSTER_KINDS if kind is None else kind.namespaced
 
 
-def receive(value: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | None = None) -> Received:
-    """Decode an object that a user creates, or with which a user updates ``old`` (:func:`stored_object`)."""
+def receive(
+    value: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | None = None, *, assigned: bool = False
+) -> Received:
+    """Decode an object that a user creates, or with which a user updates ``old`` (:func:`stored_object`).
+
+    ``assigned`` keeps the metadata that the API server assigns, as in an object that it sends to a webhook.
+    """
     gvk = kind_of(value)
     metadata, causes, warnings = _metadata(value.get("metadata"))
-    if old is None:
+    if assigned:
+        pass
+    elif old is None:
         metadata = {key: item for key, item in metadata.items() if key not in _SYSTEM}
     else:
         kept = {key: item for key, item in old["metadata"].items() if key in _SYSTEM}
@@ -141,9 +148,9 @@ def _metadata(value: Any) -> tuple[dict[str, Any], list[Cause], tuple[Warn, ...]
     try:
         decoded, unknown = decode_metadata(value)
     except MetadataError as error:
-        causes.append(Cause("metadata", "FieldValueInvalid", f"Invalid value: {error}"))
         lenient, unknown = decode_metadata_leniently(value)
         decoded = lenient or {}
+        causes += _undecodable(value) or [Cause("metadata", "FieldValueInvalid", f"Invalid value: {error}")]
     causes += [Cause(f"metadata.{path}", "FieldValueInvalid", "unknown field") for path in unknown]
     owners = decoded.get("ownerReferences", [])
     distinct = list({orjson.dumps(owner, option=orjson.OPT_SORT_KEYS): owner for owner in owners}.values())
@@ -151,6 +158,17 @@ def _metadata(value: Any) -> tuple[dict[str, Any], list[Cause], tuple[Warn, ...]
         return decoded, causes, ()
     decoded = {**decoded, "ownerReferences": distinct}
     return decoded, causes, (Warn("metadata.ownerReferences", "contains duplicate entries, which are dropped"),)
+
+
+def _undecodable(value: Any) -> list[Cause]:
+    """A cause for each field of ObjectMeta of the wrong type. The API server only reports one of them."""
+    causes: list[Cause] = []
+    for name, item in value.items() if isinstance(value, dict) else ():
+        try:
+            decode_metadata({name: item})
+        except MetadataError as error:
+            causes.append(Cause(f"metadata.{name}", "FieldValueInvalid", f"Invalid value: {error}"))
+    return causes
 
 
 def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | None = None) -> list[Cause]:
