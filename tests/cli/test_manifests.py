@@ -300,3 +300,16 @@ def test_a_command_that_does_not_exist_is_a_usage_error(capsys: pytest.CaptureFi
         main(["frobnicate"])
     assert stop.value.code == 2
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_one_unreadable_document_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.yaml"
+    broken = "a: .inf\n---\nb: [\n---\nc: 1\n"
+    file.write_text(f"{broken}---\n{GOOD}---\n{BAD}")
+    assert main(["check", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert f"{file}:7: Model good: accepted" in out
+    assert f"{file}:17: error: spec.source: Invalid value" in out
+    assert "2 checked, 1 refused" in out
+    for line, said in ((1, ".inf is not a JSON number"), (4, "while parsing a flow node"), (5, "kind: Required value")):
+        assert f"{file}:{line}: {said}" in err

@@ -79,13 +79,8 @@ def receive(
     """
     gvk = kind_of(value)
     metadata, causes, warnings = _metadata(value.get("metadata"))
-    if assigned:
-        pass
-    elif old is None:
-        metadata = {key: item for key, item in metadata.items() if key not in _SYSTEM}
-    else:
-        kept = {key: item for key, item in old["metadata"].items() if key in _SYSTEM}
-        metadata = {**kept, **{key: item for key, item in metadata.items() if key not in _SYSTEM - _UPDATED}}
+    if not assigned:
+        metadata = _assigned(metadata, {} if old is None else old["metadata"], updates=old is not None)
     obj = {**value, "metadata": _placed(metadata, namespaced=_is_namespaced(gvk, kind))}
     if kind is None:
         obj, found = decode_builtin(gvk, obj)
@@ -98,6 +93,13 @@ def receive(
         return Received(obj, (*causes, _cause(error.error)), warnings, readable=False)
     except DecodeError as error:
         return Received(obj, (*causes, Cause("", "FieldValueInvalid", str(error))), warnings, readable=False)
+
+
+def _assigned(metadata: dict[str, Any], old: dict[str, Any], *, updates: bool) -> dict[str, Any]:
+    """The metadata with what the API server assigns. Of that, an update keeps the user's :data:`_UPDATED`."""
+    ignored = _SYSTEM - _UPDATED if updates else _SYSTEM
+    kept = {key: item for key, item in old.items() if key in _SYSTEM}
+    return {**kept, **{key: item for key, item in metadata.items() if key not in ignored}}
 
 
 def stored_object(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
