@@ -142,7 +142,9 @@ def _json(text: str) -> Any:
     """
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as error:
+        if "depth" in str(error):
+            raise
         try:
             return settle(json.loads(text, parse_constant=_not_json, parse_float=_finite))
         except RecursionError:
