@@ -76,7 +76,7 @@ def test_metadata_that_the_api_server_refuses_is_refused_beside_the_other_causes
     assert 'error: spec.source: Invalid value: "integer": spec.source in body must be of type string' in out
 
 
-def test_what_helm_leaves_empty_is_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_helm_leaves_empty_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(
         "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\n"
