@@ -242,7 +242,7 @@ def _difference(case: Case, outcome: ReviewedManifest, reply: Reply) -> str:
     if reply.accepted:
         if causes:
             return f"check refuses, the API server accepts: {said}"
-        return _differs(outcome.mutation.object or {}, reply.body)
+        return differs(outcome.mutation.object or {}, reply.body)
     if not causes:
         return f"check accepts, the API server refuses ({reply.code}): {reply.body['message'][:800]}"
     if reply.code == 404 and reply.body["details"]["kind"] == "namespaces":
@@ -296,7 +296,8 @@ def _unknown(message: str) -> list[str]:
 ASSIGNED = frozenset({"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "namespace"})
 
 
-def _differs(ours: Object, theirs: Object) -> str:
+def differs(ours: Object, theirs: Object) -> str:
+    """How two objects differ, but for what the API server assigns; "" if they do not."""
     mine, stored = (_comparable(each) for each in (ours, theirs))
     if "generateName" in stored["metadata"] and "name" not in mine["metadata"]:
         del stored["metadata"]["name"]

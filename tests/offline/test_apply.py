@@ -40,3 +40,12 @@ def test_an_unreadable_annotation_counts_as_none(text: Any) -> None:
     obj = {"metadata": {"annotations": {LAST: text}}, "spec": {"a": 1}}
     assert applied(obj, {"spec": {"b": 2}})["spec"] == {"a": 1, "b": 2}
     assert applied({"metadata": None}, {"metadata": {"name": "x"}}) == {"metadata": {"name": "x"}}
+
+
+def test_the_annotation_of_kubectl_follows_and_those_of_others_stay() -> None:
+    last = {"metadata": {"name": "x", "annotations": {"mine": "1"}}, "spec": {}}
+    annotations = {"mine": "1", "others": "2", LAST: json.dumps(last)}
+    obj = {"metadata": {"name": "x", "namespace": "team", "annotations": annotations}, "spec": {}}
+    after = applied(obj, {"metadata": {"name": "x"}, "spec": {"a": "<"}})["metadata"]["annotations"]
+    text = '{"metadata":{"annotations":{},"name":"x","namespace":"team"},"spec":{"a":"\\u003c"}}\n'
+    assert after == {"others": "2", LAST: text}

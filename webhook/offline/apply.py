@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import orjson
 
+from webhook.golang.json import marshal
+
 __all__ = ["applied"]
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -17,17 +19,41 @@ def applied(stored: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     A field of the file replaces the stored one; objects merge, lists do not. A field that the last applied file had and
     this one does not have is removed, and so is a field with an explicit null. Other fields stay.
     """
-    merged: dict[str, Any] = _merged(stored, written, _last_applied(stored))
+    merged: dict[str, Any] = _merged(stored, _annotated(stored, written), _last_applied(stored))
     return merged
+
+
+def _annotated(stored: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+    """The file as kubectl sends it: annotated with itself, if the stored object has such an annotation."""
+    metadata = written.get("metadata")
+    if not isinstance(metadata, dict) or not _text(stored):
+        return written
+    annotations = metadata.get("annotations")
+    if not isinstance(annotations, dict | None):
+        return written
+    placed = {key: stored["metadata"][key] for key in ("namespace",) if stored["metadata"].get(key)}
+    own = {key: item for key, item in (annotations or {}).items() if key != _LAST_APPLIED}
+    metadata = {**placed, **metadata, "annotations": own}
+    text = f"{marshal({**written, 'metadata': metadata})}\n"
+    return {**written, "metadata": {**metadata, "annotations": {**own, _LAST_APPLIED: text}}}
 
 
 def _last_applied(stored: dict[str, Any]) -> dict[str, Any]:
     """The file of the last `kubectl apply`, by its annotation; {} if there is none or it cannot be read."""
     try:
-        found = orjson.loads(stored["metadata"]["annotations"][_LAST_APPLIED])
-    except (KeyError, TypeError, ValueError):
+        found = orjson.loads(_text(stored))
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _text(stored: dict[str, Any]) -> str:
+    """The annotation; "" if there is none."""
+    try:
+        text = stored["metadata"]["annotations"][_LAST_APPLIED]
+    except (KeyError, TypeError):
+        return ""
+    return text if isinstance(text, str) else ""
 
 
 def _merged(stored: Any, written: Any, last: Any) -> Any:
