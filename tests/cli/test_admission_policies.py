@@ -202,3 +202,64 @@ def test_all_that_is_wrong_with_the_folder_is_said_at_once(folder: Path, capsys:
 def test_without_policies_other_kinds_are_let_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(folder / "manifests" / "web.yaml")]) == 0
     assert "Deployment blue/web: skipped: apps/v1 Deployment is not known to Modelgate" in capsys.readouterr().out
+
+
+def test_a_folder_without_a_policy_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in (folder / "policies").iterdir():
+        file.unlink()
+    assert run(folder) == 2
+    assert "policies: no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found" in capsys.readouterr().err
+    (folder / "policies" / "other.yaml").write_text(OTHERS)
+    assert run(folder) == 2
+    err = capsys.readouterr().err
+    assert "other.yaml:1: kyverno.io/v1 ClusterPolicy p is not evaluated: Modelgate does not run this kind" in err
+    assert "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found" in err
+
+
+OTHERS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: K8sRequiredLabels
+metadata: {name: c}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: w}
+"""
+
+
+def test_policies_that_other_programs_evaluate_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "policies" / "other.yaml").write_text(OTHERS)
+    run(folder)
+    out = capsys.readouterr().out
+    for line, kind in ((1, "ClusterPolicy p"), (5, "K8sRequiredLabels c"), (9, "ValidatingWebhookConfiguration w")):
+        assert f"other.yaml:{line}: warning: " in out
+        assert f"{kind} is not evaluated" in out
+
+
+def test_built_in_kinds_are_checked_against_their_own_fields(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    web = folder / "manifests" / "web.yaml"
+    web.write_text(
+        DEPLOYMENT.replace("elsewhere", "registry").replace("spec:\n  template", 'spec:\n  replicas: "2"\n  template')
+    )
+    assert run(folder) == 1
+    assert 'web.yaml:5: error: spec.replicas: Invalid value: "2": must be of type integer' in capsys.readouterr().out
+    web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("  template:", "  tmplate: {}\n  template:"))
+    assert run(folder) == 1
+    assert "web.yaml:5: error: spec.tmplate: unknown field" in capsys.readouterr().out
+    web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("name: web", "name: a/b, labels: {a: b c}"))
+    assert run(folder) == 1
+    out = capsys.readouterr().out
+    assert "error: metadata.name: Invalid value: \"a/b\": may not contain '/'" in out
+    assert 'error: metadata.labels: Invalid value: "b c"' in out
+
+
+def test_a_kind_without_a_known_schema_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "manifests" / "web.yaml").write_text("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n")
+    run(folder)
+    assert (
+        "warning: only policies are evaluated: the schema of Widget is not known; use --crds" in capsys.readouterr().out
+    )

@@ -53,11 +53,8 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("api_version", "kind", "meant"),
     [
-        ("ome.io/v1alpha1", "InferenceService", "; did you mean ome.io/v1beta1 InferenceService?"),
-        ("llmaz.io/v1alpha1", "Openmodel", "; did you mean llmaz.io/v1alpha1 OpenModel?"),
         ("inference.llmkube.io/v1alpha1", "Model", "; did you mean inference.llmkube.dev/v1alpha1 Model?"),
         ("serving.kserve.io/v1beta1", "InferenceService", ""),
-        ("aim.silogen.ai/v1alpha1", "AIMArtifact", ""),
     ],
 )
 def test_an_unknown_kind_is_skipped_with_a_suggestion(
@@ -68,6 +65,50 @@ def test_an_unknown_kind_is_skipped_with_a_suggestion(
     assert main(["check", str(file)]) == 0
     unknown = f"{api_version} {kind} is not known to Modelgate"
     assert capsys.readouterr().out.startswith(f"{file}:1: {kind} other: skipped: {unknown}{meant}\n")
+
+
+@pytest.mark.parametrize("policies", [False, True])
+@pytest.mark.parametrize(
+    ("api_version", "kind", "line", "use"),
+    [
+        ("ome.io/v1alpha1", "InferenceService", 1, ": use v1beta1"),
+        ("inference.llmkube.dev/v1beta1", "Model", 1, ": use v1alpha1"),
+        ("inference.llmkube.dev/v1alpha1", "Modle", 2, ": did you mean Model? Otherwise give its CustomResourceDef"),
+        ("aim.silogen.ai/v1alpha1", "AIMArtifact", 2, ": give its CustomResourceDefinition with --crds"),
+    ],
+)
+def test_a_kind_or_version_that_a_known_group_does_not_serve_is_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    api_version: str,
+    kind: str,
+    line: int,
+    use: str,
+    policies: bool,
+) -> None:
+    file, policy = tmp_path / "other.yaml", tmp_path / "policy.yaml"
+    file.write_text(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: other}}\n")
+    policy.write_text(POLICY)
+    assert main(["check", str(file), *([f"--admission-policies={policy}"] if policies else [])]) == 1
+    out = capsys.readouterr().out
+    assert f'{file}:{line}: error: {"kind" if line == 2 else "apiVersion"}: no matches for kind "{kind}" in ' in out
+    assert use in out
+
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: named}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE], resources: ["*"]}]
+  validations: [{expression: "has(object.metadata.name)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: named}
+spec: {policyName: named, validationActions: [Deny]}
+"""
 
 
 def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -345,7 +386,7 @@ def test_files_are_checked_by_the_installed_definitions(tmp_path: Path, capsys: 
     assert main(["check", str(file)]) == 1
     assert main(["check", str(file), "--crds", str(crds)]) == 0
     said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
-    assert f"{crds}: warning: {said} spec.prefetch" in capsys.readouterr().out
+    assert f"{crds / 'models.yaml'}:1: warning: {said} spec.prefetch" in capsys.readouterr().out
     assert main(["normalise", str(file), "--crds", str(crds)]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["spec"]["prefetch"] is True
 
@@ -362,3 +403,16 @@ def test_a_successor_api_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     file.write_text("apiVersion: aim.eai.amd.com/v1alpha1\nkind: AIMArtifact\nmetadata: {name: a}\n")
     main(["check", str(file)])
     assert "no rules for aim.eai.amd.com, the successor of aim.silogen.ai" in capsys.readouterr().out
+
+
+def test_one_unreadable_document_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.yaml"
+    broken = "a: .inf\n---\nb: [\n---\nc: 1\n"
+    file.write_text(f"{broken}---\n{GOOD}---\n{BAD}")
+    assert main(["check", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert f"{file}:7: Model good: accepted" in out
+    assert f"{file}:17: error: spec.source: Invalid value" in out
+    assert "2 checked, 1 refused" in out
+    for line, said in ((1, ".inf is not a JSON number"), (4, "while parsing a flow node"), (5, "kind: Required value")):
+        assert f"{file}:{line}: {said}" in err

@@ -7,7 +7,7 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,9 @@ class Client:
     def delete(self, known: KnownKind, obj: Object) -> Reply:
         return self.ask("DELETE", f"{_collection(known, obj)}/{obj['metadata']['name']}", None)
 
-    def ask(self, method: str, path: str, body: Object | None) -> Reply:
-        self.connection.request(method, path, None if body is None else json.dumps(body), self.headers)
+    def ask(self, method: str, path: str, body: Object | None, headers: Mapping[str, str] | None = None) -> Reply:
+        sent = {**self.headers, **(headers or {})}
+        self.connection.request(method, path, None if body is None else json.dumps(body), sent)
         response = self.connection.getresponse()
         answer = json.loads(response.read())
         headers = response.headers.get_all("Warning") or ()

@@ -7,6 +7,7 @@ What this machine cannot run is skipped and says what to do about it; MODELGATE_
     MODELGATE_E2E_KUBECONFIG  a cluster that runs pods (kind, k3s), instead of a node of our own
     MODELGATE_E2E_IMAGE       our image as that cluster knows it
     KUBEBUILDER_ASSETS        a folder with programs of a cluster, looked into first
+    MODELGATE_E2E_OBJECTS     how many mutated objects test_offline.py compares (default 200)
     PYTHON_IMAGE              another base for our image, where a registry can be reached
 
 After a failure, the logs of the cluster that the test used are kept, and the report names their folder.

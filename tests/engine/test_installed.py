@@ -15,7 +15,7 @@ from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument
-from webhook.cli.manifests import review, stored
+from webhook.cli.manifests import in_cluster, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
@@ -234,7 +234,7 @@ def test_upstreams_samples_are_accepted_with_upstreams_definitions(loaded: Catal
     definitions = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in sorted(found.glob("*.yaml"))]
     catalog, _ = with_installed(loaded, definitions)
     given = read_all([shared("samples", *folder.split("/"))])
-    view = MemoryView(list(stored(given, catalog)))
+    view = MemoryView(list(in_cluster(given, catalog)))
     options = Options(strict_fields=True)
     reviews = [review(each, catalog, view, options) for each in given]
     assert {each.document.line for each in reviews if not each.validation.allowed} == REFUSED[folder]

@@ -43,6 +43,15 @@ def only(text: str) -> dict[str, Any]:
         ("08", 8),
         ('"yes"', "yes"),
         ("4Gi", "4Gi"),
+        ("1e400", "1e400"),
+        ("-1_0e400", "-1_0e400"),
+        ("!foo 1", "1"),
+        ("!!set {b}", {"b": None}),
+        ("!!map [1]", [1]),
+        ("!!str [1]", [1]),
+        ("!!seq b", "b"),
+        ("!!binary aGk=", "hi"),
+        ("!!python/object:os.system {}", {}),
     ],
 )
 def test_scalars_are_those_of_gos_yaml(text: str, value: Any) -> None:
@@ -63,6 +72,21 @@ def test_lists_are_taken_apart_and_empty_documents_left_out() -> None:
 
 def test_json_is_read_as_json() -> None:
     assert only('{"a": 1e3, "b": "\\u00e9"}') == {"a": 1000, "b": "é"}
+    assert only(r'{"a": 1e3, "b": "x\ud800", "\udc00": "\ud83d\ude00"}') == {"a": 1000, "b": "x\ufffd", "\ufffd": "😀"}
+
+
+def test_what_can_be_read_is_read_beside_what_cannot(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text("a: .inf\n---\nb: 2\n---\nc: [\n--- # again\nd: 4\n---\n- 5\n---\ne: 6\n")
+    found, problems = documents.scan_file(file)
+    assert [(each.line, each.value) for each in found] == [(3, {"b": 2}), (7, {"d": 4}), (11, {"e": 6})]
+    assert [problem.source for problem in problems] == [f"{file}:1", f"{file}:6", f"{file}:9"]
+
+
+def test_a_file_of_nothing_but_faults_is_given_up() -> None:
+    with pytest.raises(DocumentError) as caught:
+        documents.parse("a: [\n---\n" * 10_000, "f")
+    assert len(caught.value.problems) == 20
 
 
 def test_every_value_knows_its_line() -> None:
@@ -82,15 +106,17 @@ def test_the_field_of_an_error_has_a_line() -> None:
     [
         ("a: 1\na: 2", 'f:2: duplicate key "a"'),
         ("a: &x [*x]", "f:1: an alias contains itself"),
-        ("a: .nan", "f:1: nan is not a JSON number"),
+        ("a: .nan", "f:1: .nan is not a JSON number"),
+        ("a: -.inf", "f:1: -.inf is not a JSON number"),
         ("- 1", "f:1: expected an object, got list"),
         ("a: [", "f:2: while parsing a flow node: did not find expected node content"),
-        ("a: !!python/object:os.system {}", "f:1: could not determine a constructor for the tag"),
-        ("a: !!set {b}", "f:1: could not determine a constructor for the tag"),
-        ("a:\n  !!int b", "f:2: invalid literal for int() with base 10: 'b'"),
-        ("a: !!float b", "f:1: could not convert string to float: 'b'"),
+        ("a:\n  !!int b", "f:2: cannot decode `b` as a !!int"),
+        ("a: !!float b", "f:1: cannot decode `b` as a !!float"),
         ("a: !!bool maybe", "f:1: maybe is not a boolean"),
-        ("a: !!map [1]", "f:1: expected a mapping node, but found sequence"),
+        ("a: !!null b", "f:1: cannot decode !!str `b` as a !!null"),
+        ("a: !!binary '@'", "f:1: !!binary value contains invalid base64 data"),
+        ('{"a": 1e400}', "f: 1e400 is not a JSON number: it is out of range"),
+        (r'a: "\ud800"', "f:1: while parsing a quoted scalar: found invalid Unicode character escape code"),
         ("{[1]: 2}", "f:1: a key must be text"),
         ("~: 2", "f:1: a key must be text"),
     ],

@@ -48,8 +48,10 @@ def _heard(api: str, catalog: Catalog) -> dict[str, str]:
             standard = case.model_copy(update={"profile": "standard"})
             hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
             audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
-            for each in (*audited, *hints):
-                said.setdefault(each.code, set()).add(each.message)
+            for code, message in [(each.code, each.message) for each in audited] + [
+                (each.code, each.message) for each in hints
+            ]:
+                said.setdefault(code, set()).add(message)
     return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
 
 

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from webhook.admission import ModelgateError
+from webhook.admission import LoadError, ModelgateError
 from webhook.cel.errors import GrammarUnavailable
 from webhook.cel.syntax import celpython
+from webhook.cli.output import say
 
 __all__ = ["main"]
 
@@ -56,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (ModelgateError, GrammarUnavailable, OSError) as error:
-        print(f"modelgate {options.command}: {error}", file=sys.stderr)
+        lines = error.problems if isinstance(error, LoadError) else str(error).splitlines()
+        for number, line in enumerate(lines):
+            say(f"{line}" if number else f"modelgate {options.command}: {line}", sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

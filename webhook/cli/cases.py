@@ -35,6 +35,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
+from webhook.offline import metadata_causes, receive, stored_object
 from webhook.policy import Path, Profile
 from webhook.policy.path import MISSING
 from webhook.policy.problems import problems
@@ -109,11 +110,14 @@ def parse_cases(document: Document) -> CasesDocument:
 
 
 def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
-    """Run one case as the API server would: mutate, then validate the mutated object."""
+    """Run one case as the API server would: decode the object, mutate it, then validate it with its metadata."""
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
-    obj = written(case, known)
     old = _object(case.oldObject, case.oldSpec, known)
+    if case.oldObject is not None and old is not None:
+        old = stored_object(old, known)
+    received = receive(written(case, known), known, None if old is None else stored_object(old, known), assigned=True)
+    obj = received.object
     request = Request(known.gvk, known.plural, "UPDATE" if old else "CREATE", obj, old)
     if old and case.oldObject is None and not case.unstamped:
         stored = engine.mutate(Request(known.gvk, known.plural, "CREATE", old), catalog, view, options).object
@@ -122,6 +126,8 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
         request = replace(request, object=obj, old_object=stored)
     mutation = engine.mutate(request, catalog, view, options)
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
+    metadata = metadata_causes(mutation.object or obj, known, request.old_object)
+    validation = replace(validation, causes=(*received.causes, *metadata, *validation.causes))
     return CaseResult(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
 
 

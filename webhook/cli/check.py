@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from webhook.admission.errors import DocumentError
 from webhook.admission.request import group_version
 from webhook.cli import manifests
 from webhook.cli.manifests import ReviewedManifest
+from webhook.cli.output import say
 from webhook.engine.catalog import SUCCESSORS
 
 __all__ = ["add_parser", "run"]
@@ -30,16 +32,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes, remarks = manifests.outcomes(options)
+    outcomes, remarks, problems = manifests.outcomes(options)
     for remark in remarks:
-        print(f"{remark.source}: warning: {replace(remark, source='')}")
+        say(f"{remark.source}: warning: {replace(remark, source='')}")
     for outcome in outcomes:
         _report(outcome)
     checked = [outcome for outcome in outcomes if outcome.reviewed]
     refused = sum(not outcome.validation.allowed for outcome in checked)
     warned = sum(bool(outcome.validation.warnings) for outcome in checked)
     skipped = len(outcomes) - len(checked)
-    print(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
+    say(f"{len(checked)} checked, {refused} refused, {warned} with warnings, {skipped} skipped")
+    if problems:
+        raise DocumentError(problems)
     return 1 if refused else 0
 
 
@@ -52,13 +56,15 @@ def _report(outcome: ReviewedManifest) -> None:
         group = group_version(document.value["apiVersion"])[0]
         if group in SUCCESSORS:
             suggestion = f"; no rules for {group}, the successor of {SUCCESSORS[group]}"
-        print(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
+        say(f"{where}: {outcome.title}: skipped: {kind} is not known to Modelgate{suggestion}")
         return
-    print(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
+    say(f"{where}: {outcome.title}: {'accepted' if decision.allowed else 'REFUSED'}")
     for cause in decision.causes:
         at = f"{document.source}:{document.line_at(cause.field)}"
-        print(f"  {at}: error: {cause.unexplained}", *(f"  {at}: help: {hint}" for hint in cause.hints), sep="\n")
+        say(f"  {at}: error: {cause.unexplained}")
+        for hint in cause.hints:
+            say(f"  {at}: help: {hint}")
     for warning in decision.warnings:
-        print(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")
+        say(f"  {document.source}:{document.line_at(warning.field)}: warning: {warning}")
     for line in outcome.comparison:
-        print(f"    {line}")
+        say(f"    {line}")

@@ -1,32 +1,47 @@
-"""What `check` and `normalise` share: files to requests, and each request through the engine."""
+"""What `check` and `normalise` share: files to requests, and each request through API server and engine."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission.decision import Cause, Decision
-from webhook.admission.errors import DocumentError, Problem
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission.errors import CatalogError, DocumentError, Problem
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli import choices
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options, catalog, policyset
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.context import NAMESPACE, Offline
+from webhook.engine.context import Offline
 from webhook.engine.installed import with_installed
 from webhook.engine.native import Native
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import read_all
+from webhook.manifests.folders import read_all, scan
+from webhook.offline import (
+    Definitions,
+    applied,
+    is_builtin,
+    is_definition,
+    kind_of,
+    metadata_causes,
+    placed,
+    read_definitions,
+    receive,
+    stored_object,
+)
 from webhook.policy import Profile
-from webhook.vap import CLUSTER_KINDS, resource_of_kind
+from webhook.vap import resource_of_kind
 
-__all__ = ["ReviewedManifest", "add_arguments", "outcomes", "review", "stored"]
+__all__ = ["Outcomes", "ReviewedManifest", "Stored", "add_arguments", "in_cluster", "outcomes", "review"]
+
+Key = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to; not "
-        "checked themselves; repeatable",
-    )
-    parser.add_argument(
-        "--references",
-        choices=["open", "closed"],
-        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
-        "of it, closed (the default with --view) reports it as missing, as the cluster does",
+        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
+        "a FILE updates; not checked themselves; repeatable",
     )
     parser.add_argument(
         "--crds",
@@ -78,8 +87,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="DIR",
-        help="file or folder of the CustomResourceDefinitions that the cluster has installed; where they differ from "
-        "Modelgate's, objects are judged by them; repeatable",
+        help="CustomResourceDefinition or folder of them, as the cluster has them: objects of these kinds are judged "
+        "by them, as are objects whose definition is among the FILEs or in the view; repeatable",
+    )
+    parser.add_argument(
+        "--references",
+        choices=["open", "closed"],
+        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
+        "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     parser.add_argument(
         "--admission-policies",
@@ -98,134 +113,190 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(verbose=False)
 
 
-def outcomes(options: argparse.Namespace) -> tuple[list[ReviewedManifest], list[Problem]]:
-    """Mutate and validate each document of the files, as on CREATE.
+class Outcomes(NamedTuple):
+    """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read."""
 
-    Returns the reviews, and warnings about the admission policies and the installed definitions.
+    reviews: list[ReviewedManifest]
+    remarks: list[Problem]
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a cluster holds already: objects that a file updates, and the definitions that are refused."""
+
+    objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=lambda: Definitions({}, {}))
+
+
+NOTHING_STORED: Final = Stored()
+
+
+def outcomes(options: argparse.Namespace) -> Outcomes:
+    """Mutate and validate each document of the files: as on UPDATE if the view has the object, else as on CREATE.
 
     Raises:
-        CatalogError: admission policies that do not load.
-        DocumentError: a file cannot be read or holds anything but objects, or no object is found.
+        CatalogError: admission policies or definitions that do not load.
+        DocumentError: no object is found, or the view cannot be read.
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    loaded, deviations = _installed(catalog.load(settings=settings), options.crds)
-    given = read_all(options.files)
+    given, problems = scan(options.files)
     if not given:
-        raise DocumentError([Problem(", ".join(map(str, options.files)), "", "no object found")])
-    objects = list(stored([*read_all(options.view), *given], loaded))
+        raise DocumentError(problems or [Problem(", ".join(map(str, options.files)), "", "no object found")])
+    there = read_all(options.view)
+    defining = [item for item in (*read_definitions(options.crds), *there, *given) if is_definition(item.value)]
+    definitions = Definitions.among(defining)
+    installed, deviations = _installed(catalog.load(settings=settings), defining)
+    loaded = definitions.extend(installed)
+    stored = Stored({_key(each): each for each in in_cluster(there, loaded)}, definitions)
+    objects = [*stored.objects.values(), *in_cluster(given, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     decide = Options(Profile(options.profile), strict_fields=True, complete=closed, settings=settings, native=native)
     view = MemoryView(objects)
-    found = [review(item, loaded, view, decide) for item in given]
+    found = [review(item, loaded, view, decide, stored) for item in given]
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
-    return shown, [*deviations, *remarks]
+    return Outcomes(shown, [*deviations, *remarks], problems)
 
 
 def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
-    gvk = _kind_of(outcome.document.value)
+    """The outcome with the candidates for what was chosen, compared."""
+    gvk = kind_of(outcome.document.value)
     compare = COMPARISONS.get((gvk.group, gvk.kind))
     if compare is None or not isinstance(outcome.document.value.get("metadata"), dict):
         return outcome
-    lines = compare(_placed(outcome.document.value, None), view, settings)
-    return replace(outcome, comparison=tuple(lines))
+    return replace(outcome, comparison=tuple(compare(placed(outcome.document.value, None), view, settings)))
 
 
-def _installed(loaded: Catalog, paths: list[Path]) -> tuple[Catalog, list[Problem]]:
-    """The catalog by the CustomResourceDefinitions of some files, with warnings about what differs."""
-    found = [item for item in read_all(paths) if item.value.get("kind") == "CustomResourceDefinition"] if paths else []
-    if paths and not found:
-        raise DocumentError([Problem(", ".join(map(str, paths)), "", "no CustomResourceDefinition found")])
-    judged, deviations = with_installed(loaded, [item.value for item in found], trusted=False)
-    where = ", ".join(map(str, paths))
-    return judged, [Problem(where, "", str(each)) for each in deviations if each.is_notable]
+def _installed(loaded: Catalog, definitions: list[Document]) -> tuple[Catalog, list[Problem]]:
+    """The catalog by these definitions, with a warning about each that is of another release."""
+    judged, deviations = with_installed(loaded, [item.value for item in definitions], trusted=False)
+    where = {_defined(item.value): f"{item.source}:{item.line}" for item in definitions}
+    notable = [each for each in deviations if each.is_notable]
+    return judged, [Problem(where.get((each.kind.group, each.kind.kind), "--crds"), "", str(each)) for each in notable]
+
+
+def _defined(definition: Mapping[str, Any]) -> tuple[str, str]:
+    """The group and the kind of a definition, as far as it names them."""
+    spec = definition.get("spec")
+    names = spec.get("names") if isinstance(spec, dict) else None
+    return (
+        (str(spec.get("group")), str(names.get("kind")))
+        if isinstance(spec, dict) and isinstance(names, dict)
+        else ("", "")
+    )
 
 
 def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:
-    """The admission policies of a folder, over the objects given, with warnings about them."""
+    """The admission policies of a folder, over the objects given, with warnings about them.
+
+    Raises:
+        CatalogError: a policy does not load, or there is none.
+    """
     if folder is None:
         return None, []
     policies = policyset.load(folder)
+    if not policies:
+        nothing = "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found"
+        raise CatalogError([*policies.foreign, Problem(str(folder), "", nothing)])
     context = Offline(loaded, [*policies.objects, *objects], assume=True)
     return Native(policies.policies, context), policies.remarks(loaded)
 
 
-def stored(found: Iterable[Document], loaded: Catalog) -> Iterator[dict[str, Any]]:
+def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
     """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
-        metadata = item.value.get("metadata") or {}
-        if not any(_name_errors(metadata)) and metadata.get("name"):
-            kind = loaded.find(_kind_of(item.value))
-            placed = _placed(item.value, kind)
-            yield placed if kind is None else kind.schema.default(placed)
+        kind = loaded.find(kind_of(item.value))
+        old = stored.objects.get(_key(placed(item.value, kind)))
+        obj = stored_object(item.value if old is None else applied(old, item.value), kind)
+        if obj["metadata"].get("name"):
+            yield obj
 
 
-def review(document: Document, loaded: Catalog, view: ClusterView, options: Options) -> ReviewedManifest:
-    """Review one document as an object that is being created."""
+def _key(obj: dict[str, Any]) -> Key:
+    metadata, gvk = obj["metadata"], kind_of(obj)
+    return gvk.group, gvk.kind, metadata.get("namespace", ""), metadata.get("name", "")
+
+
+def review(
+    document: Document, loaded: Catalog, view: ClusterView, options: Options, stored: Stored = NOTHING_STORED
+) -> ReviewedManifest:
+    """Review one document as an object that is being created, or updated if it is stored."""
     value = document.value
-    gvk = _kind_of(value)
-    reviewed = options.native is not None or loaded.find(gvk) is not None
-    errors = tuple(_name_errors(value.get("metadata")))
-    if errors:
-        return ReviewedManifest(document, reviewed, Decision(value), Decision(value, errors))
-    request = _request(value, gvk, loaded)
+    gvk = kind_of(value)
+    kind = loaded.find(gvk)
+    unserved = _unserved(gvk, loaded)
+    if unserved is not None:
+        return ReviewedManifest(document, True, Decision(value), Decision(value, (unserved,)))
+    suggestion = loaded.nearest(gvk) if kind is None else None
+    if kind is None and options.native is None and not is_definition(value):
+        return ReviewedManifest(document, False, Decision(value), Decision(value), suggestion)
+    mutation, validation = _decisions(document, kind, loaded, view, options, stored)
+    unknown = () if kind is not None or is_builtin(gvk) else (_without_schema(gvk, suggestion),)
+    validation = replace(validation, warnings=(*validation.warnings, *unknown))
+    return ReviewedManifest(document, True, _as_written(mutation, value), validation)
+
+
+def _unserved(gvk: GroupVersionKind, loaded: Catalog) -> Cause | None:
+    """The refusal of a kind or version that no definition of its group has, in kubectl's words."""
+    group = sorted(known for known in loaded.kinds if known.group == gvk.group)
+    if not group or gvk in group:
+        return None
+    text = f'no matches for kind "{gvk.kind}" in version "{gvk.group}/{gvk.version}"'
+    versions = [known.version for known in group if known.kind == gvk.kind]
+    if versions:
+        return Cause("apiVersion", "FieldValueNotFound", f"{text}: use {' or '.join(versions)}")
+    meant = loaded.nearest(gvk)
+    suggestion = f"did you mean {meant.kind}? Otherwise give" if meant and meant.group == gvk.group else "give"
+    return Cause("kind", "FieldValueNotFound", f"{text}: {suggestion} its CustomResourceDefinition with --crds")
+
+
+def _without_schema(gvk: GroupVersionKind, suggestion: GroupVersionKind | None) -> Warn:
+    meant = f"; did you mean {suggestion.group}/{suggestion.version} {suggestion.kind}?" if suggestion else ""
+    return Warn("", f"only policies are evaluated: the schema of {gvk.kind} is not known; use --crds{meant}")
+
+
+def _decisions(
+    document: Document,
+    kind: KnownKind | None,
+    loaded: Catalog,
+    view: ClusterView,
+    options: Options,
+    stored: Stored,
+) -> tuple[Decision, Decision]:
+    """The mutation, and the validation with everything that the API server refuses."""
+    value = document.value
+    old = stored.objects.get(_key(placed(value, kind)))
+    received = receive(value if old is None else applied(old, value), kind, old)
+    request = _request(received.object, kind, old)
+    if not received.readable:
+        return Decision(received.object), Decision(received.object, received.causes, received.warnings)
     mutation = engine.mutate(request, loaded, view, options)
-    written = _as_written(mutation, value)
-    if not mutation.allowed:
-        return ReviewedManifest(document, reviewed, written, mutation)
-    validation = engine.validate(replace(request, object=mutation.object), loaded, view, options)
-    return ReviewedManifest(document, reviewed, written, validation, None if reviewed else loaded.nearest(gvk))
+    obj = mutation.object or received.object
+    metadata = metadata_causes(obj, kind, old)
+    causes = [*received.causes, *metadata, *stored.definitions.refused.get(id(document), ())]
+    validation = mutation
+    if mutation.allowed:
+        validation = engine.validate(replace(request, object=obj), loaded, view, options)
+    causes += [cause for cause in validation.causes if cause not in causes]
+    return mutation, replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
 
 
 def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:
     """The decision without the namespace, if the file leaves that to kubectl."""
-    obj = mutation.object
-    if obj is None or value["metadata"].get("namespace"):
+    obj, metadata = mutation.object, value.get("metadata")
+    if obj is None or (isinstance(metadata, dict) and metadata.get("namespace")):
         return mutation
     metadata = {key: item for key, item in obj["metadata"].items() if key != "namespace"}
     return replace(mutation, object={**obj, "metadata": metadata})
 
 
-def _kind_of(value: dict[str, Any]) -> GroupVersionKind:
-    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
-
-
-def _placed(value: dict[str, Any], kind: KnownKind | None) -> dict[str, Any]:
-    """The object where kubectl creates it: in the namespace ``default`` if it names none and its kind has one."""
-    group, name = _kind_of(value).group, value["kind"]
-    namespaced = (group, name) not in CLUSTER_KINDS if kind is None else kind.namespaced
-    metadata = value["metadata"]
-    if namespaced:
-        metadata = {**metadata, "namespace": metadata.get("namespace") or NAMESPACE}
-    else:
-        metadata = {key: item for key, item in metadata.items() if key != "namespace"}
-    return {**value, "metadata": metadata}
-
-
-def _request(value: dict[str, Any], gvk: GroupVersionKind, loaded: Catalog) -> Request:
-    """The request that the API server makes of a POST. It drops a valid status, which users cannot write."""
-    kind = loaded.find(gvk)
-    placed = _placed(value, kind)
-    if kind is not None and kind.status and not kind.schema.unknown({"status": placed.get("status")}):
-        placed.pop("status", None)
-    name = placed["metadata"].get("name", "")
-    namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else placed["metadata"].get("namespace", "")
+def _request(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | None) -> Request:
+    """The request that the API server makes of a POST or PATCH."""
+    gvk, metadata = kind_of(obj), obj["metadata"]
+    name = metadata.get("name", "")
+    namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else metadata.get("namespace", "")
     resource = resource_of_kind(gvk).name if kind is None else kind.plural
-    return Request(gvk, resource, "CREATE", placed, name=name, namespace=namespace)
-
-
-def _name_errors(metadata: Any) -> Iterator[Cause]:
-    """What is wrong with the names, in the API server's words."""
-    fields = ("name", "generateName", "namespace")
-    if metadata is None:
-        metadata = {}
-    if not isinstance(metadata, dict):
-        yield Cause("metadata", "FieldValueTypeInvalid", "Invalid value: must be an object")
-        return
-    wrong = [field for field in fields if not isinstance(metadata.get(field, ""), str)]
-    yield from (
-        Cause(f"metadata.{field}", "FieldValueTypeInvalid", "Invalid value: must be a string") for field in wrong
-    )
-    if not wrong and not (metadata.get("name") or metadata.get("generateName")):
-        yield Cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
+    operation = "CREATE" if old is None else "UPDATE"
+    return Request(gvk, resource, operation, obj, old, name=name, namespace=namespace)

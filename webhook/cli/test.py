@@ -14,6 +14,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cli import kyverno
 from webhook.cli.cases import CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
+from webhook.cli.output import say
 from webhook.engine import catalog
 from webhook.engine.catalog import KYVERNO_TEST, Catalog
 from webhook.manifests import documents
@@ -44,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
     for title, failures in chain(_of_apis(options.folder, tests), _of_kyverno(options.folder, tests, problems)):
         passed, failed = passed + (not failures), failed + bool(failures)
         if failures:
-            print(f"FAILED {title}")
-            print(*(f"  {failure}" for failure in failures), sep="\n")
+            say(f"FAILED {title}")
+            for failure in failures:
+                say(f"  {failure}")
     print(f"{passed} passed, {failed} failed")
     if problems:
         raise DocumentError(problems)

@@ -26,7 +26,7 @@ def over_bound(kind: KnownKind, request: Request) -> Cause | None:
     What its user does not write does not count: ``metadata.managedFields``, and a status that is a subresource. It may
     grow after the object is admitted, and the object must then still be changeable.
     """
-    if request.object is None:
+    if request.object is None or kind.foreign:
         return None
     count = _count(_written(kind, request.object))
     if count <= MAX_VALUES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from importlib.resources import files
@@ -45,8 +45,9 @@ class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
-    the documents of the policy. ``foreign``: the schema is that of another definition than the catalog's
-    (:mod:`webhook.engine.installed`).
+    the documents of the policy. ``deviates``: the schema is that of another definition than the catalog's
+    (:mod:`webhook.engine.installed`). ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no
+    stamp, and only its schema counts.
     """
 
     api: str
@@ -58,6 +59,7 @@ class KnownKind:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
     sources: tuple[PolicySource, ...] = ()
+    deviates: bool = False
     foreign: bool = False
 
 
@@ -71,11 +73,27 @@ class Catalog:
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
 
+    def extended(self, crds: Iterable[CRD]) -> Catalog:
+        """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""
+        found = {kind.gvk: kind for crd in crds for kind in _kinds_of("", crd)}
+        foreign = {gvk: replace(kind, foreign=True) for gvk, kind in found.items() if gvk not in self.kinds}
+        return replace(self, kinds={**self.kinds, **foreign}) if foreign else self
+
     def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
         """The kind that an unknown one may stand for: another version of it, or a typo."""
         likeness = {min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds}
         most = max(likeness, default=0.0)
         return likeness[most] if most >= _LIKENESS else None
+
+
+def _kinds_of(api: str, crd: CRD) -> Iterator[KnownKind]:
+    """The served versions of a definition, without policies."""
+    facts = FACTS.get(api, {}).get(crd.kind, {})
+    for version in crd.versions.values():
+        if version.served:
+            gvk = GroupVersionKind(crd.group, version.name, crd.kind)
+            namespaced = crd.scope == "Namespaced"
+            yield KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
 
 
 def _likeness(one: str, other: str) -> float:
@@ -136,14 +154,7 @@ class _Loader:
                 self.problems += error.problems
 
     def _crd(self, api: str, crd: CRD) -> None:
-        for version in crd.versions.values():
-            if version.served:
-                gvk = GroupVersionKind(crd.group, version.name, crd.kind)
-                facts = FACTS.get(api, {}).get(crd.kind, {})
-                namespaced = crd.scope == "Namespaced"
-                self.kinds[gvk] = KnownKind(
-                    api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status
-                )
+        self.kinds.update({kind.gvk: kind for kind in _kinds_of(api, crd)})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target

@@ -137,7 +137,7 @@ def _fill(
             if value is MISSING:
                 continue
             following = kind.schema.default(rule.path.set(current, value))
-            if kind.foreign and _errors(kind, following) > _errors(kind, current):
+            if kind.deviates and _errors(kind, following) > _errors(kind, current):
                 continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
             current = following
@@ -153,9 +153,9 @@ def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, ol
     """
     try:
         value = _value(rule, scope)
-        return _known_part(kind, rule.path, value) if kind.foreign and isinstance(value, dict) else value
+        return _known_part(kind, rule.path, value) if kind.deviates and isinstance(value, dict) else value
     except PolicyFault:
-        if not kind.foreign and (old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]):
+        if not kind.deviates and (old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]):
             raise
         return MISSING
 

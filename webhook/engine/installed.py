@@ -150,7 +150,7 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         status=version.status,
         schema=version.schema,
         policy=NO_POLICY,
-        foreign=True,
+        deviates=True,
     )
     lost, new, widened = (_fields(each) for each in (differences.lost, differences.new, differences.widened))
     return _Change(Deviation(known.gvk, lost, new, widened), differences, installed, theirs)

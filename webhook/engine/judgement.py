@@ -45,7 +45,8 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
     _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
     if not options.profile.denies:
-        causes, warnings = (), (*refusals_as_warnings(causes), *warnings)
+        kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
+        causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
         Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
         bool(findings.notices),
@@ -79,7 +80,7 @@ def _findings(
     scope = scope_of(kind, request, obj, old, view, options.settings)
     findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
     findings.attach_hints()
-    if not findings.causes:
+    if not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
 

@@ -60,6 +60,8 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     kind, obj = reviewed_kind(request, catalog), request.object
     if kind is None or obj is None or over_bound(kind, request) is not None:
         return Decision(obj)
+    if kind.foreign:
+        return Decision(kind.schema.default(obj))
     options.checkpoint("defaults")
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ def _interrupt(checkpoint: Checkpoint) -> Callable[[], bool]:
     return interrupt
 
 
-def refusals_as_warnings(causes: tuple[Cause, ...]) -> tuple[Warn, ...]:
+def refusals_as_warnings(causes: Iterable[Cause]) -> tuple[Warn, ...]:
     """Warnings of what another profile would refuse. Hints come first: a long warning is cut at its end."""
     return tuple(_as_warning(cause) for cause in causes)
 

@@ -32,8 +32,9 @@ def _not_known(_request: Request) -> bool:
 class Options:
     """How to decide.
 
-    ``strict_fields``: report an unknown field as an error, as kubectl's validation does. Otherwise it is a warning: a
-    webhook receives such a field only where the installed CRD has it.
+    ``strict_fields``: decide for the API server, too, as for a file: an unknown field is an error, as in kubectl's
+    validation, and the schema refuses under every profile. Otherwise an unknown field is a warning: a webhook receives
+    one only where the installed CRD has it.
     ``references``: there is a view of other objects; without one, rules about them are skipped.
     ``complete``: the view is complete: an object missing from it does not exist. Otherwise it is unknown, and a rule
     that fails because of it only warns.

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.request import GroupVersionKind, group_version
 from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
@@ -19,15 +19,23 @@ from webhook.vap import GroupVersionResource, NativePolicies, is_native, publish
 
 __all__ = ["PolicySet", "load"]
 
+_FOREIGN_GROUPS: Final = ("kyverno.io", "gatekeeper.sh", "kubewarden.io")
+"""The groups, or their ends, of policies that other programs evaluate."""
+_WEBHOOKS: Final = "admissionregistration.k8s.io"
+
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """Policies and bindings, and ``objects``: params, namespaces, definitions. ``digest`` identifies the documents."""
+    """Policies and bindings, and ``objects``: params, namespaces, definitions. ``digest`` identifies the documents.
+
+    ``foreign`` names the policies of other programs among the objects: they are not evaluated.
+    """
 
     policies: NativePolicies
     objects: tuple[dict[str, Any], ...]
     documents: tuple[Document, ...]
     digest: str
+    foreign: tuple[Problem, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether the set has a policy."""
@@ -40,7 +48,7 @@ class PolicySet:
     def remarks(self, catalog: Catalog) -> list[Problem]:
         """Warnings for the authors: type errors against the kinds of the catalog, and policies without a binding."""
         origins = {(each.value["kind"], each.value["metadata"]["name"]): each for each in self.documents}
-        found = []
+        found = list(self.foreign)
         for kind, name in self.policies.unbound:
             origin = origins[kind, name]
             where = f"{origin.source}:{origin.line}"
@@ -70,7 +78,20 @@ def load(folder: Path) -> PolicySet:
     if problems:
         raise CatalogError(problems)
     digest = hashlib.sha256(json.dumps([each.value for each in documents], sort_keys=True).encode()).hexdigest()[:16]
-    return PolicySet(policies, tuple(each.value for each in others), tuple(native), digest)
+    values = tuple(each.value for each in others)
+    return PolicySet(policies, values, tuple(native), digest, tuple(_foreign(others)))
+
+
+def _foreign(documents: Iterable[Document]) -> Iterator[Problem]:
+    """A warning for each policy that another program evaluates."""
+    for each in documents:
+        api, kind = each.value["apiVersion"], each.value["kind"]
+        group = group_version(api)[0]
+        if group.endswith(_FOREIGN_GROUPS) or (group == _WEBHOOKS and kind.endswith("WebhookConfiguration")):
+            title = f"{api} {kind} {each.value['metadata']['name']}"
+            yield Problem(
+                f"{each.source}:{each.line}", "", f"{title} is not evaluated: Modelgate does not run this kind"
+            )
 
 
 def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:

@@ -79,7 +79,7 @@ class Subject:
         written under another definition of the same name, so it is checked, too. Under an installed definition that is
         not the catalog's, a field that the rule takes for granted may be optional.
         """
-        if self.kind.foreign:
+        if self.kind.deviates:
             return False
         if not self.schema_valid or self.old is None:
             return self.schema_valid

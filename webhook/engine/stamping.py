@@ -47,6 +47,7 @@ def tolerated(
         return ()
     if judgement.hidden or not judgement.spared:
         return judgement.hidden
+    options = replace(options, strict_fields=False)  # whatever is stored has no unknown field
     return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).decision.causes
 
 
@@ -74,7 +75,7 @@ def with_checked_stamp(
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
     decision = judgement.decision
     kind = reviewed_kind(request, catalog)
-    if kind is None or decision.causes or options.written(request):
+    if kind is None or kind.foreign or decision.causes or options.written(request):
         return decision
     stamp = _new_claim(request)
     if stamp is None:

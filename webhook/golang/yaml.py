@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import yaml
-from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.constructor import ConstructorError
 
 from webhook.golang.json import settle
 
@@ -22,6 +24,7 @@ _TAG: Final = "tag:yaml.org,2002:"
 _NUMBER_BEGINS: Final = frozenset("-+0123456789")
 _TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE: Final = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
+_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
@@ -77,32 +80,61 @@ def _bool(text: str) -> bool:
 def _int(text: str) -> int:
     text = text.replace("_", "").lower()
     digits = text.lstrip("+-")
-    return int(text, {"0x": 16, "0b": 2}.get(digits[:2], 8 if digits[:1] == "0" and digits != "0" else 10))
+    try:
+        return int(text, {"0x": 16, "0b": 2}.get(digits[:2], 8 if digits[:1] == "0" and digits != "0" else 10))
+    except ValueError:
+        raise ValueError(f"cannot decode `{text}` as a !!int") from None
 
 
-def _float(text: str) -> float:
-    text = text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan")
-    if not math.isfinite(float(text)):
+def _float(text: str) -> float | str:
+    """A number; a text if its exponent is out of range, because Go then reads a text.
+
+    Raises:
+        ValueError: JSON does not have it: infinity, or not a number.
+    """
+    digits = text.replace("_", "").lower()
+    try:
+        number = float(digits.replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        raise ValueError(f"cannot decode `{text}` as a !!float") from None
+    if math.isfinite(number):
+        return number
+    if digits.lstrip("+-")[:2] in (".i", ".n"):
         raise ValueError(f"{text} is not a JSON number")
-    return float(text)
+    return text
 
 
-def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.ScalarNode], Any]:
+def _null(text: str) -> None:
+    if text not in _NULLS:
+        raise ValueError(f"cannot decode !!str `{text}` as a !!null")
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
+    except binascii.Error:
+        raise ValueError("!!binary value contains invalid base64 data") from None
+
+
+def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.Node], Any]:
     """A constructor that reads the text with ``read``, which may reject it: a tag can precede any text."""
 
-    def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
-        text = str(loader.construct_scalar(node))
+    def construct(loader: Loader, node: yaml.Node) -> Any:
+        if not isinstance(node, yaml.ScalarNode):
+            return _collection(loader, node)
         try:
-            return read(text)
+            return read(str(node.value))
         except ValueError as error:
             raise ConstructorError(None, None, str(error), node.start_mark) from None
 
     return construct
 
 
-def _mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
-    if not isinstance(node, yaml.MappingNode):
-        raise ConstructorError(None, None, f"expected a mapping node, but found {node.id}", node.start_mark)
+def _collection(loader: Loader, node: yaml.Node) -> Any:
+    """A list or an object: Go ignores their tags."""
+    if isinstance(node, yaml.SequenceNode):
+        return [loader.construct_object(item, deep=True) for item in node.value]
+    assert isinstance(node, yaml.MappingNode)
     loader.flatten_mapping(node)
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
@@ -122,14 +154,10 @@ def _key(key: Any, node: yaml.Node) -> str:
 
 
 Loader.yaml_constructors = {
-    f"{_TAG}null": SafeConstructor.construct_yaml_null,
+    f"{_TAG}null": _scalar(_null),
     f"{_TAG}bool": _scalar(_bool),
     f"{_TAG}int": _scalar(_int),
     f"{_TAG}float": _scalar(_float),
-    f"{_TAG}str": _scalar(str),
-    f"{_TAG}timestamp": _scalar(str),
-    f"{_TAG}merge": _scalar(str),  # as a value, not as a key
-    f"{_TAG}seq": SafeConstructor.construct_yaml_seq,
-    f"{_TAG}map": _mapping,
-    None: SafeConstructor.construct_undefined,
+    f"{_TAG}binary": _scalar(_binary),
+    None: _scalar(str),  # a tag that Go does not know leaves a text, a list or an object as it is
 }

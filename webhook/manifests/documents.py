@@ -8,11 +8,12 @@ by its items.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import orjson
 import yaml
@@ -21,12 +22,15 @@ from webhook.admission.errors import DocumentError, Problem
 from webhook.golang import yaml as goyaml
 from webhook.golang.json import has_unsettled, settle
 
-__all__ = ["Document", "decode", "parse", "read"]
+__all__ = ["Document", "decode", "parse", "read", "scan_file"]
 
 NODES: Final = 2_000_000
 """Limit for the values of a document with its aliases expanded: four times what fits into the API server's 3 MiB, so
 that only an alias bomb is refused."""
 
+
+_MAX_PROBLEMS: Final = 20
+"""Stop reading a file after this many unreadable documents: each takes a pass over the rest of the text."""
 
 _KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
@@ -56,6 +60,9 @@ class Document:
         return self.line_of(*(int(key) if key.isdecimal() else key for key in found))
 
 
+Scan = tuple[list[Document], list[Problem]]
+
+
 def _child(node: yaml.Node | None, key: str | int) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
         return next((value for name, value in node.value if name.value == str(key)), None)
@@ -71,51 +78,132 @@ def read(path: Path) -> list[Document]:
     Raises:
         DocumentError: the file cannot be read, or is not YAML or JSON of objects.
     """
+    found, problems = scan_file(path)
+    if problems:
+        raise DocumentError(problems)
+    return found
+
+
+def scan_file(path: Path) -> Scan:
+    """The documents of a file that can be read, and the problems of the others."""
     try:
         return decode(path.read_bytes(), str(path))
     except OSError as error:
-        raise DocumentError([Problem(str(path), "", f"cannot be read: {error.strerror}")]) from None
+        return [], [Problem(str(path), "", f"cannot be read: {error.strerror}")]
 
 
-def decode(content: bytes, source: str) -> list[Document]:
-    """As :func:`parse`, for bytes."""
+def decode(content: bytes, source: str) -> Scan:
+    """As :func:`scan_text`, for bytes."""
     try:
-        return parse(content.decode(), source)
+        return scan_text(content.decode(), source)
     except UnicodeDecodeError:
-        raise DocumentError([Problem(source, "", "cannot be read: not UTF-8 text")]) from None
+        return [], [Problem(source, "", "cannot be read: not UTF-8 text")]
 
 
 def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
     """The documents of a text; ``source`` names it in errors. Empty documents are skipped, Lists are expanded.
 
     ``trusted`` JSON is not checked for duplicate keys, which takes longer than parsing.
+
+    Raises:
+        DocumentError: with every problem.
     """
-    if text.lstrip()[:1] in ("{", "[") and (trusted or not _repeats_a_key(text)):
+    found, problems = scan_text(text, source, trusted=trusted)
+    if problems:
+        raise DocumentError(problems)
+    return found
+
+
+def scan_text(text: str, source: str, *, trusted: bool = False) -> Scan:
+    """As :func:`parse`, but a document that cannot be read leaves the others: it is one of the problems."""
+    if text.lstrip()[:1] in ("{", "["):
         try:
-            value = orjson.loads(text)
-            return list(_objects(settle(value) if has_unsettled(text.encode()) else value, None, 1, source))
-        except orjson.JSONDecodeError:
+            if trusted or not _repeats_a_key(text):
+                return list(_objects(_json(text), None, 1, source)), []
+        except DocumentError as error:
+            return [], [replace(problem, source=problem.source or source) for problem in error.problems]
+        except ValueError:
             pass  # a YAML flow mapping, several documents, or an error for which the YAML reader names the line
-    documents: list[Document] = []
+    found: list[Document] = []
+    problems: list[Problem] = []
+    rest: str | None = text
+    while rest is not None:
+        rest = _scan_yaml(rest, source, found, problems)
+        if len(problems) >= _MAX_PROBLEMS:
+            break
+    return found, problems
+
+
+def _json(text: str) -> Any:
+    """A JSON text. Half of a surrogate pair is read as U+FFFD, as Go does; orjson refuses it.
+
+    Raises:
+        ValueError: it is not JSON, or has a number beyond float64.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        if "depth" in str(error):
+            raise
+        try:
+            return settle(json.loads(text, parse_constant=_not_json, parse_float=_finite))
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+    return settle(value) if has_unsettled(text.encode()) else value
+
+
+def _not_json(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise DocumentError([Problem("", "", f"{text} is not a JSON number: it is out of range")])
+    return number
+
+
+def _scan_yaml(text: str, source: str, found: list[Document], problems: list[Problem]) -> str | None:
+    """Add the documents of a YAML text and its problems; return the text to go on with after a syntax error.
+
+    A document that cannot be constructed is skipped. After a syntax error libyaml cannot go on: the rest of the text
+    begins with the next line of ``---``, and keeps its line numbers.
+    """
     loader = goyaml.Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
             assert node is not None  # check_node was true
-            _check_size(node, source)
-            value = settle(loader.construct_document(node))
-            if value is not None:
-                documents.extend(_objects(value, node, node.start_mark.line + 1, source))
+            try:
+                _check_size(node, source)
+                value = settle(loader.construct_document(node))
+                if value is not None:
+                    found.extend(_objects(value, node, node.start_mark.line + 1, source))
+            except yaml.constructor.ConstructorError as error:
+                problems.append(_problem(error, source))
+            except DocumentError as error:
+                problems += error.problems
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{source}:{mark.line + 1}" if mark else source
-        message = ": ".join(part for part in (error.context, error.problem) if part)
-        raise DocumentError([Problem(where, "", message)]) from None
+        problems.append(_problem(error, source))
+        return _rest(text, error.problem_mark.line if error.problem_mark else 0)
     except yaml.YAMLError as error:
-        raise DocumentError([Problem(source, "", " ".join(str(error).split()))]) from None
+        problems.append(Problem(source, "", " ".join(str(error).split())))
     finally:
         loader.dispose()
-    return documents
+    return None
+
+
+def _problem(error: yaml.MarkedYAMLError, source: str) -> Problem:
+    mark = error.problem_mark
+    where = f"{source}:{mark.line + 1}" if mark else source
+    return Problem(where, "", ": ".join(part for part in (error.context, error.problem) if part))
+
+
+def _rest(text: str, line: int) -> str | None:
+    """The documents after a line that stops the parser, with an empty line for each line before them."""
+    lines = text.split("\n")
+    following = (number for number in range(line, len(lines)) if number and lines[number].startswith("---"))
+    start = next(following, None)
+    return None if start is None else "\n" * start + "\n".join(lines[start:])
 
 
 def _repeats_a_key(text: str) -> bool:

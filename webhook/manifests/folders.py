@@ -61,23 +61,23 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
-    """As :func:`read_all`, but return the problems instead of raising them."""
+    """As :func:`read_all`, but return the problems instead of raising them, beside the objects that can be read."""
     found: list[Document] = []
     problems: list[Problem] = []
     for path in _manifests(paths):
-        try:
-            text = _standard_input() if str(path) == "-" else documents.read(path)
-            found += text
-            problems += [problem for document in text for problem in _headless(document)]
-        except DocumentError as error:
-            problems += error.problems
+        readable, unreadable = _standard_input() if str(path) == "-" else documents.scan_file(path)
+        problems += unreadable
+        for document in readable:
+            headless = list(_headless(document))
+            problems += headless
+            found += [] if headless else [document]
     return found, problems
 
 
-def _standard_input() -> list[Document]:
+def _standard_input() -> tuple[list[Document], list[Problem]]:
     """Read standard input as bytes, because the locale may decode it wrongly."""
     if sys.stdin is None:
-        raise DocumentError([Problem("stdin", "", "cannot be read: it is closed")])
+        return [], [Problem("stdin", "", "cannot be read: it is closed")]
     return documents.decode(sys.stdin.buffer.read(), "stdin")
 
 

@@ -3,7 +3,8 @@
 from webhook.schema.errors import CoerceError, DecodeError, SchemaError
 from webhook.schema.fielderror import OMIT, FieldError
 from webhook.schema.load import CRD, Version, load_crd
-from webhook.schema.objectmeta.validation import annotations_size
+from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
+from webhook.schema.objectmeta.validation import annotations_size, validate_metadata, validate_metadata_update
 from webhook.schema.structural import RULES_NOT_RUN, Structural
 
 __all__ = [
@@ -13,9 +14,14 @@ __all__ = [
     "CoerceError",
     "DecodeError",
     "FieldError",
+    "MetadataError",
     "SchemaError",
     "Structural",
     "Version",
     "annotations_size",
+    "decode_metadata",
+    "decode_metadata_leniently",
     "load_crd",
+    "validate_metadata",
+    "validate_metadata_update",
 ]

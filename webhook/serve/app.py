@@ -27,13 +27,14 @@ from webhook.admission.errors import (
     Unavailable,
     UnsupportedMedia,
 )
+from webhook.admission.plain import one_line
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import PEER
 from webhook.serve.http.budget import Budget, Share
 from webhook.serve.http.exchange import Reply, body_of
 from webhook.serve.http.limited import Limited
-from webhook.serve.judgement import Call, one_line
+from webhook.serve.judgement import Call
 
 __all__ = ["ERRORS", "Background", "application", "probes"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from webhook import engine
 from webhook.admission import review
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
+from webhook.admission.plain import one_line
 from webhook.admission.request import Request
 from webhook.cluster import ClusterView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at s
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "one_line", "portable", "untraced"]
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "portable", "untraced"]
 
 Call = Literal["mutate", "validate"]
 
@@ -42,7 +42,6 @@ charts, one is. The worst body below both takes about 20 ms."""
 REPLY_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 
@@ -235,8 +234,3 @@ def _code(cause: Cause) -> str:
     if cause.refusal is not None:
         return f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason
     return f"{cause.field} {cause.code or cause.reason}"
-
-
-def one_line(text: str) -> str:
-    """Escape control characters, so that user-supplied names cannot forge log lines."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

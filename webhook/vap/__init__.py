@@ -11,6 +11,7 @@ from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of
 from webhook.vap.context import CLUSTER_KINDS, AdmissionContext, Equivalent, KindSchema, MemoryContext
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import LabelSelector, ParamKind
+from webhook.vap.mutating.mergetypes import builtin_schema, resolved
 from webhook.vap.mutating.published import published
 from webhook.vap.policies import NativePolicies, is_native
 from webhook.vap.response import Denial, PolicyResponse
@@ -29,7 +30,9 @@ __all__ = [
     "ParamKind",
     "PolicyResponse",
     "Selector",
+    "builtin_schema",
     "is_native",
     "published",
+    "resolved",
     "resource_of_kind",
 ]

@@ -1,4 +1,4 @@
-"""Validate decoded metadata on creation, as apimachinery's ``ValidateObjectMeta`` does."""
+"""Validate decoded metadata as apimachinery's ``ValidateObjectMeta`` and ``ValidateObjectMetaUpdate`` do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
+from webhook.golang.strconv import quote
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["annotations_size", "validate_metadata"]
+__all__ = ["annotations_size", "validate_metadata", "validate_metadata_update"]
 
 _ANNOTATIONS_LIMIT = 256 * 1024  # total bytes of all keys and values
 _MANAGER_LIMIT = 128
@@ -49,6 +50,29 @@ def validate_metadata(
     errors += _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
     errors += _finalizers(meta.get("finalizers", []), f"{path}.finalizers")
     return errors + _managed_fields(meta.get("managedFields", []), f"{path}.managedFields")
+
+
+def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path: str = "metadata") -> list[FieldError]:
+    """Every error in the ObjectMeta of an object that takes the place of ``old``.
+
+    Fields that the API server takes from the stored object are not compared: resourceVersion, generation and times.
+    """
+    errors: list[FieldError] = []
+    if old.get("deletionTimestamp"):
+        new = sorted(set(meta.get("finalizers", [])) - set(old.get("finalizers", [])))
+        if new:
+            names = ", ".join(map(quote, new))
+            why = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            errors.append(forbidden(f"{path}.finalizers", f"{why} []string{{{names}}}"))
+    errors += [
+        invalid(f"{path}.{key}", meta.get(key, ""), "field is immutable")
+        for key in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
+        if meta.get(key, "") != old.get(key, "")
+    ]
+    errors += _labels(meta.get("labels", {}), f"{path}.labels")
+    errors += _annotations(meta.get("annotations", {}), f"{path}.annotations")
+    errors += _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
+    return errors + _finalizers(meta.get("finalizers", []), f"{path}.finalizers")
 
 
 def _labels(labels: dict[str, str], path: str) -> list[FieldError]:

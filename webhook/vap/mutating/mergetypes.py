@@ -18,7 +18,17 @@ import orjson
 from webhook.admission.request import GroupVersionKind
 from webhook.vap.mutating.published import OBJECT_FIELDS, published
 
-__all__ = ["DEDUCED", "METADATA_ONLY", "ListType", "MapType", "MergeType", "builtin_type", "type_of_kind"]
+__all__ = [
+    "DEDUCED",
+    "METADATA_ONLY",
+    "ListType",
+    "MapType",
+    "MergeType",
+    "builtin_schema",
+    "builtin_type",
+    "resolved",
+    "type_of_kind",
+]
 
 Schema = Mapping[str, Any]
 
@@ -91,8 +101,14 @@ def type_of_kind(schema: Schema) -> MergeType:
 @cache
 def builtin_type(kind: GroupVersionKind) -> MergeType | None:
     """The type of an object of a built-in kind; None for other kinds."""
+    schema = builtin_schema(kind)
+    return None if schema is None else _type_of(schema)
+
+
+def builtin_schema(kind: GroupVersionKind) -> Schema | None:
+    """A reference to the schema of a built-in kind, for :func:`resolved`; None for other kinds."""
     name = _builtin()["kinds"].get("/".join(filter(None, (kind.group, kind.version, kind.kind))))
-    return None if name is None else _type_of({"$ref": name})
+    return None if name is None else {"$ref": name}
 
 
 @cache
@@ -102,7 +118,7 @@ def _builtin() -> dict[str, dict[str, Any]]:
     return found
 
 
-def _resolved(schema: Schema) -> Schema:
+def resolved(schema: Schema) -> Schema:
     """The schema, with its reference resolved. Only schemas of built-in kinds have references."""
     if "$ref" not in schema:
         return schema
@@ -110,7 +126,7 @@ def _resolved(schema: Schema) -> Schema:
 
 
 def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
-    schema = _resolved(schema)
+    schema = resolved(schema)
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type")
     if kind in _SCALARS:
@@ -135,7 +151,7 @@ def _map_of(schema: Schema, *, preserve: bool) -> MapType:
 
 
 def _list_of(schema: Schema, *, preserve: bool) -> ListType:
-    items = _resolved(schema["items"]) if isinstance(schema.get("items"), Mapping) else None
+    items = resolved(schema["items"]) if isinstance(schema.get("items"), Mapping) else None
     keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
     declared = (items.get("properties") or {}) if items is not None else {}
     defaults = {key: declared[key]["default"] for key in keys if "default" in declared.get(key, {})}

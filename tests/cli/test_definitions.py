@@ -1,0 +1,143 @@
+"""Own CustomResourceDefinitions, beside the objects or with --crds: schema, defaults and rules are the API server's."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook.cli import main
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size]
+            properties:
+              size: {type: integer, maximum: 9}
+              colour: {type: string, default: blue}
+            x-kubernetes-validations:
+            - {rule: "self.size < 5 || self.colour == 'red'", message: large ones must be red}
+          status: {type: object, properties: {ready: {type: boolean}}}
+"""
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team}\nspec: {size: 4, note: null}\n"
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    code = main(["check", *map(str, arguments)])
+    return code, capsys.readouterr().out
+
+
+@pytest.fixture
+def crds(tmp_path: Path) -> Path:
+    folder = tmp_path / "crds"
+    folder.mkdir()
+    (folder / "widgets.yaml").write_text(CRD)
+    return folder
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "widget.yaml"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("size: 4", ""),
+        ("size: 10", "error: spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9"),
+        ("size: 6", "error: spec: Invalid value: large ones must be red"),
+        ("size: 6, colour: red", ""),
+        ("colour: red", "error: spec.size: Required value"),
+        ("size: 4, siez: 4", "error: spec.siez: unknown field"),
+        ("size: 4, note: 5", "error: spec.note: unknown field"),
+    ],
+)
+def test_an_object_is_validated_by_its_own_definition(
+    capsys: pytest.CaptureFixture[str], crds: Path, file: Path, written: str, said: str
+) -> None:
+    text = WIDGET.replace("size: 4, note: null", written)
+    file.write_text(text)
+    for arguments in ([f"--crds={crds}", file], [f"--view={crds}", file], [crds, file]):
+        code, out = check(capsys, *arguments)
+        assert (code, said in out) == (int(bool(said)), True), out
+        assert "0 with warnings, 0 skipped" in out
+    code, out = check(capsys, file)
+    assert (code, "skipped: example.com/v1 Widget is not known" in out) == (0, True)
+
+
+def test_a_definition_in_the_same_file_counts_wherever_it_stands(
+    capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    file.write_text(f"{WIDGET.replace('size: 4', 'size: 10')}---\n{CRD}")
+    code, out = check(capsys, file)
+    assert code == 1
+    assert "Widget team/w: REFUSED" in out
+    assert "CustomResourceDefinition widgets.example.com: accepted" in out
+
+
+def test_defaults_are_filled_in_and_no_stamp_is_written(
+    capsys: pytest.CaptureFixture[str], crds: Path, file: Path
+) -> None:
+    file.write_text(f"{WIDGET.replace(', note: null', '')}status: {{ready: true}}\n")
+    assert main(["normalise", f"--crds={crds}", str(file)]) == 0
+    (obj,) = yaml.safe_load_all(capsys.readouterr().out)
+    assert obj["metadata"] == {"name": "w"}
+    assert obj["spec"] == {"size": 4, "colour": "blue"}
+    assert "status" not in obj
+
+
+def test_a_version_that_a_definition_does_not_serve_is_refused(
+    capsys: pytest.CaptureFixture[str], crds: Path, file: Path
+) -> None:
+    file.write_text(WIDGET.replace("example.com/v1", "example.com/v2"))
+    code, out = check(capsys, f"--crds={crds}", file)
+    assert code == 1
+    assert 'no matches for kind "Widget" in version "example.com/v2": use v1' in out
+
+
+def test_an_invalid_definition_among_the_files_is_refused_and_defines_nothing(
+    capsys: pytest.CaptureFixture[str], crds: Path, file: Path
+) -> None:
+    (crds / "widgets.yaml").write_text(CRD.replace("type: integer, ", ""))
+    file.write_text(WIDGET)
+    code, out = check(capsys, crds, file)
+    assert code == 1
+    assert "openAPIV3Schema.properties[spec].properties[size].type: Required value" in out
+    assert "Widget team/w: skipped" in out
+    assert main(["check", f"--crds={crds}", str(file)]) == 2
+    assert "widgets.yaml:1: spec.validation.openAPIV3Schema.properties[spec]" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_definition_is_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    file.write_text(WIDGET)
+    assert main(["check", f"--crds={tmp_path / 'empty'}", str(file)]) == 2
+    assert "no CustomResourceDefinition found" in capsys.readouterr().err
+
+
+def test_a_new_version_of_a_known_group_is_known_with_its_definition(
+    capsys: pytest.CaptureFixture[str], crds: Path, file: Path
+) -> None:
+    changed = CRD.replace("example.com", "inference.llmkube.dev").replace("name: v1\n", "name: v1beta1\n")
+    (crds / "widgets.yaml").write_text(changed)
+    file.write_text(WIDGET.replace("example.com/v1", "inference.llmkube.dev/v1beta1"))
+    code, out = check(capsys, f"--crds={crds}", file)
+    assert code == 1
+    assert "error: spec.note: unknown field" in out

@@ -1,0 +1,21 @@
+"""Escape text of users before it is printed or logged."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["one_line"]
+
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Control characters, line separators, characters that reverse the direction of text, and half surrogate pairs."""
+
+
+def one_line(text: str) -> str:
+    """Escape control characters, so that user-supplied names cannot forge lines, and colours cannot hide text."""
+    return _CONTROL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

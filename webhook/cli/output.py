@@ -1,0 +1,32 @@
+"""Print text that users supply: to a terminal, or to the log of a CI system that executes some lines of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final, TextIO
+
+from webhook.admission.plain import one_line
+
+__all__ = ["is_plain", "say"]
+
+_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)")
+"""A CI system executes ``::error …`` at the start of a line, and ``##[error]`` or ``##vso[…]`` anywhere."""
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print one line, in which control characters and commands of CI systems are escaped."""
+    print(_printable(text), file=sys.stdout if file is None else file)
+
+
+def _printable(text: str) -> str:
+    return _COMMAND.sub(_escaped, one_line(text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}"
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text of any number of lines needs no escape."""
+    return all(_printable(line) == line for line in text.split("\n"))
