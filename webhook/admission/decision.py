@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.golang.credentials import masked
+
 __all__ = ["Cause", "Decision", "Default", "Refusal", "Warn"]
 
 
@@ -29,7 +31,8 @@ class Cause:
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
-    ``refusal`` is set for a refusal by a native policy, and of an object that is too large.
+    ``refusal`` is set for a refusal by a native policy, and of an object that is too large. Whatever makes a cause,
+    credentials in its message are hidden.
     """
 
     field: str
@@ -37,6 +40,9 @@ class Cause:
     message: str
     code: str = ""
     refusal: Refusal | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
     @property
     def label(self) -> str:
@@ -56,12 +62,17 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any."""
+    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Credentials
+    in its message are hidden.
+    """
 
     field: str
     message: str
     code: str = ""
     policy: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
     @property
     def label(self) -> str:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
 from webhook.admission.request import Request
+from webhook.golang.credentials import masked
 
-__all__ = ["CAUSES_LENGTH", "WARNINGS_LENGTH", "WARNING_LENGTH", "shortened", "status", "warnings"]
+__all__ = ["CAUSES_LENGTH", "WARNINGS_LENGTH", "WARNING_LENGTH", "cut_end", "status", "warnings"]
 
 CAUSES_LENGTH: Final = 256 * 1024
 """Bytes of all causes together: 1,000 causes of the usual length fit. The API server's own messages quote whole values,
@@ -68,7 +69,7 @@ def _within(causes: Sequence[Cause]) -> Sequence[Cause]:
 
 
 def _cut(cause: Cause) -> Cause:
-    message, field = shortened(cause.message, CAUSE_LENGTH), shortened(cause.field, CAUSE_LENGTH)
+    message, field = cut_end(cause.message, CAUSE_LENGTH), cut_end(cause.field, CAUSE_LENGTH)
     return Cause(field, cause.reason, message, cause.code, cause.refusal)
 
 
@@ -77,7 +78,7 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(found):
-        line = shortened(" ".join(str(warning).split()), WARNING_LENGTH)
+        line = cut_end(" ".join(str(warning).split()), WARNING_LENGTH)
         room -= len(line.encode())
         if room < 0:
             lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
@@ -86,6 +87,9 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     return lines
 
 
-def shortened(text: str, length: int) -> str:
-    """At most this many characters; the last is "…" if some are cut."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def cut_end(text: str, length: int) -> str:
+    """At most this many characters; the last is "…" if some are cut.
+
+    Credentials are hidden before, because half of one could not be recognised.
+    """
+    return text if len(text) <= length else f"{masked(text)[: length - 1]}…"

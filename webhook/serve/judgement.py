@@ -20,6 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.engine.recent import RecentStamps
+from webhook.golang.credentials import masked
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.noted import ANNOTATION, Noted, decision_id
 
@@ -238,5 +239,5 @@ def _code(cause: Cause) -> str:
 
 
 def one_line(text: str) -> str:
-    """Escape control characters, so that user-supplied names cannot forge log lines."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Escape control characters, so that user-supplied names cannot forge log lines; and hide credentials."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", masked(text))
