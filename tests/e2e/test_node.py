@@ -200,6 +200,22 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
     assert in_effect(node.kubectl), "Models are judged as before"
 
 
+@pytest.mark.usefixtures("policies")
+def test_policies_that_are_refused_are_an_event_about_each_pod(release, kubectl):
+    broken = POLICY.replace("object.spec.replicas <=", "object.spec.replicas <= <=")
+    release.patch("configmap", f"{NAME}-policies", {"data": {"mine.yaml": broken}})
+    release("annotate", "pod", GATES, "looked-at=now")  # the kubelet then looks at its volumes at once
+    pods = {each["metadata"]["name"] for each in release.json("get", "pods", GATES)["items"]}
+
+    def told():
+        found = release.json("get", "events.events.k8s.io")["items"]
+        return {each["regarding"]["name"] for each in found if each["reason"] == "AdmissionPoliciesRefused"} >= pods
+
+    wait_until(told, "an Event about each pod", 150)
+    assert "AdmissionPoliciesRefused" in release("describe", "pod", GATES)
+    wait_until(lambda: replicas(kubectl, 3).code != 0, "the policies before to be used")
+
+
 def test_policies_that_are_taken_away_leave_nothing(node, kubectl):
     assert replicas(kubectl, 3).code == 0
     for kind in CLUSTER_WIDE[:2]:

@@ -64,6 +64,8 @@ class Gate:
     """Opens a span around a stage of a review."""
     needs: list[Callable[[], list[str]]] = field(default_factory=list)
     """Further parts that must be ready; each says why it is not."""
+    report: Callable[[str, str], None] = lambda _reason, _note: None
+    """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
     _refused: dict[str, str] = field(default_factory=dict)
     _waiting: set[str] = field(default_factory=set)
     _native: Prepared | None = None
