@@ -23,8 +23,9 @@ from tests.e2e.release import GATES, installed
 
 RESTARTS = int(os.environ.get("MODELGATE_E2E_RESTARTS", "2"))
 REPLICAS = 3
-RATE = 75  # creations a second: 150 calls of the gate
+RATE = 60  # creations a second: 120 calls of the gate
 RESTARTED = '--for=jsonpath={.status.containerStatuses[?(@.name=="gate")].restartCount}=1'
+ROLLED_OUT = ("rollout", "status", "deployment", NAME, "--timeout=2m")
 TEAM = "restarts"
 PATH = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{TEAM}/models"
 
@@ -74,7 +75,7 @@ def test_rolling_restarts_under_load_lose_no_call(node, release, tmp_path):
         for _ in range(RESTARTS):
             start, before = time.monotonic(), handshakes.count()
             release("rollout", "restart", "deployment", NAME)
-            release("rollout", "status", "deployment", NAME, "--timeout=3m")
+            wait_until(lambda: release.run(*ROLLED_OUT).code == 0, "the restart", 600)
             wait_until(lambda: len(release.json("get", "pods", GATES)["items"]) == REPLICAS, "old pods to be gone", 90)
             spans.append((start, time.monotonic(), handshakes.count() - before))
     watching.stop()
