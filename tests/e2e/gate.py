@@ -106,6 +106,11 @@ class Gate:
         finally:
             self.install(self.by_service())
 
+    def metrics(self) -> dict[str, float]:
+        """The samples of the metrics."""
+        lines = (line.rpartition(" ") for line in self._get("/metrics").splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in lines}
+
     def _certificate(self, *publish: str) -> None:
         names = [f"--service={NAMESPACE}/{NAME}", "--dns=localhost"]
         command = modelgate("certs", "issue", f"--tls-dir={self._tls}", *names, *publish)
@@ -114,12 +119,16 @@ class Gate:
             raise Failed(f"{' '.join(command)}\n{done.stderr}")
 
     def _ready(self) -> bool:
-        trust = create_default_context(cafile=str(self._tls / "ca.crt"))
         try:
-            with urllib.request.urlopen(f"https://localhost:{self._port}/readyz", context=trust, timeout=5) as answer:
-                return answer.status == 200
+            return bool(self._get("/readyz"))
         except urllib.error.URLError:
             return False
+
+    def _get(self, path: str) -> str:
+        trust = create_default_context(cafile=str(self._tls / "ca.crt"))
+        with urllib.request.urlopen(f"https://localhost:{self._port}{path}", context=trust, timeout=5) as answer:
+            text: str = answer.read().decode()
+            return text
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"KUBECONFIG": str(self._plane.kubeconfig), "PYTHONPATH": str(CHECKOUT)}
