@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
+from blockbuster import BlockingError
 
 from tests.hostile import bodies, worst
 from tests.hostile.attacks import small
@@ -35,6 +38,17 @@ def work(gate: Gate, call: Call, body: bytes) -> int:
 
     asyncio.run(decided())
     return count
+
+
+def test_a_blocking_call_on_the_loop_of_a_gate_is_an_error(loaded: Catalog):
+    """The detector is on in all tests (tests/conftest.py)."""
+    gate = Gate(catalog=loaded, stage=lambda _stage: nullcontext(Path(__file__).read_text()))
+
+    async def asked() -> None:
+        await gate.reply("validate", bodies.review(bodies.kinds()["Model"], bodies.good(bodies.kinds()["Model"])), 5)
+
+    with pytest.raises(BlockingError):
+        asyncio.run(asked())
 
 
 @pytest.mark.parametrize("kind", bodies.kinds())
