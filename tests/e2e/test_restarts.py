@@ -71,23 +71,30 @@ def test_rolling_restarts_under_load_lose_no_call(node, release, tmp_path):
     kubectl = [*node.processes.enter, str(release.path), *release.flags, f"--kubeconfig={release.kubeconfig}"]
     watching = Process("watch", [*kubectl, *watch], tmp_path / "watch.log")
     spans = []
-    with Handshakes(node, release) as handshakes, calling(node) as made:
-        for _ in range(RESTARTS):
-            start, before = time.monotonic(), handshakes.count()
-            release("rollout", "restart", "deployment", NAME)
-            wait_until(lambda: release.run(*ROLLED_OUT).code == 0, "the restart", 600)
-            wait_until(lambda: len(release.json("get", "pods", GATES)["items"]) == REPLICAS, "old pods to be gone", 90)
-            spans.append((start, time.monotonic(), handshakes.count() - before))
-    watching.stop()
+    try:
+        with Handshakes(node, release) as handshakes, calling(node) as made:
+            for _ in range(RESTARTS):
+                start, before = time.monotonic(), handshakes.count()
+                restart(release)
+                spans.append((start, time.monotonic(), handshakes.count() - before))
+    finally:  # what was measured until then
+        watching.stop()
+        for start, end, opened in spans:
+            print(figures(made.between(start, end), end - start, opened))
     ends = list(stopped(watching.log.read_text()))
-    for start, end, opened in spans:
-        print(figures(made.between(start, end), end - start, opened))
     print(f"in all: calls {len(made.calls)}, failed {len(made.failed())}")
     print("seconds from deletion to the end of the process:", sorted(seconds for seconds, _ in ends))
     assert made.failed() == []
     assert len(made.calls) > 1000
     assert len(ends) == REPLICAS * RESTARTS
     assert {code for _, code in ends} == {0}
+
+
+def restart(release):
+    """Restart the Deployment, until the pods before are gone."""
+    release("rollout", "restart", "deployment", NAME)
+    wait_until(lambda: release.run(*ROLLED_OUT).code == 0, "the restart", 600)
+    wait_until(lambda: len(release.json("get", "pods", GATES)["items"]) == REPLICAS, "old pods to be gone", 90)
 
 
 def figures(calls, seconds, opened):
