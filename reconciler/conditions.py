@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from webhook.golang.credentials import masked
+
 __all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp", "utc_now"]
 
 # metav1.Condition's own limit.
@@ -15,12 +17,15 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time."""
+    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden."""
 
     type: str
     status: bool
     reason: str
     message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
 
 def utc_now() -> datetime:

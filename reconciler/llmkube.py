@@ -188,8 +188,9 @@ def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) 
 def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
     """A warning when a model fails, and when the reason of the failure changes."""
     before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
-    said = before.get("status") == "True" and (before["reason"], before["message"]) == (state.reason, state.message)
-    return () if state.true != DEGRADED or said else (Happening("Warning", state.reason, state.message),)
+    now = Happening("Warning", state.reason, state.message)
+    said = before.get("status") == "True" and (before["reason"], before["message"]) == (now.reason, now.message)
+    return () if state.true != DEGRADED or said else (now,)
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reconciler.resource import APIResource
 from webhook.cluster.view import ClusterView, Kind
+from webhook.golang.credentials import masked
 
 __all__ = ["Controller", "Happening", "Lookup", "Observed", "Projection"]
 
@@ -39,11 +40,14 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something to report as an Event; ``type`` is Normal or Warning."""
+    """Something to report as an Event; ``type`` is Normal or Warning. Credentials in its message are hidden."""
 
     type: str
     reason: str
     message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """Settings of every test."""
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources.abc import Traversable
 
 import pytest
+from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 from tests.laws import QUICK
@@ -35,3 +37,10 @@ catalog.load = load_once
 def loaded() -> catalog.Catalog:
     """The installed catalog."""
     return catalog.load()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_blocks() -> Iterator[None]:
+    """What would hold up the event loop of a gate in this process (a file, a socket, a sleep, a lock) is an error."""
+    with blockbuster_ctx("webhook"):
+        yield

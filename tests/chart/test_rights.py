@@ -68,12 +68,13 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
     assert rights("modelgate-view", BLIND) == {}
 
 
-def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_nothing_else():
+def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_report_refused_ones_and_nothing_else():
     usual = rights("modelgate-view")
     assert {key: verbs for key, verbs in rights("modelgate-view", POLICIES).items() if key not in usual} == {
         ("ClusterRole", "", "namespaces", ()): ["get"],
         ("ClusterRole", "authorization.k8s.io", "subjectaccessreviews", ()): ["create"],
         ("ClusterRole", "rules.example", "limits", ()): ["get", "list"],
+        ("Role", "events.k8s.io", "events", ()): ["create"],
     }
     names = {key[3] for key in rights("modelgate", POLICIES) if key[1] == "admissionregistration.k8s.io"}
     assert names == {("modelgate", "modelgate-policies")}

@@ -8,6 +8,10 @@ from tests.e2e.processes import wait_until
 
 ROOT = Path("/sys/fs/cgroup")
 
+# A group has the share of CPU of one process, however many are in it: on a busy machine no pod would start in time.
+SHARES = {"cpu.weight": 100, "cpu.shares": 1024}
+PROCESSES = 8
+
 
 def hierarchies() -> list[Path]:
     """The root of the one tree (v2), or of each controller's (v1)."""
@@ -21,6 +25,9 @@ def make_branch(name: str) -> None:
     for root in hierarchies():
         branch = root / name
         branch.mkdir()
+        for file, usual in SHARES.items():
+            if (branch / file).exists():
+                (branch / file).write_text(str(PROCESSES * usual))
         if root.name == "cpuset":  # a v1 cpuset starts empty, and nothing can run in an empty one
             for setting in ("cpuset.cpus", "cpuset.mems"):
                 (branch / setting).write_text((root / setting).read_text())

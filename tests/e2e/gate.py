@@ -106,6 +106,11 @@ class Gate:
         finally:
             self.install(self.by_service())
 
+    def metrics(self) -> dict[str, float]:
+        """The samples of the metrics."""
+        lines = (line.rpartition(" ") for line in self._get("/metrics").splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in lines}
+
     def _certificate(self, *publish: str) -> None:
         names = [f"--service={NAMESPACE}/{NAME}", "--dns=localhost"]
         command = modelgate("certs", "issue", f"--tls-dir={self._tls}", *names, *publish)
@@ -115,15 +120,19 @@ class Gate:
 
     def readiness(self) -> str:
         """What the gate says in /readyz; empty if it is not ready."""
-        trust = create_default_context(cafile=str(self._tls / "ca.crt"))
         try:
-            with urllib.request.urlopen(f"https://localhost:{self._port}/readyz", context=trust, timeout=5) as answer:
-                return answer.read().decode()
+            return self._get("/readyz")
         except urllib.error.URLError:
             return ""
 
     def _ready(self) -> bool:
         return bool(self.readiness())
+
+    def _get(self, path: str) -> str:
+        trust = create_default_context(cafile=str(self._tls / "ca.crt"))
+        with urllib.request.urlopen(f"https://localhost:{self._port}{path}", context=trust, timeout=5) as answer:
+            text: str = answer.read().decode()
+            return text
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"KUBECONFIG": str(self._plane.kubeconfig), "PYTHONPATH": str(CHECKOUT)}

@@ -1,17 +1,21 @@
-"""A webhook that answers each call over a new TLS connection, with the leaf of any one of several replicas.
+"""The gate behind several replicas' certificates, of which each call sees one over a new TLS connection.
 
-The server of the gate keeps connections open, and the API server reuses them: a certificate that it does not trust
-would hide behind them. Here each call is a handshake, and the replica that serves it is drawn by lot. Leaves are taken
-up by the gate's own :class:`webhook.serve.tls.Certificate`.
+The API server keeps connections open and reuses them: a certificate that it does not trust would hide behind them. A
+gate that drains closes each connection after its answer, so here every replica is a real gate that has been told to
+stop and drains until the end. A forwarder of bytes stands in front, and draws by lot which replica gets a connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
+import os
 import random
+import signal
 import ssl
 import threading
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,23 +23,51 @@ from pathlib import Path
 from typing import Self
 
 from tests.e2e.client import connected
-from tests.e2e.processes import free_port
-from webhook.serve.tls import Certificate
+from tests.e2e.gate import CHECKOUT, modelgate
+from tests.e2e.processes import Process, free_port, wait_until
 
-_LOOK_SECONDS = 0.2
+_SETTINGS = {"MODELGATE_TLS_POLL_SECONDS": "0.2", "PYTHONPATH": str(CHECKOUT)}
+_CHUNK = 65536
+
+
+class Replica:
+    """A gate process with the certificate of one folder, which closes each connection after its answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        flags = [f"--port={self.port}", f"--tls-dir={folder}", "--drain-seconds=600"]
+        self.process = Process("gate", modelgate("serve", *flags), folder.with_suffix(".log"), _SETTINGS)
+
+    def drain(self) -> None:
+        """Wait until it serves, and make it drain."""
+        wait_until(lambda: self._status("/healthz") == 200, "the gate to serve", watching=[self.process])
+        os.kill(self.process.pid, signal.SIGTERM)
+        wait_until(lambda: self._status("/readyz") == 503, "the gate to drain", watching=[self.process])
+
+    def _status(self, path: str) -> int:
+        context = ssl._create_unverified_context()
+        try:
+            with urllib.request.urlopen(f"https://localhost:{self.port}{path}", context=context, timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
 
 
 class Webhook:
-    """Allows everything. ``served`` counts the calls by the serial number of the leaf."""
+    """The replicas behind one port; ``calls`` counts connections, of which each is one handshake and one call."""
 
     def __init__(self, folders: list[Path]) -> None:
         self.port = free_port()
         self.calls = 0
-        self.replicas = [Certificate(folder) for folder in folders]
+        self.replicas = [Replica(folder) for folder in folders]
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
 
     def __enter__(self) -> Self:
+        for each in self.replicas:
+            each.drain()
         started = threading.Event()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._run(started),))
         self._thread.start()
@@ -46,38 +78,28 @@ class Webhook:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         self._loop.close()
+        for each in self.replicas:
+            each.process.kill()
 
     async def _run(self, started: threading.Event) -> None:
-        context = self.replicas[0].context
-        context.sni_callback = self._present
-        async with await asyncio.start_server(self._answer, "127.0.0.1", self.port, ssl=context, backlog=1000):
+        async with await asyncio.start_server(self._forward, "127.0.0.1", self.port, backlog=1000):
             started.set()
-            while not self._stop.is_set():
-                for each in self.replicas:
-                    each.refresh()
-                try:
-                    await asyncio.wait_for(self._stop.wait(), _LOOK_SECONDS)
-                except TimeoutError:
-                    continue
+            await self._stop.wait()
 
-    def _present(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        random.choice(self.replicas)._present(connection, None, _context)
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.calls += 1
+        chosen = random.choice(self.replicas)
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", chosen.port)
+        await asyncio.gather(_copied(reader, inner_writer), _copied(inner_reader, writer))
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            length = int(head.split("content-length:")[1].split("\r\n")[0])
-            review = json.loads(await reader.readexactly(length))
-            self.calls += 1
-            response = {"uid": review["request"]["uid"], "allowed": True}
-            body = json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response})
-            head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
-            writer.write(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send all that is read, then close: TLS has no half-closed connections."""
+    with contextlib.suppress(ConnectionError):  # one side broke off, and says so itself
+        while data := await reader.read(_CHUNK):
+            writer.write(data)
             await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
-            return  # the client broke off, and says so itself
-        finally:
-            writer.close()
+    writer.close()
 
 
 class Callers:

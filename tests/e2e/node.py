@@ -65,6 +65,10 @@ class Node(Plane):
             [*self.processes.enter, *map(str, command)], capture_output=True, text=True, check=True
         ).stdout
 
+    def program(self, name: str) -> Path:
+        """A program of the node, for ``run``."""
+        return self._assets(name)
+
     def load(self, archive: Path) -> None:
         """Import the images of a docker-archive, so that pods need not pull them."""
         self.processes.wait_until(lambda: self._ctr("version"), "containerd to answer", seconds=20)

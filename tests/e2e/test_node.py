@@ -7,10 +7,10 @@ import json
 import pytest
 
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import CHART, NAME, NAMESPACE, PROFILE, STAMP, in_effect, out_of_effect
-from tests.e2e.kubectl import Refused
+from tests.e2e.gate import CHART, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
 from tests.e2e.models import bad_model, model
-from tests.e2e.processes import Failed, wait_until
+from tests.e2e.processes import wait_until
+from tests.e2e.release import GATES, installed, names
 
 pytestmark = pytest.mark.usefixtures("release")
 
@@ -68,27 +68,8 @@ def release(node, image, kubectl):
     install_crds(node.kubectl)
     kubectl.send("create", model("older"))
     kubectl.send("create", bad_model("older-and-bad"))
-    repository, _, tag = image.rpartition(":")
-    node.kubectl("create", "namespace", NAMESPACE)
-    node.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
-    values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", f"--set=gate.profile={PROFILE}"]
-    try:
-        node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=1m", *values)
-    except Refused as refused:
-        raise Failed(f"{refused}\n{last_words(node.kubectl.within(NAMESPACE))}") from None
-    wait_until(lambda: in_effect(node.kubectl), "the API server to call the gate")
-    yield node.kubectl.within(NAMESPACE)
-    node.helm("uninstall", NAME, f"--namespace={NAMESPACE}", "--ignore-not-found")
-    node.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
-
-
-def last_words(kubectl):
-    """What the pods of the release say, and why they do not."""
-    pods = kubectl("get", "pods", "-o=wide")
-    logs = [
-        kubectl.run("logs", name, "--all-containers", "--prefix", "--tail=15").out for name in names(kubectl, "pods")
-    ]
-    return "\n".join([pods, *logs])
+    with installed(node, image) as release:
+        yield release
 
 
 @pytest.fixture
@@ -96,7 +77,7 @@ def scaled_to_zero(node, release):
     """No gate; afterwards as many as before."""
     replicas = release.json("get", "deployment", NAME)["spec"]["replicas"]
     release("scale", "deployment", NAME, "--replicas=0")
-    release("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/component=gate", "--timeout=60s")
+    release("wait", "--for=delete", "pod", GATES, "--timeout=60s")
     yield
     release("scale", "deployment", NAME, f"--replicas={replicas}")
     release("rollout", "status", "deployment", NAME, "--timeout=60s")
@@ -219,6 +200,22 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
     assert in_effect(node.kubectl), "Models are judged as before"
 
 
+@pytest.mark.usefixtures("policies")
+def test_policies_that_are_refused_are_an_event_about_each_pod(release, kubectl):
+    broken = POLICY.replace("object.spec.replicas <=", "object.spec.replicas <= <=")
+    release.patch("configmap", f"{NAME}-policies", {"data": {"mine.yaml": broken}})
+    release("annotate", "pod", GATES, "looked-at=now")  # the kubelet then looks at its volumes at once
+    pods = {each["metadata"]["name"] for each in release.json("get", "pods", GATES)["items"]}
+
+    def told():
+        found = release.json("get", "events.events.k8s.io")["items"]
+        return {each["regarding"]["name"] for each in found if each["reason"] == "AdmissionPoliciesRefused"} >= pods
+
+    wait_until(told, "an Event about each pod", 150)
+    assert "AdmissionPoliciesRefused" in release("describe", "pod", GATES)
+    wait_until(lambda: replicas(kubectl, 3).code != 0, "the policies before to be used")
+
+
 def test_policies_that_are_taken_away_leave_nothing(node, kubectl):
     assert replicas(kubectl, 3).code == 0
     for kind in CLUSTER_WIDE[:2]:
@@ -242,7 +239,3 @@ def test_an_uninstalled_chart_leaves_a_cluster_that_accepts_everything(release, 
     assert [name for kind in CLUSTER_WIDE for name in names(node.kubectl, kind) if NAME in name] == []
     assert names(release, "deployments,services,serviceaccounts,roles,rolebindings") == ["default"]
     assert names(release, "secrets") == [f"{NAME}-ca"], "the CA stays for the next install"
-
-
-def names(kubectl, kinds):
-    return [each["metadata"]["name"] for each in kubectl.json("get", kinds)["items"]]

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.conditions import MESSAGE_LIMIT, Condition, find, merged, timestamp
+from reconciler.projection import Happening
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 999999, tzinfo=UTC)
 BEFORE = [
@@ -40,3 +41,10 @@ def test_a_condition_is_found_by_its_type():
 
 def test_a_timestamp_is_in_utc():
     assert timestamp(NOW.astimezone(timezone(timedelta(hours=5)))) == "2026-11-21T12:00:00Z"
+
+
+def test_a_credential_in_a_message_is_hidden():
+    condition = Condition("Degraded", True, "InvalidSource", 'source "https://ann:s3cret@example.com" is not a file')
+    (written,) = merged((), [condition], 1, NOW)
+    assert written["message"] == 'source "https://***@example.com" is not a file'
+    assert Happening("Warning", "InvalidSource", "https://h/m?token=s3cret").message == "https://h/m?token=***"

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from blockbuster import blockbuster_ctx
 
 from certs.authority import Authority
 from certs.keeper import Keeper
@@ -101,13 +100,6 @@ def asked_all_the_time(served: Served, payload: bytes | str, said: Callable[[Any
         for thread in threads:
             thread.join()
     assert failures == []
-
-
-@pytest.fixture(autouse=True)
-def nothing_blocks() -> Iterator[None]:
-    """What would hold up the event loop of a gate in this process (a file, a socket, a sleep, a lock) is an error."""
-    with blockbuster_ctx("webhook"):
-        yield
 
 
 @pytest.fixture

@@ -67,12 +67,14 @@ def test_the_same_set_under_other_settings_has_another_digest(folder: Path) -> N
 
 def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:
     gate, reloader = loaded(folder)
-    first = gate.catalog
+    first, told = gate.catalog, list[tuple[str, str]]()
+    gate.report = lambda reason, note: told.append((reason, note))
     with_rule(folder, "LK901", "LK901")
     for _ in range(3):
         reloader.refresh()
     assert gate.catalog is first
     assert "code LK901 is used twice" in gate.refused
+    assert [(reason, "code LK901 is used twice" in note) for reason, note in told] == [("RulesRefused", True)]
     assert gate.unready() == []
     assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
     with_rule(folder, "LK902")

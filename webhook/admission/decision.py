@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from webhook.golang.credentials import masked
+
 __all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn"]
 
 
@@ -29,6 +31,9 @@ class Hint:
     code: str
     message: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
+
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
 
@@ -41,7 +46,7 @@ class Cause:
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
     ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` explain a schema
-    error: ``message`` stays the API server's.
+    error: ``message`` stays the API server's. Whatever makes a cause, credentials in its message are hidden.
     """
 
     field: str
@@ -55,6 +60,9 @@ class Cause:
     def labels(self) -> tuple[str, ...]:
         """The labels of the cause and of its hints."""
         return (self.label, *(hint.code for hint in self.hints))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
     @property
     def label(self) -> str:
@@ -80,12 +88,17 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any."""
+    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Credentials
+    in its message are hidden.
+    """
 
     field: str
     message: str
     code: str = ""
     policy: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
 
     @property
     def label(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from webhook.golang.credentials import masked
+
 __all__ = ["one_line"]
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -12,8 +14,11 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 
 
 def one_line(text: str) -> str:
-    """Escape control characters, so that user-supplied names cannot forge lines, and colours cannot hide text."""
-    return _CONTROL.sub(_escaped, text)
+    """The text with credentials hidden and control characters escaped.
+
+    Names that a user chooses cannot forge lines then, and colours cannot hide text.
+    """
+    return _CONTROL.sub(_escaped, masked(text))
 
 
 def _escaped(found: re.Match[str]) -> str:

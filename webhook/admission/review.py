@@ -18,6 +18,7 @@ from webhook.admission.errors import Malformed
 from webhook.admission.keys import check_keys
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.status import status, warnings
+from webhook.golang.credentials import masked
 from webhook.golang.json import has_unsettled, settle
 
 __all__ = ["decode", "encode"]
@@ -151,7 +152,7 @@ def _shown(value: Any) -> str:
         return "none"
     if isinstance(value, dict | list):
         return _json_type(value)
-    text = orjson.dumps(value).decode()
+    text = masked(orjson.dumps(value).decode())
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
 from webhook.admission.request import Request
+from webhook.golang.credentials import masked
 
 __all__ = [
     "CAUSES_LENGTH",
@@ -16,7 +17,7 @@ __all__ = [
     "SUMMARISED_LENGTH",
     "WARNINGS_LENGTH",
     "WARNING_LENGTH",
-    "shortened",
+    "cut_end",
     "status",
     "warnings",
 ]
@@ -53,7 +54,7 @@ def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
     If all causes have a ``refusal``, it is the Status of the first, with the texts and causes of all. Otherwise it is
     at most :data:`STATUS_LENGTH` bytes of JSON, and a last cause counts those that are omitted.
     """
-    kind, name = request.kind, shortened(request.name, NAME_LENGTH)
+    kind, name = request.kind, cut_end(request.name, NAME_LENGTH)
     details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
     refusals = [cause.refusal for cause in causes]
     prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
@@ -76,7 +77,7 @@ def _brief(texts: Sequence[str]) -> list[str]:
     """The texts within :data:`SUMMARY_LENGTH`, at least the first; a last one counts those that are omitted."""
     room, brief = SUMMARY_LENGTH - 64, list[str]()  # reserved for the text that counts the rest
     for text in texts:
-        short = shortened(text, SUMMARISED_LENGTH)
+        short = cut_end(text, SUMMARISED_LENGTH)
         room -= _size(short)
         if room < 0:
             return [*brief, f"and {len(texts) - len(brief)} more, see the causes"]
@@ -116,7 +117,7 @@ def _omitted(number: int) -> Cause:
 
 
 def _cut(cause: Cause, length: int) -> Cause:
-    message, field = shortened(cause.message, length), shortened(cause.field, length)
+    message, field = cut_end(cause.message, length), cut_end(cause.field, length)
     return replace(cause, field=field, message=message)
 
 
@@ -125,7 +126,7 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(found):
-        line = shortened(" ".join(str(warning).split()), WARNING_LENGTH)
+        line = cut_end(" ".join(str(warning).split()), WARNING_LENGTH)
         room -= len(line.encode())
         if room < 0:
             lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
@@ -134,6 +135,9 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     return lines
 
 
-def shortened(text: str, length: int) -> str:
-    """At most this many characters; the last is "…" if some are cut."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def cut_end(text: str, length: int) -> str:
+    """At most this many characters; the last is "…" if some are cut.
+
+    Credentials are hidden before, because half of one could not be recognised.
+    """
+    return text if len(text) <= length else f"{masked(text)[: length - 1]}…"

@@ -19,6 +19,7 @@ import orjson
 import urllib3
 
 from webhook.cluster.resource import APIResource, is_name
+from webhook.golang.credentials import masked
 
 __all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
 
@@ -41,9 +42,12 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,
 
 
 class ApiError(Exception):
-    """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence."""
+    """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence, in which
+    credentials are hidden: it is logged, and written into conditions.
+    """
 
     def __init__(self, status: int, reason: str, message: str) -> None:
+        message = masked(message)
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason

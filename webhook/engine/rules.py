@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Hint, Warn
 from webhook.admission.stamp import canonical
-from webhook.admission.status import shortened
+from webhook.admission.status import cut_end
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
@@ -194,7 +194,7 @@ class _RuleRun:
         """Warn that an unknown object decides a rule, once for each such object."""
         if missing not in self._unseen:
             self._unseen.add(missing)
-            self._record(rule, Action.WARN, node, _error(rule, node, f"{shortened(missing, SHOWN)} {UNSEEN}"))
+            self._record(rule, Action.WARN, node, _error(rule, node, f"{cut_end(missing, SHOWN)} {UNSEEN}"))
 
     def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
         if error.field in self._subject.refused and not isinstance(_value_at(rule, node), dict | list):
@@ -213,7 +213,7 @@ class _RuleRun:
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
     path = field_path((*node.keys, *_below(rule).keys))
-    text = shortened(message, REFERENCES if rule.referential else MESSAGE)
+    text = cut_end(message, REFERENCES if rule.referential else MESSAGE)
     return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
 
 
@@ -251,7 +251,7 @@ def _stored_nodes(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
 def _shown(value: Any) -> Any:
     """What a cause shows of the value: scalars, and lists of strings as Go's webhooks print them."""
     if isinstance(value, str):
-        return shortened(value, SHOWN)
+        return cut_end(value, SHOWN)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return GoStrings(_first(value))
     return OMIT if value is MISSING or isinstance(value, dict | list) else value
@@ -264,5 +264,5 @@ def _first(texts: Sequence[str]) -> list[str]:
         room -= len(text) + 1
         if room < 0 and shown:
             return [*shown, "…"]
-        shown.append(shortened(text, SHOWN))
+        shown.append(cut_end(text, SHOWN))
     return shown

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["BOOLEAN", "INTEGER", "STRING", "STRINGS", "fields", "shortened"]
+from webhook.golang.credentials import masked
+
+__all__ = ["BOOLEAN", "INTEGER", "STRING", "STRINGS", "cut_middle", "fields"]
 
 Schema = Mapping[str, Any]
 
@@ -23,6 +25,12 @@ WARNING: Final = 170
 """Characters of a warning that are left beside the field, the code and the rule's own text. The limit is 256."""
 
 
-def shortened(text: str, longest: int = WARNING) -> str:
-    """Shorten text in the middle: the API server cuts long warnings, and the end of the text states the error."""
-    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[3 - longest // 2 :]}"
+def cut_middle(text: str, longest: int = WARNING) -> str:
+    """Shorten text in the middle: the API server cuts long warnings, and the end of the text states the error.
+
+    Credentials are hidden before, because half of one could not be recognised.
+    """
+    if len(text) <= longest:
+        return text
+    text = masked(text)
+    return f"{text[: longest // 2]} … {text[3 - longest // 2 :]}"

@@ -28,6 +28,7 @@ from webhook.admission.errors import (
     UnsupportedMedia,
 )
 from webhook.admission.plain import one_line
+from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import PEER
@@ -166,18 +167,19 @@ def _metrics(gate: Gate) -> Callable[[Request], object]:
 
 async def _error(_request: Request, error: Exception) -> Response:
     """Report an expected error: one sentence, and Retry-After if a retry helps."""
+    text = masked(str(error))
     if isinstance(error, Unavailable):
         log.warning("unavailable: %s", one_line(str(error)))
-        return PlainTextResponse(f"{error}\n", error.status, {"Retry-After": "1", "Connection": "close"})
+        return PlainTextResponse(f"{text}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, Unauthenticated | Forbidden):
         strangers.warning("caller", "refused the caller %s: %s", PEER.get(), one_line(str(error)))
     if isinstance(error, RequestError):
         headers = {"Connection": "close"} if isinstance(error, _CLOSED) else {}
         if isinstance(error, Unauthenticated):
             headers["WWW-Authenticate"] = "Bearer"
-        return PlainTextResponse(f"{error}\n", error.status, headers)
+        return PlainTextResponse(f"{text}\n", error.status, headers)
     log.error("fault: %s", one_line(str(error)))
-    return PlainTextResponse(f"internal fault: {error}\n", 500)
+    return PlainTextResponse(f"internal fault: {text}\n", 500)
 
 
 async def _http_error(_request: Request, error: Exception) -> Response:

@@ -195,9 +195,10 @@ def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:
             Path("/proc/self/oom_score_adj").write_text("1000")
         _limit_memory(virtual() + allowance)
         try:
-            _send(pipe, _answer(job))
-        except MemoryError:  # of the job, or of pickling its result
-            os.write(pipe, _MEMORY)
+            answer = _answer(job)
+        except MemoryError:  # of the job, or where its result or its error is pickled
+            answer = _MEMORY
+        _send(pipe, answer)
     finally:
         os._exit(0)
 
@@ -211,7 +212,7 @@ def _answer(job: Callable[[], Any]) -> bytes:
     try:
         return pickle.dumps(("done", job()))
     except MemoryError:
-        return _MEMORY
+        raise
     except Exception as error:  # noqa: BLE001 - the parent raises it again
         return pickle.dumps(("error", error.with_traceback(None)))
 

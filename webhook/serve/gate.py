@@ -67,6 +67,8 @@ class Gate:
     """Opens a span around a stage of a review."""
     needs: list[Callable[[], list[str]]] = field(default_factory=list)
     """Further parts that must be ready; each says why it is not."""
+    report: Callable[[str, str], None] = lambda _reason, _note: None
+    """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
     deviations: tuple[Deviation, ...] = ()
     """How the installed definitions differ from those of the loaded catalog."""
     _loaded: Catalog | None = None

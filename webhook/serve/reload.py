@@ -90,11 +90,12 @@ class Reloader(Generic[T]):
             self._tried = ""  # it changed during loading: what was loaded may mix two sets
 
     def _refuse(self, text: str, *, first: bool = False) -> None:
-        """Log each fault once: the folder is checked every few seconds."""
+        """Log and report each fault once: the folder is checked every few seconds."""
         if text not in self._gate.refused:
             self._gate.refuse(self._part, text, first=first)
             self._outcomes.labels("refused").inc()
             log.error("%s", text)
+            self._gate.report(f"{self._part.title().replace(' ', '')}Refused", text)
 
     def _swap(self, new: T) -> None:
         """Swap by one assignment: a request sees either the old set or the new one."""

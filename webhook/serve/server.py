@@ -22,6 +22,7 @@ from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
+from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.hangup import Hangup
 from webhook.serve.http.answers import Answers, refusals
@@ -140,6 +141,7 @@ def run(settings: Settings) -> int:
         lambda: repeated(Memory().trim, MEMORY_SECONDS),
         *calling,
         *_view(gate, settings),
+        *_events(gate, settings),
         *_rules(gate, settings, hangup),
         *_health(gate, settings, files.certificate),
     ]
@@ -224,6 +226,14 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
         installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
         gate.needs.append(installed.unready)
         yield installed.following
+
+
+def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
+    """Report faults as Events, if the settings name the pod that they are about."""
+    if settings.pod:
+        faults = cluster_events(settings.view_kubeconfig, settings.pod)
+        gate.report = faults.report
+        yield faults.running
 
 
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:

@@ -79,6 +79,9 @@ class Settings(BaseModel):
     """The server is not ready after this time without an event of a kind: bookmarks come once a minute, and three are
     missing."""
 
+    pod: Annotated[str, Field(pattern=r"^([^/]+/[^/]+/[^/]+)?$")] = ""
+    """The pod of this server, as ``NAMESPACE/NAME/UID``: rules and policies that are refused are Events about it."""
+
     facts: FactSettings = DEFAULT_SETTINGS
     """Which behaviour to follow where an API has more than one correct behaviour; each has its own name, such as
     MODELGATE_OME."""

@@ -27,7 +27,7 @@ from webhook.facts.aim.servicefacts import RESOLVED, ROUTE
 from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
-from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
+from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Settings
 
 __all__ = ["FACTS"]
@@ -109,7 +109,7 @@ def _without(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
 
 def _route_template(config: dict[str, Any], _: ClusterView) -> str:
     template = at(config, "spec", "routing", "routeTemplate")
-    return shortened(template_error(template)) if isinstance(template, str) else ""
+    return cut_middle(template_error(template)) if isinstance(template, str) else ""
 
 
 def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> list[dict[str, str]]:

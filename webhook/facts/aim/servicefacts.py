@@ -23,7 +23,7 @@ from webhook.facts.aim.storage import storage_of
 from webhook.facts.aim.storagefacts import STORAGE, storage_fact
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
-from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields, shortened
+from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Settings
 
 __all__ = ["RESOLVED", "ROUTE"]
@@ -68,7 +68,7 @@ def _template(service: dict[str, Any], view: ClusterView, resolved: Resolved, *,
         "candidates": candidates(service, view),
         "rivals": rivals(service, view, found, choose=choose),
         "status": health.status,
-        "because": shortened(health.because, 100),
+        "because": cut_middle(health.because, 100),
         "sources": health.sources,
         "lacksToken": lacks_token(resolved.image, mapping(service, "spec"), basis.spec if basis else found.spec),
         **_named_image(service, view),
@@ -93,7 +93,7 @@ def _routing(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
         "ownTemplate": bool(at(service, "spec", "routing", "routeTemplate")),
         "template": routing.template,
         "path": route.path,
-        "error": shortened(route.error),
+        "error": cut_middle(route.error),
     }
 
 

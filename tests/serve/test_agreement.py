@@ -1,0 +1,178 @@
+"""The command line and the server agree: the whole corpus of cases and manifests through both.
+
+The server is the real one, over HTTP: uvicorn with the gate's own connections. The only difference is meant: in a
+cluster the API server reports unknown fields, so the server warns of them where the command line refuses them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import jsonpatch
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from tests.e2e.processes import free_port
+from tests.policies.test_cases import files, read, target
+from tests.shared import SHARED
+from webhook.admission import status
+from webhook.admission.decision import Decision
+from webhook.admission.request import Request
+from webhook.cli import manifests
+from webhook.cli.cases import run
+from webhook.cluster import ClusterView, MemoryView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog
+from webhook.manifests.folders import read_all
+from webhook.policy import Profile
+from webhook.serve.app import application
+from webhook.serve.gate import Call, Gate
+from webhook.serve.http.connection import Connection
+from webhook.serve.http.health import listening
+
+UNKNOWN = "unknown field"
+FOLDERS = sorted({file.parent for file in SHARED.glob("samples/*/*/*.yaml")})
+
+
+class Server:
+    """A gate behind a socket; ``use`` gives it other rules, objects and options."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._app = application(Gate())
+
+    def use(self, catalog: Catalog, view: ClusterView, options: Options) -> None:
+        self._app = application(Gate(catalog=catalog, view=view, options=options))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def ask(self, call: Call, request: Request) -> dict[str, Any]:
+        """The response of one review."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port)) as connection:
+            head = {"Content-Type": "application/json"}
+            connection.request("POST", f"/{call}?timeout=30s", json.dumps(review(request)), head)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        assert answer.status == 200, text
+        response: dict[str, Any] = json.loads(text)["response"]
+        return response
+
+
+def review(request: Request) -> dict[str, Any]:
+    api = {"group": request.kind.group, "version": request.kind.version}
+    written = {
+        "uid": "1",
+        "kind": {**api, "kind": request.kind.kind},
+        "resource": {**api, "resource": request.resource},
+        "operation": request.operation,
+        "name": request.name,
+        "namespace": request.namespace,
+        "object": request.object,
+        "oldObject": request.old_object,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": written}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    found = Server(free_port())
+    started, stop = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with listening(
+            found, None, host="127.0.0.1", port=found.port, http=Connection, proxy_headers=False, log_config=None
+        ):
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert started.wait(20)
+        yield found
+    finally:
+        stop.set()
+        thread.join()
+
+
+class Offline(Protocol):
+    """What the command line makes of an object."""
+
+    @property
+    def mutation(self) -> Decision: ...
+    @property
+    def validation(self) -> Decision: ...
+
+
+def differences(server: Server, request: Request, offline: Offline) -> Iterator[str]:
+    """What the server says otherwise than the command line."""
+    response = server.ask("mutate", request)
+    if response["allowed"]:
+        operations = json.loads(base64.b64decode(response.get("patch", b"W10=")))
+        obj = jsonpatch.apply_patch(request.object, operations)
+        if placed_anywhere(obj) != placed_anywhere(offline.mutation.object):
+            yield f"mutated to {obj}, and not to {offline.mutation.object}"
+        response = server.ask("validate", replace(request, object=obj))
+    said = refused(response), [line for line in response.get("warnings", []) if UNKNOWN not in line]
+    expected = causes(offline.validation), warned(offline.validation)
+    if said != expected:
+        yield f"said {said}, and not {expected}"
+
+
+def placed_anywhere(obj: dict[str, Any] | None) -> dict[str, Any]:
+    """The object without its namespace, which the command line leaves to kubectl."""
+    assert obj is not None
+    return {**obj, "metadata": {**obj["metadata"], "namespace": None}}
+
+
+def refused(response: dict[str, Any]) -> list[tuple[str, str]]:
+    details = response.get("status", {}).get("details", {})
+    return [(each["field"], each["message"]) for each in details.get("causes", [])]
+
+
+def causes(decision: Decision) -> list[tuple[str, str]]:
+    return [(each.field, each.text) for each in decision.causes if UNKNOWN not in each.message]
+
+
+def warned(decision: Decision) -> list[str]:
+    return status.warnings(tuple(each for each in decision.warnings if UNKNOWN not in each.message))
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")
+def test_every_case_gets_the_same_verdict_from_the_server(file: Path, server: Server, loaded: Catalog):
+    for document in read(file):
+        known = target(document, loaded)
+        for case in document.cases:
+            result = run(case, known, loaded)
+            server.use(loaded, MemoryView(case.others), Options(Profile(case.profile), settings=case.settings))
+            assert list(differences(server, result.request, result)) == [], case.name
+
+
+@pytest.mark.parametrize("given", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]))
+@pytest.mark.parametrize("profile", ["standard", "strict"])
+def test_every_manifest_gets_the_same_verdict_from_the_server(
+    given: Path, profile: str, server: Server, loaded: Catalog
+):
+    flags = argparse.ArgumentParser()
+    manifests.add_arguments(flags)
+    options = flags.parse_args([str(given), f"--profile={profile}"])
+    found, _ = manifests.outcomes(options)
+    assert found
+    view = MemoryView(list(manifests._stored(read_all([given]), loaded)))
+    server.use(loaded, view, Options(Profile(profile)))
+    for each in (each for each in found if each.reviewed):
+        if any(manifests._name_errors(each.document.value.get("metadata"))):
+            continue  # the API server refuses it before it asks
+        request = manifests._request(each.document.value, manifests._kind_of(each.document.value), loaded)
+        assert list(differences(server, request, each)) == [], each.title
