@@ -53,19 +53,19 @@ def _html(document: Document, text: str) -> None:
         elif line.startswith(("## ", "- [", "**Appears", "<table", "<thead")):
             cell = 0
         else:
-            if match := re.search(r"<tr><td><code>(\w+)</code>(.*)", line):
-                document.row(number, match[1], Field(""))
-                cell, line = 1, match[2]
-                if "[Required]" in line:
-                    document.last.stated["required"] = True
-                line = re.sub(r"<B>.*?</B>", "", line)
-            _html_line(document, number, line, cell)
+            row = re.search(r"<tr><td><code>(\w+)</code>(.*)", line)
+            if row:
+                cell = 1
+                document.row(number, row[1], Field("", stated={"required": True} if "[Required]" in line else {}))
+            _html_line(document, number, row[2] if row else line, cell)
             cell = 2 if cell == 1 and "</td>" in line else cell
 
 
 def _html_line(document: Document, number: int, line: str, cell: int) -> None:
     """A line of prose, or of the cell with the type (``cell`` is 1)."""
-    plain = " ".join(html.unescape(_TAG.sub("", re.sub("<!--.*?-->", "…", line))).split())
+    plain = " ".join(
+        html.unescape(_TAG.sub("", re.sub("<!--.*?-->", "…", line.replace("<B>[Required]</B>", "")))).split()
+    )
     if cell == 1 and isinstance(document.last, Field):
         many = re.match(r"\[\]|map\[\w+\]", plain)
         document.last.type += plain[many.end() :] if many else plain
@@ -127,15 +127,15 @@ def _value(name: str, text: str) -> Any:
 
 
 _PASTED_ROW: Final = re.compile(r"(\w+) (\w+)( array)?( \(keys:\w+, values:\w+\))? \|(.*)")
+_PASTED_MARKUP: Final = re.compile(
+    r"\| ?(Field|---)|- |Appears in: |((API Reference|Packages|Resource Types|aim[.]silogen[.]ai/v1alpha1|[|]+)?$)"
+)
 
 
 def _pasted(document: Document, text: str) -> None:
     """Tables in Markdown whose cells have become lines: AIM."""
-    lines = text.split("\n")
-    names = {line for line in lines if line.startswith("A") and re.fullmatch(r"\w+", line)}
-    names |= {"ImageMetadata", "ModelMetadata", "OCIMetadata", "RecommendedDeployment"}
-    for number, line in enumerate(lines, 1):
-        if line in names:
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.fullmatch(r"(?!Packages$)[A-Z]\w+", line):
             document.start(number, line)
         elif match := re.fullmatch(r"Underlying type: (\w+)", line):
             document.last.stated["type"] = match[1]
@@ -148,7 +148,7 @@ def _pasted(document: Document, text: str) -> None:
             document.last.stated["value"] = match[1]
         elif match := re.fullmatch(r"(\w+) \|", line):
             document.value(match[1])
-        elif not re.match(r"\| ?(Field|---)|\|---|Appears in: |(API Reference|Packages|Resource Types)?$|- |[|]+$|aim[.]silogen[.]ai/v1alpha1$", line):
+        elif not _PASTED_MARKUP.match(line):
             _pasted_line(document, number, line)
 
 

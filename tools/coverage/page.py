@@ -53,13 +53,13 @@ COLUMNS: Final = (
 SENTENCES: Final = """
 ## The sentences of the documents
 
-Each sentence of the five API documents has an answer in `docs/spec/sentences`: one line with the line of the document, a
-digest of the sentence, what it is about, and what holds it. These are *codes* of the gate's rules and defaults
+Each sentence of the five API documents has an answer in `docs/spec/sentences`: the line of the document, a digest of
+the sentence, what it is about, and what holds it. These are *codes* of the gate's rules and defaults
 ([all rules](rules/)), keywords of the *definition*, *facts and tests*, or the *reason* why no rule can. Where nothing
 holds a sentence yet, it is *unmapped*. A sentence counts once, in the first column that applies.
 
-The columns of a table (type, default, enumeration, pattern, required …) are *statements*. `make docs` compares each with
-the definition of every kind that contains the field. The statements that *differ* have answers too.
+The columns of a table (type, default, enumeration, pattern, required …) are *statements*. Each is compared with the
+definition of every kind that contains the field. The statements that *differ* have answers too.
 
 Tests report sentences without an answer, statements that differ without one, and answers that refer to something that
 does not exist. The documents are not in the repository: without them, only the last of these tests runs.

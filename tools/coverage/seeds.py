@@ -37,7 +37,10 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One line of prose about ``place``: "Type", "Type.field" or "Type=value". A fresh one starts a paragraph or item."""
+    """One line of prose about ``place``: "Type", "Type.field" or "Type=value".
+
+    A fresh line starts a paragraph or an item of a list.
+    """
 
     line: int
     place: str

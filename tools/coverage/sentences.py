@@ -24,7 +24,10 @@ __all__ = ["SENTENCES", "Answered", "Holds", "Sentence", "answered", "reasons", 
 SENTENCES: Final = Path(__file__).parents[2] / "docs" / "spec" / "sentences"
 
 _END: Final = re.compile(r"(?<=[.!?])[\"')]?\s+(?=[\"'(-]?[A-Z])|\n(?=[A-Z])")
-_OPEN: Final = re.compile(r"(?:[,;]|\b(?:an?|and|any|as|at|be|by|for|if|in|individual|is|its|of|on|or|over|same|see|the|this|to|unless|via|with))\n")
+_OPEN: Final = re.compile(
+    r"(?:[,;]|\b(?:an?|and|any|as|at|be|by|for|if|in|individual|is|its|of|on|or|over|same|see|the|this|to|unless|via|with))"
+    r"\n"
+)
 """A line that goes on in the next one, even before a capital letter."""
 _SHORT: Final = re.compile(r"\b(e\.g|i\.e|E\.g|vs)\. ")
 
