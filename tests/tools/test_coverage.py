@@ -1,27 +1,18 @@
 """Every rule of the specifications is answered, and every answer is there."""
 
-import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.shared import ROOT, shared
+from tests.tools.references import codes, is_fact, is_field, is_stated, is_test
 from tools.coverage import definitions, page, samples
-from tools.coverage.seeds import seed_fields
+from tools.coverage.formats import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
 from webhook.engine import catalog
-from webhook.engine.catalog import KnownKind
-from webhook.manifests import documents
 
 FILES = sorted(ANSWERS.glob("*.yaml"))
-
-
-@cache
-def kind(name: str) -> KnownKind:
-    (known,) = (known for known in catalog.load().kinds.values() if known.gvk.kind == name)
-    return known
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -31,7 +22,7 @@ def test_the_page_is_up_to_date() -> None:
 def test_the_counts_of_the_documents_are_up_to_date_and_none_of_their_fields_is_missing() -> None:
     counted = page.counted_seeds(shared("seeds"), catalog.load())
     assert yaml.safe_load(page.SEEDS.read_text()) == counted, "run `make docs`"
-    assert {name for name, counts in counted.items() if counts["missing"]} == set()
+    assert {name for name, counts in counted["kinds"].items() if counts["missing"]} == set()
 
 
 def test_the_page_of_samples_is_up_to_date() -> None:
@@ -63,50 +54,21 @@ def test_every_rule_of_a_specification_is_answered_and_no_other(path: Path) -> N
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_what_an_answer_names_is_there(path: Path) -> None:
-    codes = {code for known in catalog.load().kinds.values() for code in known.policy.codes}
     for rule, answer in answers(path).items():
-        assert set(answer.codes) <= codes, rule
+        assert set(answer.codes) <= codes(), rule
         assert [field for field in answer.crd if not is_field(field)] == [], rule
         assert [fact for fact in answer.facts if not is_fact(fact)] == [], rule
         assert [test for test in answer.tests if not is_test(test)] == [], rule
-
-
-def is_field(text: str) -> bool:
-    """``Kind.spec.flavors[*].name``, in the definition of the kind."""
-    name, _, path = text.partition(".")
-    node = kind(name).schema.raw
-    for step in re.findall(r"\[\*\]|[^.\[]+", path):
-        children = node.get("properties", {})
-        node = (node.get("items") or node.get("additionalProperties")) if step == "[*]" else children.get(step)
-        if not isinstance(node, dict):
-            return False
-    return True
-
-
-def is_fact(text: str) -> bool:
-    """``Kind.fact``."""
-    name, _, fact = text.partition(".")
-    return fact in kind(name).facts
-
-
-def is_test(text: str) -> bool:
-    """``path`` or ``path::name`` of a test, a case or what its name has before a colon."""
-    path, _, name = text.partition("::")
-    return (ROOT / path).is_file() and (not name or name in names_in(ROOT / path))
-
-
-@cache
-def names_in(path: Path) -> set[str]:
-    if path.suffix == ".py":
-        return set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
-    cases = [case["name"] for document in documents.read(path) for case in document.value["cases"]]
-    return {*cases, *(name.split(":")[0] for name in cases)}
 
 
 def test_what_is_not_there_is_found() -> None:
     assert not is_field("Model.spec.sources")
     assert not is_field("Model.spec.files[*].name")
     assert not is_fact("Model.sources")
+    assert is_stated("Model.spec.source required")
+    assert not is_stated("Model.spec.source optional")
+    assert not is_stated("Model.spec.source enum")
+    assert not is_stated("Model.spec.sources optional")
     assert not is_test("policies/llmaz/cases/openmodel.yaml::OM99")
     assert not is_test("tests/tools/test_coverage.py::test_nothing")
     assert is_test("tests/tools/test_coverage.py::test_what_is_not_there_is_found")

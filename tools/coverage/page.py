@@ -9,14 +9,17 @@ from typing import Any, Final
 
 import yaml
 
-from tools.coverage.seeds import seed_fields
+from tools.coverage.formats import read_document, seed_fields
+from tools.coverage.rows import Row, rows
+from tools.coverage.seeds import DOCUMENTS
+from tools.coverage.sentences import answered, reasons
 from tools.coverage.spec import ANSWERS, Answer, answers
 from webhook.cli.cases import parse_cases
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests import documents
 from webhook.policy import Action
 
-__all__ = ["SEEDS", "counted_seeds", "made_page"]
+__all__ = ["SEEDS", "counted_seeds", "made_page", "rows_of"]
 
 SEEDS: Final = Path(__file__).parent / "seeds.yaml"
 POLICIES: Final = Path(__file__).parents[2] / "policies"
@@ -47,6 +50,24 @@ COLUMNS: Final = (
     "cases",
 )
 
+SENTENCES: Final = """
+## The sentences of the documents
+
+Each sentence of the five API documents has an answer in `docs/spec/sentences`: the line of the document, a digest of
+the sentence, what it is about, and what holds it. These are *codes* of the gate's rules and defaults
+([all rules](rules/)), keywords of the *definition*, *facts and tests*, or the *reason* why no rule can. Where nothing
+holds a sentence yet, it is *unmapped*. A sentence counts once, in the first column that applies.
+
+The columns of a table (type, default, enumeration, pattern, required …) are *statements*. Each is compared with the
+definition of every kind that contains the field. The statements that *differ* have answers too.
+
+Tests report sentences without an answer, statements that differ without one, and answers that refer to something that
+does not exist. The documents are not in the repository: without them, only the last of these tests runs.
+
+"""
+
+BY: Final = ("codes", "definition", "facts and tests", "reason", "unmapped")
+
 RULES: Final = """
 ## The rules of the specifications
 
@@ -64,11 +85,26 @@ def made_page(catalog: Catalog) -> str:
     """The page, from the catalog, the cases, the answers and the counts of the documents."""
     seeds = yaml.safe_load(SEEDS.read_text())
     kinds = sorted(catalog.kinds.values(), key=lambda known: (known.api, known.gvk.kind))
-    return "".join([HEAD, *_kinds(kinds, seeds), RULES, *_rules()])
+    return "".join(
+        [HEAD, *_kinds(kinds, seeds["kinds"]), SENTENCES, *_sentences(seeds["statements"]), RULES, *_rules()]
+    )
 
 
-def counted_seeds(folder: Path, catalog: Catalog) -> dict[str, dict[str, int]]:
-    """Kind → the number of fields in its document, and how many of them its CRD lacks."""
+def counted_seeds(folder: Path, catalog: Catalog) -> dict[str, Any]:
+    """The counts of the documents: fields of each kind, also those that its CRD lacks, and statements of each API."""
+    statements = {api: len({str(row) for row in rows_of(folder, api, catalog)}) for api in DOCUMENTS}
+    return {"kinds": _counted_fields(folder, catalog), "statements": statements}
+
+
+def rows_of(folder: Path, api: str, catalog: Catalog) -> Iterator[Row]:
+    """What an API's document states of its kinds in tables, beside what their definitions state."""
+    document = read_document(folder, api)
+    for gvk, known in catalog.kinds.items():
+        if known.api == api:
+            yield from rows(document, f"{gvk.group}/{gvk.version}", gvk.kind, known.schema.raw)
+
+
+def _counted_fields(folder: Path, catalog: Catalog) -> dict[str, dict[str, int]]:
     found = {}
     for known in catalog.kinds.values():
         ours = set(_paths(known.schema.raw))
@@ -128,6 +164,22 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _of_policy(known: KnownKind) -> tuple[int, int, int, int]:
     actions = Counter(rule.action for rule in known.policy.validations)
     return len(known.policy.defaults), actions[Action.DENY], actions[Action.WARN], len(known.facts)
+
+
+def _sentences(statements: Mapping[str, int]) -> Iterator[str]:
+    yield f"| document | statements | differ | sentences | {' | '.join(BY)} |\n|---|---|---|---|{'---|' * len(BY)}\n"
+    given, total, why = {api: answered(api) for api in sorted(DOCUMENTS)}, Counter[int](), Counter[tuple[str, str]]()
+    for api, found in given.items():
+        by = Counter(holds.by for holds in found.sentences.values())
+        why.update((holds.why_not, api) for holds in found.sentences.values() if holds.by == "reason")
+        row = (statements[api], len(found.rows), by.total(), *(by[name] for name in BY))
+        total.update(dict(enumerate(row)))
+        yield f"| [{api}](spec/sentences/{api}.yaml) | {' | '.join(map(str, row))} |\n"
+    yield f"| **{len(given)}** | {' | '.join(str(total[column]) for column in sorted(total))} |\n"
+    yield f"\n| reason | {' | '.join(given)} | |\n|---|{'---|' * len(given)}---|\n"
+    for name, text in reasons().items():
+        if any(why[name, api] for api in given):
+            yield f"| {name} | {' | '.join(str(why[name, api]) for api in given)} | {text.strip()} |\n"
 
 
 def _rules() -> Iterator[str]:
