@@ -57,7 +57,6 @@ def test_what_an_answer_refers_to_exists(api: str) -> None:
         assert not holds.why_not or holds.why_not in reasons(), key
 
 
-@pytest.mark.xfail(strict=True, reason="rules for pods, predictors and references are still to come")
 def test_no_sentence_is_unmapped() -> None:
     found = {f"{api} {key}": holds.by for api in DOCUMENTS for key, holds in answered(api).sentences.items()}
     assert [key for key, by in found.items() if by == "unmapped"] == []

@@ -20,7 +20,6 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.engine.recent import RecentStamps
-from webhook.golang.credentials import masked
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.noted import ANNOTATION, Noted, decision_id
 

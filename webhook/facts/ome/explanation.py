@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from webhook.facts.ome.formats import FACETS, Facets, differences, lenient_fits
 from webhook.facts.ome.lookup import Found
-from webhook.facts.schemas import shortened
+from webhook.facts.schemas import cut_middle
 from webhook.facts.settings import Behaviour
 
 __all__ = ["DISABLED", "NO_ACCELERATOR", "NO_AUTO_SELECT", "Excluded", "explained"]
@@ -86,7 +86,7 @@ def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
         sort, words = "model size" if reason.startswith("model size ") else "version", reason
     sort, words = (_COUNTED[reason], reason) if reason in _COUNTED else (sort, words)
     words = words if behaviour is Behaviour.RECOMMENDED else reason
-    listed = _listed(runtime, shortened(words, REASON), behaviour)
+    listed = _listed(runtime, cut_middle(words, REASON), behaviour)
     return _Near((*distance, runtime.cluster_scoped, runtime.name), sort, listed)
 
 

@@ -25,7 +25,7 @@ from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_scheme
-from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields, shortened
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
@@ -70,7 +70,7 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
     reason = incompatible(model.spec, runtime, settings.ome)
-    reason = shortened(reason.partition("not in supported formats: ")[2] or reason, 130)
+    reason = cut_middle(reason.partition("not in supported formats: ")[2] or reason, 130)
     return {**described, "incompatible": reason, "unsized": unsized}
 
 
