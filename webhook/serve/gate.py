@@ -108,10 +108,11 @@ class Gate:
         self._loaded = loaded
         catalog, deviations = with_installed(loaded, self._definitions())
         known, self.deviations = set(map(str, self.deviations)), deviations
+        if catalog is not self.catalog:
+            log.info("catalog %s: %d kinds", catalog.digest, len(catalog.kinds))
         self.catalog = catalog
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(catalog.digest).set(1)
-        log.info("catalog %s: %d kinds", catalog.digest, len(catalog.kinds))
         self.metrics.definitions.clear()
         for each in deviations:
             self.metrics.definitions.labels(str(each.kind)).set(len(each.aside))
