@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from webhook.admission import Hint, Warn
 from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
@@ -48,7 +49,8 @@ def _heard(api: str, catalog: Catalog) -> dict[str, str]:
             standard = case.model_copy(update={"profile": "standard"})
             hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
             audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
-            for each in (*audited, *hints):
+            heard: list[Warn | Hint] = [*audited, *hints]
+            for each in heard:
                 said.setdefault(each.code, set()).add(each.message)
     return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
 
