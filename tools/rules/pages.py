@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from webhook.admission import Hint, Warn
 from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
@@ -48,10 +49,16 @@ def _heard(api: str, catalog: Catalog) -> dict[str, str]:
             standard = case.model_copy(update={"profile": "standard"})
             hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
             audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
+<<<<<<< HEAD
             for code, message in [(each.code, each.message) for each in audited] + [
                 (each.code, each.message) for each in hints
             ]:
                 said.setdefault(code, set()).add(message)
+=======
+            heard: list[Warn | Hint] = [*audited, *hints]
+            for each in heard:
+                said.setdefault(each.code, set()).add(each.message)
+>>>>>>> pages
     return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
 
 

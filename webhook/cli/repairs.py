@@ -50,8 +50,8 @@ def run_example(code: str, case: Case, known: KnownKind, catalog: Catalog) -> Ex
     Raises:
         RepairError: the repair cannot be applied to the case.
     """
-    mended = repaired(case, known, case.repairs[code])
-    return Example(code, known, case, run(case, known, catalog), run(mended, known, catalog))
+    changed = repaired(case, known, case.repairs[code])
+    return Example(code, known, case, run(case, known, catalog), run(changed, known, catalog))
 
 
 def repaired(case: Case, known: KnownKind, patch: Patch) -> Case:
@@ -71,8 +71,13 @@ def repaired(case: Case, known: KnownKind, patch: Patch) -> Case:
 def said(result: CaseResult, code: str) -> list[str]:
     """What the findings and defaults of a code say, each as it is printed."""
     causes, warnings = result.validation.causes, result.validation.warnings
+<<<<<<< HEAD
     found: list[Cause | Warn] = [*causes, *warnings]
     findings = [str(each) for each in found if each.code == code]
+=======
+    everything: list[Cause | Warn] = [*causes, *warnings]
+    findings = [str(each) for each in everything if each.code == code]
+>>>>>>> pages
     findings += [str(cause) for cause in causes if any(hint.code == code for hint in cause.hints)]
     filled = [each for each in result.mutation.defaults if each.code == code and not each.removed]
     return findings + [f"{each.path}: {each.value!r} ({each.because})" for each in filled]
