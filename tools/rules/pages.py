@@ -11,7 +11,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
-from webhook.policy import PolicyDocument, Validation, parse_policy
+from webhook.policy import PolicyDocument, parse_policy
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
@@ -20,7 +20,7 @@ BEGIN: Final = "<!-- made by `make docs` from the policies and their cases: chan
 END: Final = "<!-- end of what is made -->\n"
 
 _SHOWN: Final = 200
-"""Characters to show of a message: OM405 names several runtimes."""
+"""Characters to show of a message: OM405 lists every runtime."""
 
 
 def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:
@@ -49,16 +49,9 @@ def _heard(api: str, catalog: Catalog) -> dict[str, str]:
             standard = case.model_copy(update={"profile": "standard"})
             hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
             audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
-<<<<<<< HEAD
-            for code, message in [(each.code, each.message) for each in audited] + [
-                (each.code, each.message) for each in hints
-            ]:
-                said.setdefault(code, set()).add(message)
-=======
             heard: list[Warn | Hint] = [*audited, *hints]
             for each in heard:
                 said.setdefault(each.code, set()).add(each.message)
->>>>>>> pages
     return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
 
 
@@ -74,15 +67,9 @@ def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str
         yield "| rule | field | action | says, for example | |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
-            yield _row(rule.code, _fields(rule), action, _shown(heard[rule.code]), rule.docs)
+            field = (rule.at + rule.fieldPath).lstrip(".")
+            yield _row(rule.code, f"`{field}`" if field else "the object", action, _shown(heard[rule.code]), rule.docs)
         yield ""
-
-
-def _fields(rule: Validation) -> str:
-    """The field of a rule; of a rule with several places, the first one and their number."""
-    field = (rule.places[0] + rule.fieldPath).lstrip(".")
-    more = len(rule.places) - 1
-    return (f"`{field}`" if field else "the object") + (f" and {more} more places" if more else "")
 
 
 def _shown(message: str) -> str:

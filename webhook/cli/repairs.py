@@ -71,13 +71,8 @@ def repaired(case: Case, known: KnownKind, patch: Patch) -> Case:
 def said(result: CaseResult, code: str) -> list[str]:
     """What the findings and defaults of a code say, each as it is printed."""
     causes, warnings = result.validation.causes, result.validation.warnings
-<<<<<<< HEAD
-    found: list[Cause | Warn] = [*causes, *warnings]
-    findings = [str(each) for each in found if each.code == code]
-=======
     everything: list[Cause | Warn] = [*causes, *warnings]
     findings = [str(each) for each in everything if each.code == code]
->>>>>>> pages
     findings += [str(cause) for cause in causes if any(hint.code == code for hint in cause.hints)]
     filled = [each for each in result.mutation.defaults if each.code == code and not each.removed]
     return findings + [f"{each.path}: {each.value!r} ({each.because})" for each in filled]
