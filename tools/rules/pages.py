@@ -12,6 +12,7 @@ from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, parse_policy
+from webhook.policy.document import Validation
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
@@ -67,9 +68,18 @@ def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str
         yield "| rule | field | action | says, for example | |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
-            field = (rule.at + rule.fieldPath).lstrip(".")
-            yield _row(rule.code, f"`{field}`" if field else "the object", action, _shown(heard[rule.code]), rule.docs)
+            yield _row(rule.code, _field(rule), action, _shown(heard[rule.code]), rule.docs)
         yield ""
+
+
+def _field(rule: Validation) -> str:
+    """The field that the rule is about; of a rule with many places the first one and their number."""
+    first, *others = [(place + rule.fieldPath).lstrip(".") for place in rule.places]
+    if not first:
+        return "the object"
+    return f"`{first}`" + (
+        f" and {len(others)} more places" if len(others) > 1 else " and one more place" if others else ""
+    )
 
 
 def _shown(message: str) -> str:
