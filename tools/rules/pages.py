@@ -11,8 +11,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
-from webhook.policy import PolicyDocument, parse_policy
-from webhook.policy.document import Validation
+from webhook.policy import PolicyDocument, Validation, parse_policy
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
@@ -77,9 +76,8 @@ def _field(rule: Validation) -> str:
     first, *others = [(place + rule.fieldPath).lstrip(".") for place in rule.places]
     if not first:
         return "the object"
-    return f"`{first}`" + (
-        f" and {len(others)} more places" if len(others) > 1 else " and one more place" if others else ""
-    )
+    count = {0: "", 1: " and one more place"}.get(len(others), f" and {len(others)} more places")
+    return f"`{first}`{count}"
 
 
 def _shown(message: str) -> str:
