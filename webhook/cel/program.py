@@ -99,7 +99,7 @@ class Budget:
         if self.left + self._reserve < 0:
             raise BudgetExceeded(_SPENT)
 
-    def note(self, exact: Exact, bindings: Mapping[str, Any], bound: int) -> bool:
+    def note(self, exact: Costed, bindings: Mapping[str, Any], bound: int) -> bool:
         """Note an evaluation that costs at most ``bound``; False if it might not fit."""
         if bound > self.left + self._reserve:
             self.settle()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
 from webhook.policy.path import MISSING
-from webhook.policy.policy import Expression, FactValue, Policy
+from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 
 __all__ = ["PolicyFault", "PolicyScope"]
 
@@ -55,6 +55,7 @@ class PolicyScope:
         self._root = {**bindings, "variables": variables, "facts": self._facts}
         self._fact = fact
         self._budget = budget
+        self._policy = policy
 
     def at(self, node: Any, stored: Any = MISSING) -> Bindings:
         """The bindings at a node: ``self`` is the node, ``oldSelf`` the stored one, if there is one."""
@@ -82,8 +83,42 @@ class PolicyScope:
                 self.fact(name)
         return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
 
+    def suspects(self) -> frozenset[int] | None:
+        """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
+        screen = self._policy.screen
+        found = screen.run(self._root, self.fact)
+        if found is None:
+            return None
+        failing, bound = found
+        if not self._budget.note(_Screened(self._policy, self, failing), self._root, bound):
+            return None
+        return screen.others.union(failing)
+
     def fact(self, name: str) -> Any:
         """The value of a fact."""
         if name not in self._facts:
             self._facts[name] = self._fact(name)
         return self._facts[name]
+
+
+class _Screened:
+    """The cost of the rules that a screen has found to hold, should the budget need the exact sum."""
+
+    __slots__ = ("_failing", "_policy", "_scope")
+
+    def __init__(self, policy: Policy, scope: PolicyScope, failing: Iterable[int]) -> None:
+        self._policy, self._scope, self._failing = policy, scope, frozenset(failing)
+
+    def cost(self, bindings: Mapping[str, Any]) -> int:
+        skipped = self._failing | self._policy.screen.others
+        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in skipped]
+        return sum(self._cost_at(rule, node) for rule in rules for _, node in rule.at.nodes(bindings["object"]))
+
+    def _cost_at(self, rule: ValidationRule, node: Any) -> int:
+        bindings = self._scope.at(node)
+        if rule.when is None:
+            return rule.rule.program.evaluate_exactly.cost(bindings)
+        cost = rule.when.program.evaluate_exactly.cost(bindings)
+        if rule.when.program.evaluate(bindings) is False:
+            return cost
+        return cost + rule.rule.program.evaluate_exactly.cost(bindings)

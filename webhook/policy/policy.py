@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webhook.cel import Program
+from webhook.cel.screen import Condition, Part, Screen
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
@@ -148,6 +149,7 @@ class Policy:
     _actions: dict[Profile, tuple[tuple[ValidationRule, Action], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+    _screen: list[Screen] = field(default_factory=list, init=False, compare=False, repr=False)
     _reads: dict[tuple[str, str], Reads] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
@@ -155,6 +157,21 @@ class Policy:
         if profile not in self._actions:
             self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
         return self._actions[profile]
+
+    @property
+    def screen(self) -> Screen:
+        """The function that tells which validation rules an object does not meet; made when it is first asked for."""
+        if not self._screen:
+            self._screen.append(self._new_screen())  # two threads may both do this; the results are equal
+        return self._screen[0]
+
+    def _new_screen(self) -> Screen:
+        conditions = [
+            Condition(rule.at.keys, None if rule.when is None else _part(rule.when), _part(rule.rule))
+            for rule in self.validations
+        ]
+        variables = {name: _part(each) for name, each in self.variables.items()}
+        return Screen(conditions, variables, f"<cel> screen of {self.name}")
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read; computed once, when it is first needed.
@@ -187,3 +204,7 @@ class Policy:
     @property
     def codes(self) -> tuple[str, ...]:
         return (*(rule.code for rule in self.defaults), *(rule.code for rule in self.validations))
+
+
+def _part(expression: Expression) -> Part:
+    return Part(expression.program, expression.named_facts)

@@ -53,9 +53,9 @@ def _function(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     function = writer.constant(impl)
     if cost is None:
         writer.cost += 1
-        return Code(f"{function}({', '.join(value.text for value in values)})", writer.type_of(expr))
+        return Code(writer.call(function, [value.text for value in values]), writer.type_of(expr))
     names = [writer.local(value) for value in values]
-    result = writer.name(f"{function}({', '.join(names)})")
+    result = writer.name(writer.call(function, names))
     writer.meter(f"{writer.constant(cost)}(({', '.join(names)},), {result})")
     return Code(result, writer.type_of(expr), is_name=True)
 

@@ -36,7 +36,7 @@ FORMS: Final[Forms] = {
     Select: members.write_select,
     Call: calls.write_call,
     ListExpr: members.write_list,
-    MapExpr: members.unsupported,
+    MapExpr: members.write_map,
     StructExpr: members.unsupported,
     Comprehension: comprehensions.write_comprehension,
 }

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from webhook.cel.codegen.code import CLASSES, CONTAINERS, Code, Unsupported, is_not_of, is_of
 from webhook.cel.codegen.writer import Writer, path_of_test
-from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, Select
+from webhook.cel.cost.runtime import MAP_CREATE
+from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr, Select
 from webhook.cel.types import BOOL, Type
-from webhook.cel.values.nodes import COMPOSITE, Node, unescape
+from webhook.cel.values.nodes import COMPOSITE, Node, node_of, unescape
 
-__all__ = ["member", "optional_member", "unsupported", "write_const", "write_ident", "write_list", "write_select"]
+__all__ = [
+    "member",
+    "optional_member",
+    "unsupported",
+    "write_const",
+    "write_ident",
+    "write_list",
+    "write_map",
+    "write_select",
+]
 
 
 def write_const(writer: Writer, expr: Const) -> Code:
@@ -57,6 +69,12 @@ def write_select(writer: Writer, expr: Select) -> Code:
 def member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
     """``operand.field``; raises if it does not exist."""
     child, name = (None, field) if operand.node is None else _declared_member(operand.node, field)
+    shared = None if child is None else writer.shared(operand, name, child)
+    if shared is not None:
+        if (shared, "") not in writer.names:
+            writer.line(f"if {shared} is A: raise E")
+            writer.names[shared, ""] = shared
+        return Code(shared, of, child, checked=True, is_name=True)
     parent = writer.local(operand)
     local = writer.names.get((parent, field))
     if local is None:  # only a dict has string keys, so its class needs no check
@@ -67,6 +85,10 @@ def member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
 def _presence(writer: Writer, expr: Select, operand: Code) -> Code:
     """``has(operand.field)``; a test that is repeated is made once, in the slot of its operand."""
     field = expr.field
+    shared = None if operand.node is None else _shared(writer, operand, field)
+    if shared is not None:
+        writer.found[expr] = (shared, ""), shared
+        return Code(f"({shared} is not A)", BOOL)
     parent = writer.container(operand, "dict")
     locals_ = writer.tested.get((parent, field))
     if locals_ is None:
@@ -81,6 +103,12 @@ def _presence(writer: Writer, expr: Select, operand: Code) -> Code:
     if value in writer.checked_locals:
         writer.found[expr] = (parent, field), value
     return Code(tested, BOOL, is_name=True)
+
+
+def _shared(writer: Writer, operand: Code, field: str) -> str | None:
+    assert operand.node is not None
+    child, name = _declared_member(operand.node, field)
+    return writer.shared(operand, name, child)
 
 
 def _presence_test(writer: Writer, operand: Code, parent: str, field: str, local: str) -> str:
@@ -123,6 +151,10 @@ def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code
         parent = writer.local(operand)
         return Code(writer.name(f"find({parent}, {field!r})"), of, is_name=True, maybe=True)
     child, name = _declared_member(node, field)
+    shared = writer.shared(operand, name, child)
+    if shared is not None:
+        is_composite = child.kind in COMPOSITE
+        return Code(shared, of, child if is_composite else None, checked=True, is_name=True, maybe=True)
     if operand.maybe:
         found = writer.name(f"A if {operand.text} is A else {operand.text}.get({name!r}, A)")
     else:
@@ -144,14 +176,36 @@ def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: 
 def write_list(writer: Writer, expr: ListExpr) -> Code:
     if expr.optional:
         raise Unsupported
-    elements = [writer.value(writer.expr(element)) for element in expr.elements]
+    codes = [writer.expr(element) for element in expr.elements]
     writer.cost += 10
     of = writer.type_of(expr)
+    node = _common_map(codes)
+    if node is not None:
+        maps = [writer.container(code, "dict") for code in codes]
+        return Code(f"[{', '.join(maps)}]", of, node_of({"type": "array", "items": node.schema}), checked=True)
+    elements = [writer.value(code) for code in codes]
     if all(element.is_literal for element in elements):
         return writer.literal([element.literal for element in elements], of)
     return Code(f"[{', '.join(writer.local(element) for element in elements)}]", of)
 
 
+def _common_map(codes: Sequence[Code]) -> Node | None:
+    """The schema of raw maps whose values look alike, so that a list of them can stay raw."""
+    nodes = [code.node for code in codes if code.node is not None and code.node.kind == "map" and not code.maybe]
+    if not nodes or len(nodes) < len(codes):
+        return None
+    items = {(node.items.kind, node.items.enter, node.items.nullable) for node in nodes}
+    return nodes[0] if len(items) == 1 and nodes[0].items.kind == "scalar" else None
+
+
+def write_map(writer: Writer, expr: MapExpr) -> Code:
+    """The empty map; others have no generated form: rules rarely make one."""
+    if expr.entries:
+        raise Unsupported
+    writer.cost += MAP_CREATE
+    return writer.literal({}, writer.type_of(expr))
+
+
 def unsupported(_writer: Writer, _expr: Expr) -> Code:
-    """Maps and objects have no generated form: rules rarely make one."""
+    """Objects have no generated form: rules rarely make one."""
     raise Unsupported

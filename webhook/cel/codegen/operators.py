@@ -112,6 +112,9 @@ def arithmetic(operator: str, exact: Callable[[Any, Any], Any]) -> Callable[[Wri
             return Code(result, of, is_name=True)
         if kinds == ("double", "double") and operator in ("+", "-", "*"):
             return Code(f"({first.text} {operator} {second.text})", of)
+        if operator == "+" and first.is_literal and second.is_literal and kinds == ("string", "string"):
+            writer.cost += len(first.literal) + len(second.literal)
+            return writer.literal(first.literal + second.literal, of)
         if operator == "+" and "int" not in kinds and "double" not in kinds:
             first, second = writer.named(first), writer.named(second)
             writer.meter(f"length({first.text}) + length({second.text})")

@@ -7,7 +7,7 @@ The form of each kind of expression is written by a function of its own module, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -120,6 +120,20 @@ class Writer:
         """Wrap raw JSON in a value that remembers its schema."""
         self.calls = True
         return f"carried({text}, {self.constant(node)})"
+
+    # What several expressions of one function may share
+
+    def shared(self, operand: Code, name: str, child: Node) -> str | None:
+        """The local that holds a member of a declared object for the whole function, ABSENT where it is null or absent.
+
+        None if the member is to be read where it is needed, as in the function of a single expression.
+        """
+        del operand, name, child
+        return None
+
+    def call(self, function: str, args: Sequence[str]) -> str:
+        """A call of a pure function."""
+        return f"{function}({', '.join(args)})"
 
     # Expressions
 

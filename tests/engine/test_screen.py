@@ -1,0 +1,106 @@
+"""One function for all rules of a kind decides as the rules one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.policies.test_cases import files, read, target
+from webhook import engine
+from webhook.admission import Request
+from webhook.cli.cases import run
+from webhook.cluster import MemoryView
+from webhook.engine import Options, rules
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.policy import Profile
+
+CHANGES = 6
+"""Mutants of each case's object."""
+COVERED = 0.95
+"""The part of a kind's rules, and of the valid objects, that the function must decide: else this proves nothing."""
+
+
+def leaves(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict | list) and value:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(item, (*at, key))
+    yield at
+
+
+def mutant(obj: dict[str, Any], dice: random.Random) -> dict[str, Any]:
+    """The object with one part removed, doubled, or replaced by a part from elsewhere in it."""
+    paths = [path for path in leaves(obj) if path and path[0] == "spec"] or [("spec",)]
+    at, other = dice.choice(paths), dice.choice(paths)
+    value: Any = dice.choice([None, "", "x", 0, 7, True, [], {}, _get(obj, other)])
+    return _set(obj, at, value)
+
+
+def _get(value: Any, at: tuple[Any, ...]) -> Any:
+    for key in at:
+        value = value[key] if isinstance(value, list) or key in value else None
+        if not isinstance(value, dict | list):
+            return value
+    return value
+
+
+def _set(value: Any, at: tuple[Any, ...], new: Any) -> Any:
+    if not at:
+        return new
+    copy = value.copy()
+    copy[at[0]] = _set(value[at[0]] if isinstance(value, list) else value.get(at[0], {}), at[1:], new)
+    return copy
+
+
+def requests(request: Request, dice: random.Random) -> Iterator[Request]:
+    assert request.object is not None
+    yield request
+    for _ in range(CHANGES):
+        changed = mutant(request.object, dice)
+        yield replace(request, object=changed, operation="CREATE", old_object=None)
+        yield replace(request, object=changed, operation="UPDATE", old_object=request.object)
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")
+def test_one_function_for_all_rules_decides_as_the_rules_one_by_one(file, loaded: Catalog, monkeypatch):
+    dice = random.Random(file.stem)
+    taken: list[bool] = []
+    suspects = rules._suspects
+    judged = 0
+    for document in read(file):
+        known: KnownKind = target(document, loaded)
+        for case in document.cases:
+            view = MemoryView(case.others)
+            options = Options(Profile(case.profile), settings=case.settings)
+            for request in requests(run(case, known, loaded).request, dice):
+
+                def counted(*args: Any) -> Any:
+                    found = suspects(*args)
+                    if not (args[0].schema_causes or args[0].hidden):
+                        taken.append(found is not None)
+                    return found
+
+                monkeypatch.setattr(rules, "_suspects", counted)
+                fused = outcome(request, loaded, view, options)
+                monkeypatch.setattr(rules, "_suspects", lambda *_: None)
+                assert fused == outcome(request, loaded, view, options), (case.name, request.object)
+                judged += 1
+    assert judged >= CHANGES
+    assert sum(taken) >= COVERED * len(taken)
+
+
+def outcome(request: Request, loaded: Catalog, view: MemoryView, options: Options) -> Any:
+    try:
+        return engine.validate(request, loaded, view, options)
+    except engine.PolicyFault as fault:
+        return str(fault)
+
+
+def test_the_function_covers_nearly_all_rules(loaded: Catalog):
+    for known in loaded.kinds.values():
+        covered = len(known.policy.validations) - len(known.policy.screen.others)
+        transitions = sum(rule.transition for rule in known.policy.validations)
+        assert covered + transitions >= COVERED * len(known.policy.validations), known.gvk
