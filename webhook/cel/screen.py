@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from webhook.cel.codegen import members
 from webhook.cel.codegen.code import CLASSES, CONTAINERS, Block, Code, Unsupported, is_not_of, render
 from webhook.cel.codegen.generate import FORMS, LIMIT
+from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.codegen.runtime import GLOBALS
 from webhook.cel.codegen.writer import Forms, Writer
 from webhook.cel.errors import CelError
@@ -79,26 +80,36 @@ class Screen:
     most; or None, where only single evaluations can tell. ``others`` are the conditions that it does not cover.
     """
 
-    __slots__ = ("others", "run", "text")
+    __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
 
-    def __init__(self, conditions: Sequence[Condition], variables: Mapping[str, Part], file: str) -> None:
+    def __init__(self, conditions: Sequence[Condition], variables: Mapping[str, Part], name: str) -> None:
         """Generate it.
 
         Args:
             conditions: in the order of evaluation; their environments have ``object``, and ``self`` for the node.
             variables: the variables that the conditions read as ``variables.name``, in the order of computation.
-            file: the name of the function in tracebacks and profiles.
+            name: what tracebacks and profilers call the function.
         """
-        with DEEP_RECURSION:
-            writer, others = _written(conditions, variables)
+        self._conditions, self._variables = conditions, variables
+        writer, others = _written(conditions, variables)
         self.others = frozenset(others)
-        self.text = writer.text()
         scope: dict[str, Any] = {}
-        exec(compile(self.text, file, "exec"), GLOBALS, scope)  # noqa: S102 - as in webhook.cel.codegen.generate
+        file = file_name(name)
+        exec(compile(writer.text(), file, "exec"), GLOBALS, scope)  # noqa: S102 - as in webhook.cel.codegen.generate
         self.run: Run = scope["make"](*writer.constants)
+        register(file, self)
+
+    def text(self) -> str:
+        """The source of the function, written again: kept, it would take more memory than the function."""
+        return _written(self._conditions, self._variables)[0].text()
 
 
 def _written(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
+    with DEEP_RECURSION:
+        return _write(conditions, variables)
+
+
+def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
     trees = {id(part): part.program.evaluate_exactly.origin.check() for part in _parts(conditions, variables.values())}
     writer = _ScreenWriter(trees)
     for name, part in variables.items():

@@ -73,6 +73,12 @@ class Catalog:
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
 
+    def prepared(self) -> Catalog:
+        """This catalog with all that is otherwise made when it is first needed."""
+        for kind in self.kinds.values():
+            kind.policy.prepare()
+        return self
+
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""
         found = {kind.gvk: kind for crd in crds for kind in _kinds_of("", crd)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
@@ -86,13 +86,12 @@ class PolicyScope:
     def suspects(self) -> frozenset[int] | None:
         """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
         screen = self._policy.screen
-        found = screen.run(self._root, self.fact)
-        if found is None:
+        found = None if screen is None else screen.run(self._root, self.fact)
+        if screen is None or found is None:
             return None
         failing, bound = found
-        if not self._budget.note(_Screened(self._policy, self, failing), self._root, bound):
-            return None
-        return screen.others.union(failing)
+        suspects = screen.others.union(failing)
+        return suspects if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound) else None
 
     def fact(self, name: str) -> Any:
         """The value of a fact."""
@@ -104,14 +103,13 @@ class PolicyScope:
 class _Screened:
     """The cost of the rules that a screen has found to hold, should the budget need the exact sum."""
 
-    __slots__ = ("_failing", "_policy", "_scope")
+    __slots__ = ("_policy", "_scope", "_suspects")
 
-    def __init__(self, policy: Policy, scope: PolicyScope, failing: Iterable[int]) -> None:
-        self._policy, self._scope, self._failing = policy, scope, frozenset(failing)
+    def __init__(self, policy: Policy, scope: PolicyScope, suspects: frozenset[int]) -> None:
+        self._policy, self._scope, self._suspects = policy, scope, suspects
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
-        skipped = self._failing | self._policy.screen.others
-        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in skipped]
+        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in self._suspects]
         return sum(self._cost_at(rule, node) for rule in rules for _, node in rule.at.nodes(bindings["object"]))
 
     def _cost_at(self, rule: ValidationRule, node: Any) -> int:

@@ -239,7 +239,7 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
-        gate.use(catalog.load(settings=settings.facts))
+        gate.use(catalog.load(settings=settings.facts).prepared())
     else:
         yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:
