@@ -176,9 +176,10 @@ class Policy:
 
     def prepare(self) -> Screen:
         """Make the screen now: a server does not let a caller wait for it."""
-        if self._screen[0] is None:
-            self._screen[0] = self._new_screen()  # two threads may both do this; the results are equal
-        return self._screen[0]
+        screen = self._screen[0]
+        if screen is None:
+            screen = self._screen[0] = self._new_screen()  # two threads may both do this; the results are equal
+        return screen
 
     def _new_screen(self) -> Screen:
         conditions = [
