@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.llmkube.gpu import parse_layer_split
-from webhook.facts.llmkube.source import (
-    parse_source,
-)
+from webhook.facts.llmkube.source import parse_source
 from webhook.facts.nodes import at, name_of, namespace_of, text, whole
 from webhook.facts.schemas import INTEGER, STRING, STRINGS, fields
 
 __all__ = ["FACTS"]
 
+_PARTS: Final = ("claim", "path", "repo", "revision", "error")
 _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     source = parse_source(text(model, "spec", "source"))
-    return {**asdict(source), "kind": source.kind.value}
+    return {"kind": source.kind.value, **{name: getattr(source, name) for name in _PARTS}}
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
@@ -46,7 +44,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "Model": {
         "source": Fact(
             _source,
-            fields(**dict.fromkeys(("kind", "claim", "path", "repo", "revision", "error"), STRING)),
+            fields(**dict.fromkeys(("kind", *_PARTS), STRING)),
         ),
         "served": Fact(_served, fields(gpus=INTEGER)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
