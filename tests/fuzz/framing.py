@@ -17,6 +17,7 @@ from collections import Counter
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from webhook.engine.catalog import Catalog
@@ -98,8 +99,7 @@ class Peer(asyncio.Transport):
 class Server:
     """The protocol's surroundings, as uvicorn makes them."""
 
-    def __init__(self) -> None:
-        app = application(Gate(catalog=Catalog({}, "digest")))
+    def __init__(self, app: ASGIApp) -> None:
         self.config = uvicorn.Config(app, http=Connection, ws="none", log_config=None, server_header=False)
         self.config.load()
         self.state = ServerState()
@@ -151,9 +151,9 @@ def mutated(dice: random.Random) -> list[bytes]:
     return [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True) if end > start]
 
 
-async def run(seeds: range) -> Counter[str]:
+async def run(seeds: range, app: ASGIApp) -> Counter[str]:
     """The outcomes; each defect is printed with its seed."""
-    server, counts = Server(), Counter[str]()
+    server, counts = Server(app), Counter[str]()
     for seed in seeds:
         try:
             outcome = await server.outcome(mutated(random.Random(seed)))
@@ -175,7 +175,8 @@ def main(argv: list[str] | None = None) -> int:
     for log in levels:
         log.setLevel(logging.CRITICAL)
     try:
-        counts = asyncio.run(run(range(options.seed, options.seed + options.n)))
+        app = application(Gate(catalog=Catalog({}, "digest")))
+        counts = asyncio.run(run(range(options.seed, options.seed + options.n), app))
     finally:
         for log, level in levels.items():
             log.setLevel(level)

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.hostile import bodies, processes, worst
-from tests.hostile.attacks import large
+from tests.hostile import bodies, processes
+from tests.hostile.attacks import attack, large
 from tests.hostile.bars import Report
 from tests.hostile.cluster import churned, following
 from tests.hostile.serving import Gate, serving, wait_until
@@ -41,8 +41,8 @@ def large_body() -> bytes:
 
 
 def slow_body() -> bytes:
-    """The review that the gate works on longest, of those that it judges."""
-    return large(worst.of("Model")[0], "CREATE")[1]
+    """A review whose defaulting takes long and much memory, but is judged."""
+    return large(attack("InferenceService", "spec.engine.volumes", "empty texts"), "CREATE")[1]
 
 
 def _limit_memory(pid: int) -> None:
@@ -90,7 +90,7 @@ def counted(gate: Gate, outcome: str) -> float:
 def answer_of_ended(gate: Gate, end: Callable[[int], None]) -> int:
     """The status of a large review whose child was ended as soon as it was seen."""
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(gate.post, "/validate?timeout=5s", slow_body())
+        answer = pool.submit(gate.post, "/mutate?timeout=5s", slow_body())
         wait_until(lambda: bool(processes.children(gate.pid)) or answer.done(), CHILD_SECONDS, "a child is there")
         for child in processes.children(gate.pid):
             end(child)

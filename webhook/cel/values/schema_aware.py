@@ -75,7 +75,7 @@ def _member(raw: Any, node: Node) -> Any:
     try:
         value = node.value(raw)
     except CelError as error:
-        return Invalid(error)
+        return Invalid(error.with_traceback(None))  # a traceback would keep the frames, for each of many members
     return schema_aware_value(value, node) if node.kind in COMPOSITE else value
 
 
