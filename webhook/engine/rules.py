@@ -13,9 +13,9 @@ from webhook.admission.status import cut_end
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
+from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
-from webhook.engine.schema import unreadable_metadata
 from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
 from webhook.schema import OMIT, FieldError
@@ -80,11 +80,11 @@ class Subject:
         written under another definition of the same name, so it is checked, too. Under an installed definition that is
         not the catalog's, a field that the rule takes for granted may be optional.
         """
-        if self.kind.deviates or unreadable_metadata(self.obj):
+        if self.kind.deviates or not is_readable(self.obj):
             return False
         if not self.schema_valid or self.old is None:
             return self.schema_valid
-        if self.hidden or unreadable_metadata(self.old):
+        if self.hidden or not is_readable(self.old):
             return False
         return not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
 
