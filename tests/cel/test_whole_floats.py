@@ -47,6 +47,6 @@ def test_a_rule_of_a_definition_reads_integers_only(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [1.5, 1e300, float("inf"), float("nan"), 2.0**63, True, "5"])
-def test_what_is_not_a_whole_number_of_64_bits_is_no_integer(value: Any) -> None:
+def test_only_a_whole_number_of_64_bits_is_an_integer(value: Any) -> None:
     with pytest.raises(CelError, match="invalid data, expected int, got"):
         environment(whole_floats=True).compile("self.n > 0").evaluate({"self": {"n": value}})
