@@ -185,7 +185,8 @@ def test_what_an_agent_fills_in_later_is_unknown_in_a_file_and_missing_in_a_clus
         assert main(["check", f"--profile={profile}", str(file)]) == 0
         warning = "modelFormat of model m, which decides the runtime and which OME's agent fills in, is not among"
         assert warning in capsys.readouterr().out
-    assert main(["check", f"--view={file}", str(file)]) == 1
+    (tmp_path / "there.yaml").write_text(UNFINISHED.partition("---")[0])
+    assert main(["check", f"--view={tmp_path / 'there.yaml'}", str(file)]) == 1
     assert "model format name is required" in capsys.readouterr().out
 
 

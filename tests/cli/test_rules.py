@@ -140,6 +140,13 @@ def test_the_page_names_every_kind_and_the_flags_of_its_case(capsys: pytest.Capt
     assert "(with --ome=doc-era)\n" in out
 
 
+def test_the_page_names_the_places_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["rule", "OM375"])
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "spec.engineConfig, " in first
+    assert "spec.router" in first.split(", ")
+
+
 def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
     policies = [known.policy for known in catalog.load().kinds.values()]
     for code in {code for policy in policies for code in (policy.codes[0], policy.codes[-1])}:

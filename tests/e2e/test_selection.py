@@ -14,7 +14,7 @@ from tests.e2e.gate import modelgate
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.processes import wait_until
 from tests.e2e.samples import by_name, outcomes, samples
-from webhook.admission.status import SUMMARISED_LENGTH, shortened
+from webhook.admission.status import SUMMARISED_LENGTH, cut_end
 from webhook.cli.manifests import ReviewedManifest
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
@@ -165,7 +165,7 @@ def test_every_model_gets_the_runtime_that_the_engine_chooses_or_the_reasons_why
     }
     for model, each in expected.items():
         for cause in each.validation.causes:
-            text = shortened(str(cause), SUMMARISED_LENGTH)
+            text = cut_end(str(cause), SUMMARISED_LENGTH)
             assert f'InferenceService.ome.io "{model}" is invalid: {text}\n' in answer.err
     assert len(accepted) >= 20
 

@@ -41,6 +41,7 @@ HIDDEN = {
 STAYS = [
     "",
     "https://example.com:8080/m.gguf",
+    "pvc://@/m.gguf",
     "https://example.com:8080…",
     "https://example.com/ann@home?ref=main",
     "pvc://claim/models/llama.gguf",

@@ -40,7 +40,28 @@ def test_a_fraction_or_a_number_of_more_than_64_bits_becomes_text(number, text):
 
 
 @pytest.mark.parametrize(
-    "value", [0, 1, -1, 2**63 - 1, -(2**63), "0.5", "", "x", True, None, [], [0.5], {}, {"x": 0.5}, math.inf, math.nan]
+    "value",
+    [
+        0,
+        1,
+        -1,
+        5.0,
+        -0.0,
+        1e9,
+        2**63 - 1,
+        -(2**63),
+        "0.5",
+        "",
+        "x",
+        True,
+        None,
+        [],
+        [0.5],
+        {},
+        {"x": 0.5},
+        math.inf,
+        math.nan,
+    ],
 )
 def test_anything_else_stays(value):
     obj = holding(value)

@@ -162,7 +162,7 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_policy(known: KnownKind) -> tuple[int, int, int, int]:
-    actions = Counter(rule.action for rule in known.policy.validations)
+    actions = Counter({rule.code: rule.action for rule in known.policy.validations}.values())  # some have many places
     return len(known.policy.defaults), actions[Action.DENY], actions[Action.WARN], len(known.facts)
 
 

@@ -96,17 +96,18 @@ class Environment:
         is_root: bool = False,
         optional: bool = False,
         type_name: str = "",
+        whole_floats: bool = False,
     ) -> Environment:
         """The environment with a variable that holds raw JSON under an OpenAPI schema.
 
         With ``optional`` its value is an optional. ``type_name`` names its type in messages. The
-        default, ``selfType#`` for ``self``, cannot be written in an expression.
+        default, ``selfType#`` for ``self``, cannot be written in an expression. With ``whole_floats``
+        a float like ``5.0`` is an integer where the schema has one.
         """
         declared = schematypes.declare(schema, is_root=is_root, name=type_name or f"{name}Type#")
         of = DYN if declared is None else declared.type
-        extended = self.extend(
-            {name: optional_of(of) if optional else of}, nodes={name: node_of(schema, is_root=is_root)}
-        )
+        node = node_of(schema, is_root=is_root, whole_floats=whole_floats)
+        extended = self.extend({name: optional_of(of) if optional else of}, nodes={name: node})
         if declared is None:
             return extended
         return replace(extended, _declared=MappingProxyType({**self._declared, name: declared}))

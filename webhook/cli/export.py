@@ -82,14 +82,18 @@ def _exported(known: KnownKind, form: str, profile: Profile, release: Release) -
         yield crd
         return
     _tell(known, "not exported, because only Modelgate can evaluate them:", left_out(known.policy))
+    if known.policy.numeric_quantities:
+        _tell(
+            known, "not exported, because only Modelgate does it:", ["writing fractions such as cpu: 0.5 as quantities"]
+        )
     target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, form == "static", release)
     yield from mutating(known.policy, target)
     yield from validating(known.policy, target, profile)
 
 
-def _tell(known: KnownKind, what: str, codes: list[str]) -> None:
-    if codes:
-        print(f"{known.gvk}: {what} {', '.join(codes)}", file=sys.stderr)
+def _tell(known: KnownKind, what: str, parts: list[str]) -> None:
+    if parts:
+        print(f"{known.gvk}: {what} {', '.join(parts)}", file=sys.stderr)
 
 
 def _crd(known: KnownKind) -> dict[str, Any]:

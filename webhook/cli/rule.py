@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib.resources import files
 from textwrap import fill, indent
@@ -47,8 +47,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
-    kinds = [each.gvk.kind for each in loaded.kinds.values() if rule.code in each.policy.codes]
-    yield f"{rule.code}: {' and '.join(kinds)} ({known.gvk.group}/{known.gvk.version}), {_where(rule, known)}"
+    kinds = [each for each in loaded.kinds.values() if rule.code in each.policy.codes]
+    names = " and ".join(each.gvk.kind for each in kinds)
+    yield f"{rule.code}: {names} ({known.gvk.group}/{known.gvk.version}), {_where(rule, kinds)}"
     if operator := rule.operator or known.policy.operator:
         yield f"True of {operator}."
     yield ""
@@ -71,11 +72,12 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"rule   {_one_line(rule.rule.source)}"
 
 
-def _where(rule: DefaultRule | ValidationRule, known: KnownKind) -> str:
-    """The place of a rule; of a rule with several places, all that the kind has."""
+def _where(rule: DefaultRule | ValidationRule, kinds: Iterable[KnownKind]) -> str:
+    """The place of a rule; of a rule with several places, all that the kinds have."""
     if isinstance(rule, DefaultRule):
         return str(rule.path)
-    return ", ".join(str(each.at) for each in known.policy.validations if each.code == rule.code)
+    same = (each for known in kinds for each in known.policy.validations if each.code == rule.code)
+    return ", ".join(dict.fromkeys(str(each.at) for each in same))
 
 
 def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
+from webhook.engine.metadata import is_readable
 from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
 from webhook.schema import DecodeError
@@ -95,6 +96,8 @@ def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
     """Whether the API server refuses the object: by its schema, or since it cannot read the metadata."""
+    if not is_readable(obj):
+        return True
     try:
         return bool(kind.schema.validate(kind.schema.decode(obj, fresh=True)[0]))
     except DecodeError:
@@ -155,7 +158,7 @@ def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, ol
         value = _value(rule, scope)
         return _known_part(kind, rule.path, value) if kind.deviates and isinstance(value, dict) else value
     except PolicyFault:
-        if not kind.deviates and (old is None or not kind.schema.check(kind.schema.decode(old)[0])[0]):
+        if not kind.deviates and (old is None or (is_readable(old) and not _errors(kind, old))):
             raise
         return MISSING
 

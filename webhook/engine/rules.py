@@ -13,6 +13,7 @@ from webhook.admission.status import cut_end
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
+from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
@@ -79,11 +80,13 @@ class Subject:
         written under another definition of the same name, so it is checked, too. Under an installed definition that is
         not the catalog's, a field that the rule takes for granted may be optional.
         """
-        if self.kind.deviates:
+        if self.kind.deviates or not is_readable(self.obj):
             return False
         if not self.schema_valid or self.old is None:
             return self.schema_valid
-        return not self.hidden and not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
+        if self.hidden or not is_readable(self.old):
+            return False
+        return not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
 
 
 def validate_rules(

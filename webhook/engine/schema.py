@@ -9,8 +9,8 @@ from webhook.admission import Cause, Warn
 from webhook.cel import Budget
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
-from webhook.policy import field_path
-from webhook.schema import RULES_NOT_RUN, FieldError, annotations_size
+from webhook.engine.metadata import metadata_errors
+from webhook.schema import RULES_NOT_RUN, FieldError
 
 __all__ = ["MAX_SUGGESTIONS", "hidden_errors", "missing_spec", "suggestions", "validate_schema"]
 
@@ -26,7 +26,7 @@ def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | 
         if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
             findings.causes.append(Cause(_place(error), error.type, error.body()))
     findings.notices += [Warn("", text) for text in warnings]
-    findings.causes += _metadata_errors(obj)
+    findings.causes += metadata_errors(obj)
     return findings
 
 
@@ -62,29 +62,3 @@ def suggestions(
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
         nearest = "" if named else kind.schema.suggest(obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else ""
-
-
-def _metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
-    """Metadata errors seen only offline; in a cluster the API server rejects them before it calls the webhook.
-
-    Labels and annotations that it cannot decode, and annotations that are too long.
-    """
-    metadata = obj.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        yield Cause("metadata", "FieldValueInvalid", "Invalid value: must be an object")
-        return
-    causes = [cause for part in ("annotations", "labels") for cause in _not_strings(part, metadata.get(part))]
-    yield from causes
-    if not causes:
-        for error in annotations_size(metadata.get("annotations") or {}):
-            yield Cause(error.field, error.type, error.body())
-
-
-def _not_strings(part: str, value: Any) -> Iterator[Cause]:
-    if not isinstance(value, dict | None):
-        yield Cause(f"metadata.{part}", "FieldValueInvalid", "Invalid value: must be a map of strings")
-        return
-    for key, item in (value or {}).items():
-        if not isinstance(item, str):
-            path = field_path(("metadata", part, key))
-            yield Cause(path, "FieldValueInvalid", "Invalid value: must be a string: put it in quotes")

@@ -38,8 +38,10 @@ def namespace_of(obj: Any) -> str:
 
 
 def whole(node: Any, *keys: str) -> int | None:
-    """The integer at a path, None if it is absent."""
+    """The integer at a path, None if it is absent; ``5.0`` is 5."""
     value = at(node, *keys)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -23,7 +23,7 @@ _NAMES: Final = r"(?:token|sig|signature|secret|passw(?:or)?d|pwd|key|key-?id|au
 # matched from two starts, so the time grows with the length of the text.
 _FORMS: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...]] = (
     # The name and password of a URL; also where the URL is cut before the "@".
-    (("://",), re.compile(r"""(://)(?:[^\s/?#"'<>]*@|[^\s/?#"'<>:@]*:(?!\d*…)[^\s/?#"'<>@]*(?=…))"""), rf"\1{HIDDEN}@"),
+    (("://",), re.compile(r"""(://)(?:[^\s/?#"'<>]+@|[^\s/?#"'<>:@]*:(?!\d*…)[^\s/?#"'<>@]*(?=…))"""), rf"\1{HIDDEN}@"),
     # A query's value: token=, X-Amz-Signature=, AWSAccessKeyId=, sig=.
     (("=",), re.compile(rf"(?i)((?:[?&;]|\\u0026)[\w.%-]*{_NAMES}=){_END}+"), rf"\1{HIDDEN}"),
     # Tokens that are known by how they start.

@@ -108,9 +108,9 @@ class _Compiler:
         known = object_of("variables", lambda: self.variables)
         self.root = (
             Environment(variables={"oldObject": DYN, "variables": known})
-            .with_schema("object", self.schema, type_name="object")
+            .with_schema("object", self.schema, type_name="object", whole_floats=True)
             .with_schema("request", _REQUEST, type_name="request")
-            .with_schema("facts", {"type": "object", "properties": dict(facts)}, type_name="facts")
+            .with_schema("facts", {"type": "object", "properties": dict(facts)}, type_name="facts", whole_floats=True)
         )
 
     def policy(self, document: PolicyDocument) -> Policy:
@@ -192,7 +192,7 @@ class _Compiler:
     def _at(self, path: Path, node: Schema) -> Environment:
         """The environment of rules at a node; built once for all of them, because a node may hold a whole pod."""
         if path not in self.nodes:
-            env = self.root.with_schema("self", node, type_name="self")
+            env = self.root.with_schema("self", node, type_name="self", whole_floats=True)
             self.nodes[path] = env.extend({"oldSelf": env.variables["self"]}, nodes={"oldSelf": env.nodes["self"]})
         return self.nodes[path]
 

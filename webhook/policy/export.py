@@ -1,9 +1,9 @@
 """Export a Policy as native documents, for clusters without the webhook.
 
-Some parts have no native form: rules that read facts, derived values that follow their inputs, the stamp. They are
-omitted, and :func:`left_out` lists them. As with the webhook, an update is not refused for what it does not change, and
-an object that is being deleted is never refused. But a value that a default fills in during that update counts as a
-change by the user.
+Some parts have no native form: rules that read facts, derived values that follow their inputs, fractions that become
+quantities, the stamp. They are omitted, and :func:`left_out` lists the rules. As with the webhook, an update is not
+refused for what it does not change, and an object that is being deleted is never refused. But a value that a default
+fills in during that update counts as a change by the user.
 """
 
 from __future__ import annotations

@@ -219,7 +219,9 @@ class Policy:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        return (*(rule.code for rule in self.defaults), *(rule.code for rule in self.validations))
+        """Each code once, also that of a rule with many places."""
+        codes = (*(rule.code for rule in self.defaults), *(rule.code for rule in self.validations))
+        return tuple(dict.fromkeys(codes))
 
 
 def _part(expression: Expression) -> Part:

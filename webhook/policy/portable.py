@@ -64,8 +64,8 @@ def _over(node: str, keys: Keys, rule: ValidationRule, depth: int, *, reads: Rea
 def _unchanged(rule: ValidationRule, reads: Reads, place: str) -> str:
     """Whether the stored object equals this one in what the rule reads."""
     values = {path for path in reads.values if not _is_within(path[:-1], reads.values)}
-    parts = [_optional(path) for path in sorted(values) if path[0] == OBJECT]
-    tests = [_optional(path) for path in sorted(reads.tests) if len(path) > 1 and not _is_within(path, values)]
+    tested = {path for path in reads.tests if len(path) > 1 and not _is_within(path, values)}
+    parts, tests = ([_optional(path) for path in sorted(paths) if path[0] == OBJECT] for paths in (values, tested))
     same = [f"object{part} == oldObject{part}" for part in parts]
     same += [f"object{part}.hasValue() == oldObject{part}.hasValue()" for part in tests]
     if any(path[0] == SELF for path in (*reads.values, *reads.tests)):

@@ -81,6 +81,8 @@ class _Collector:
             key = node.args[1]
             if isinstance(key, Const) and isinstance(key.value, str):
                 return _below(self._path(node.args[0]), key.value)
+        if isinstance(node, Call) and node.function == "dyn" and node.target is None:  # the same value
+            return self._path(node.args[0])
         if isinstance(node, Call) and node.function == "orValue" and _is_literal(node.args[0]):
             return None if node.target is None else self._path(node.target)
         return None

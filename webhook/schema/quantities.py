@@ -69,8 +69,13 @@ def _function(node: SchemaNode, compiled: dict[int, Convert | None]) -> Convert 
 
 
 def _text(value: Any) -> Any:
-    """A fraction, or a number of more than 64 bits, as text; any other value as it is."""
-    if type(value) is float or (type(value) is int and value not in INT64):
+    """A fraction, or a number of more than 64 bits, as text; any other value as it is.
+
+    The API server sends a whole float, such as ``5.0``, as the integer that it is.
+    """
+    if (type(value) is float and not (value.is_integer() and int(value) in INT64)) or (
+        type(value) is int and value not in INT64
+    ):
         try:
             return str(parse(marshal(float(value))))
         except (GoError, OverflowError, ValueError):

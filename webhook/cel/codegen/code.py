@@ -21,6 +21,8 @@ CLASSES: Final[dict[Any, str]] = {
     scalars.boolean: "bool",
     scalars.integer: "int",
     scalars.int_or_string: "(str, int)",
+    scalars.whole: "int",
+    scalars.whole_or_string: "(str, int)",
 }
 """The scalars whose JSON is already a CEL value, by the class (or classes) it must have."""
 

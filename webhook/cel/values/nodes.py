@@ -67,28 +67,33 @@ class Node:
     set or maplist (by x-kubernetes-list-type), or ``scalar``. ``enter`` turns non-null raw
     JSON into what the backends work on: a CEL value for a scalar, the raw list or dict, its
     class checked, for the others. It raises CelError ("invalid data, …").
+
+    With ``whole_floats`` a float like ``5.0`` is an integer. The API server accepts it in an
+    integer field and sends it to webhooks as ``5``; to rules in CRDs it stays a float.
     """
 
-    __slots__ = ("_fields", "_items", "enter", "keys", "kind", "nullable", "schema")
+    __slots__ = ("_fields", "_items", "enter", "keys", "kind", "nullable", "schema", "whole_floats")
 
     kind: str
     nullable: bool
     keys: tuple[str, ...]
     enter: Enter
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], *, whole_floats: bool = False) -> None:
         self.schema = schema
+        self.whole_floats = whole_floats
         self.nullable = bool(schema.get("nullable"))
         self._fields: dict[str, Node | None] = {}
         self._items: Node | None = None
-        self.kind, self.enter = _shape(schema)
+        self.kind, enter = _shape(schema)
+        self.enter = _WHOLE_FLOATS.get(enter, enter) if whole_floats else enter
         self.keys = tuple(escape(key) or key for key in schema.get("x-kubernetes-list-map-keys") or ())
 
     def field(self, name: str) -> Node | None:
         """The node of a property by its real name, or None for an undeclared one."""
         if name not in self._fields:
             schema = (self.schema.get("properties") or {}).get(name)
-            self._fields[name] = None if schema is None else node_of(schema)
+            self._fields[name] = None if schema is None else node_of(schema, whole_floats=self.whole_floats)
         return self._fields[name]
 
     @property
@@ -96,7 +101,8 @@ class Node:
         """The node of a list's items or of a map's values."""
         if self._items is None:
             schema = self.schema.get("additionalProperties") if self.kind == "map" else self.schema.get("items")
-            self._items = node_of(schema if isinstance(schema, Mapping) else {})
+            given = schema if isinstance(schema, Mapping) else {}
+            self._items = node_of(given, whole_floats=self.whole_floats)
         return self._items
 
     def value(self, raw: Any) -> Any:
@@ -112,11 +118,11 @@ class Node:
         return self.enter(raw)
 
 
-def node_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Node:
+def node_of(schema: Mapping[str, Any], *, is_root: bool = False, whole_floats: bool = False) -> Node:
     """The node of a schema; a resource's root and embedded resources always have type and object metadata."""
     if schema.get("x-kubernetes-embedded-resource") or is_root:
         schema = with_metadata(schema)
-    return Node(schema)
+    return Node(schema, whole_floats=whole_floats)
 
 
 def with_metadata(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -162,4 +168,8 @@ def _shape(schema: Mapping[str, Any]) -> tuple[str, Enter]:
     return "scalar", scalars.untyped
 
 
+_WHOLE_FLOATS: Final[Mapping[Enter, Enter]] = {
+    scalars.integer: scalars.whole,
+    scalars.int_or_string: scalars.whole_or_string,
+}
 _LIST_KINDS: Final = {"set": "set", "map": "maplist"}

@@ -29,6 +29,8 @@ __all__ = [
     "strictly_equal",
     "text",
     "untyped",
+    "whole",
+    "whole_or_string",
 ]
 
 _GO_TYPES: Final = {
@@ -78,6 +80,20 @@ def int_or_string(raw: Any) -> int | str:
     if raw.__class__ is str or (raw.__class__ is int and INT_MIN <= raw <= INT_MAX):
         return raw
     raise CelError("invalid data, expected XIntOrString value to be either a string or integer")
+
+
+def whole(raw: Any) -> int:
+    """As :func:`integer`, but ``5.0`` is 5."""
+    return integer(_settled(raw))
+
+
+def whole_or_string(raw: Any) -> int | str:
+    """As :func:`int_or_string`, but ``5.0`` is 5."""
+    return int_or_string(_settled(raw))
+
+
+def _settled(raw: Any) -> Any:
+    return int(raw) if raw.__class__ is float and raw.is_integer() else raw
 
 
 def mapping(raw: Any) -> dict[str, Any]:

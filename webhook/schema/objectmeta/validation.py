@@ -90,8 +90,15 @@ def _annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
 
 def annotations_size(annotations: dict[str, str], path: str = "metadata.annotations") -> list[FieldError]:
     """The error for annotations whose total size is too large."""
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values()))) <= _ANNOTATIONS_LIMIT:
+        return []  # no character takes more than four bytes
+    size = sum(map(_bytes, annotations)) + sum(map(_bytes, annotations.values()))
     return [too_long(path, _ANNOTATIONS_LIMIT)] if size > _ANNOTATIONS_LIMIT else []
+
+
+def _bytes(text: str) -> int:
+    """Bytes in UTF-8. Half of a surrogate pair has three, like the character that Go puts in its place."""
+    return len(text.encode(errors="surrogatepass"))
 
 
 def _owners(owners: list[dict[str, Any]], path: str) -> list[FieldError]:

@@ -1,0 +1,100 @@
+"""Metadata that rules cannot read. An API server sends none: it decodes metadata before it calls a webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.admission import Cause
+from webhook.policy import field_path
+from webhook.schema import annotations_size
+
+__all__ = ["is_readable", "metadata_errors"]
+
+_TEXTS: Final = ("name", "generateName", "namespace", "creationTimestamp")
+_MAPS: Final = ("labels", "annotations")
+_LISTS: Final[dict[str, type]] = {"finalizers": str, "managedFields": dict}
+"""The fields that rules can read; of lists, the type of the items."""
+
+_TYPES: Final[dict[str, type]] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(_MAPS, dict),
+    **dict.fromkeys(_LISTS, list),
+}
+
+_MEMBERS: Final = {name: frozenset({_LISTS.get(name, str)}) for name in (*_MAPS, *_LISTS)}
+_TIMES: Final = frozenset({str, type(None)})
+
+
+def metadata_errors(obj: dict[str, Any]) -> Iterator[Cause]:
+    """A cause for each field of metadata of the wrong type, or for annotations that are too long."""
+    metadata = obj.get("metadata")
+    if metadata is None:
+        return
+    if not isinstance(metadata, dict):
+        yield _invalid("metadata", "must be an object")
+    elif not _has_types(metadata):
+        yield from _wrong_types(metadata)
+    else:
+        for error in annotations_size(metadata.get("annotations") or {}):
+            yield Cause(error.field, error.type, error.body())
+
+
+def is_readable(obj: dict[str, Any]) -> bool:
+    """Whether the object has metadata without errors."""
+    return isinstance(obj.get("metadata"), dict) and not any(metadata_errors(obj))
+
+
+def _has_types(metadata: dict[str, Any]) -> bool:
+    """Whether there is no error of types: one pass, because most objects have none."""
+    for name, value in metadata.items():
+        wanted = _TYPES.get(name)
+        if wanted is None or value is None:
+            continue
+        members: Any = value
+        if type(value) is not wanted:
+            return False
+        if wanted is not str and not _MEMBERS[name].issuperset(
+            map(type, members.values() if wanted is dict else members)
+        ):
+            return False
+    entries = metadata.get("managedFields")
+    return not entries or _TIMES.issuperset([type(entry.get("time")) for entry in entries])
+
+
+def _wrong_types(metadata: dict[str, Any]) -> Iterator[Cause]:
+    given: dict[str, Any] = {name: value for name, value in metadata.items() if value is not None}
+    for name in _TEXTS:
+        if not isinstance(given.get(name, ""), str):
+            yield _invalid(f"metadata.{name}", "must be a string")
+    for name in _MAPS:
+        yield from _not_strings(name, given.get(name, {}))
+    for name in _LISTS:
+        yield from _wrong_items(name, given.get(name, []))
+
+
+def _not_strings(name: str, value: Any) -> Iterator[Cause]:
+    if not isinstance(value, dict):
+        yield _invalid(f"metadata.{name}", "must be a map of strings")
+        return
+    for key, item in value.items():
+        if not isinstance(item, str):
+            yield _invalid(field_path(("metadata", name, key)), "must be a string: put it in quotes")
+
+
+def _wrong_items(name: str, value: Any) -> Iterator[Cause]:
+    """What is wrong with finalizers, or with the entries of managedFields."""
+    if not isinstance(value, list):
+        yield _invalid(f"metadata.{name}", "must be a list")
+        return
+    wanted = _LISTS[name]
+    for index, item in enumerate(value):
+        path = f"metadata.{name}[{index}]"
+        if not isinstance(item, wanted):
+            yield _invalid(path, "must be a string" if wanted is str else "must be an object")
+        elif isinstance(item, dict) and not isinstance(item.get("time"), str | None):
+            yield _invalid(f"{path}.time", "must be a string")
+
+
+def _invalid(path: str, text: str) -> Cause:
+    return Cause(path, "FieldValueInvalid", f"Invalid value: {text}")
