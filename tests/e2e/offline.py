@@ -9,6 +9,8 @@ A file cannot tell what a cluster alone knows. These differences are not counted
   that it makes of generateName. The causes of a generated name name a random text; the prefix has the same causes;
 - whether a namespace exists (404). A namespace that cannot exist is refused by both, in other words;
 - the time in ``spec.createdAt`` of an OpenModel, where the gate fills it in;
+- the field of an error for which the API server has none ("<nil>"): `check` names the field of which its text speaks;
+- the explanations that `check` adds to an error of the schema;
 - the words about owners. `check` has those of Kubernetes 1.37, which also name the index of the owner;
 - the stages of the API server. It stops at the first stage with an error: decoding (only the first wrong type), unknown
   fields, validation by the schema, and the webhook. `check` goes on, so that it has the causes of that stage and more.
@@ -24,7 +26,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -278,9 +280,16 @@ def _compared(causes: Sequence[Cause], reply: Reply) -> tuple[list[tuple[str, st
     if "admission webhook" in message:
         return sorted(theirs - ours), sorted(ours - theirs)
     schema = [each for each in causes if each.label == "schema" and "unknown field" not in each.text]
-    stage = {_worded(each.field, each.text) for each in schema}
+    nameless = {message for field, message in theirs if field == "<nil>"}
+    stage = {_of_api_server(each, nameless) for each in schema}
     left_out = {each for each in theirs if NOT_RUN in each[1]}
     return sorted(theirs - stage - left_out), [] if left_out else sorted(stage - theirs)
+
+
+def _of_api_server(cause: Cause, nameless: set[str]) -> tuple[str, str]:
+    """A cause of the schema as the API server has it: without explanations, and without a field if it names none."""
+    text = replace(cause, hints=()).text
+    return _worded("<nil>" if text in nameless else cause.field, text)
 
 
 def _worded(field: str, message: str) -> tuple[str, str]:
