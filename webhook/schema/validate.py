@@ -41,11 +41,14 @@ def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING
 
 
 def check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None) -> ValidationResult:
-    """``SchemaValidator.Validate``: the result and its match count, which selects the best failure of anyOf."""
-    result = _check(node, value, path, correlated)
-    if result.errors and correlated is not None and correlated.unchanged:
-        return ValidationResult(match_count=result.match_count)
-    return result
+    """``SchemaValidator.Validate``: the result and its match count, which selects the best failure of anyOf.
+
+    The errors of an unchanged value do not count, so it is not walked. Its match count is of no use: there is no old
+    value within anyOf.
+    """
+    if correlated is not None and correlated.unchanged:
+        return ValidationResult()
+    return _check(node, value, path, correlated)
 
 
 def _check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None) -> ValidationResult:
