@@ -19,7 +19,7 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
-from webhook.policy import Policy, PolicyDocument, compile_policy, parse_policy
+from webhook.policy import Policy, PolicyDocument, Target, compile_policy, parse_policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 __all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
@@ -107,26 +107,31 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
-    """Load a folder of APIs (default: the built-in ``policies``).
+    """Load a folder of APIs (default: the built-in ``policies``, whose rules are compiled when a kind is first met).
 
     The digest covers the ``settings``, too, because they change what the rules decide.
 
     Raises:
         CatalogError: with every problem of every file.
     """
-    loader = _Loader(trusted=root is None)
+    loader = _Loader(trusted=root is None, on_demand=root is None)
     for folder in entries(files("policies") if root is None else root):
         if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)
     loader.digest.update(repr(settings).encode())
-    return Catalog(loader.kinds, loader.digest.hexdigest()[:16])
+    kinds = _Kinds(loader) if loader.waiting else loader.kinds
+    return Catalog(kinds, loader.digest.hexdigest()[:16])
 
 
 class _Loader:
-    def __init__(self, *, trusted: bool) -> None:
+    """Loads APIs one after the other. With ``on_demand``, policies are left ``waiting`` for their kind to be met."""
+
+    def __init__(self, *, trusted: bool, on_demand: bool) -> None:
         self.trusted = trusted  # the built-in CRDs, which the tests check as the API server does
+        self.on_demand = on_demand
+        self.waiting: dict[GroupVersionKind, list[Document]] = {}
         self.kinds: dict[GroupVersionKind, KnownKind] = {}
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
@@ -141,10 +146,26 @@ class _Loader:
                 where = f"{document.source}:{document.line}"
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
         for document in self._documents(folder, folder.name):
+            if self.on_demand:
+                for gvk in _targets(document):
+                    self.waiting.setdefault(gvk, []).append(document)
+                continue
             try:
                 self._policy(folder.name, document, parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
+
+    def compiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind with the policies that were waiting for it.
+
+        Raises:
+            CatalogError: with every problem of these policies.
+        """
+        for document in self.waiting.pop(gvk, ()):
+            self._policy(self.kinds[gvk].api, document, parse_policy(document), only=gvk)
+        if self.problems:
+            raise CatalogError(self.problems)
+        return self.kinds[gvk]
 
     def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
         if not folder.is_dir():
@@ -162,10 +183,14 @@ class _Loader:
     def _crd(self, api: str, crd: CRD) -> None:
         self.kinds.update({kind.gvk: kind for kind in _kinds_of(api, crd)})
 
-    def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+    def _policy(
+        self, api: str, origin: Document, document: PolicyDocument, only: GroupVersionKind | None = None
+    ) -> None:
         target = document.spec.target
         for version, kind in product(target.versions, target.kinds):
             gvk = GroupVersionKind(target.group, version, kind)
+            if only not in (None, gvk):
+                continue
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"
@@ -188,3 +213,29 @@ class _Loader:
             owner = self._codes.setdefault(code, policy.name)
             if owner != policy.name:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
+
+
+def _targets(document: Document) -> Iterator[GroupVersionKind]:
+    """The kinds of a built-in policy, before the rest of it is read."""
+    target = Target.model_validate(document.value["spec"]["target"])
+    for version, kind in product(target.versions, target.kinds):
+        yield GroupVersionKind(target.group, version, kind)
+
+
+class _Kinds(Mapping[GroupVersionKind, KnownKind]):
+    """Kinds whose policies are compiled when they are first looked up: a command needs one or two of all."""
+
+    def __init__(self, loader: _Loader) -> None:
+        self._loader = loader
+
+    def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
+        return self._loader.compiled(gvk) if gvk in self._loader.waiting else self._loader.kinds[gvk]
+
+    def __contains__(self, gvk: object) -> bool:
+        return gvk in self._loader.kinds
+
+    def __iter__(self) -> Iterator[GroupVersionKind]:
+        return iter(self._loader.kinds)
+
+    def __len__(self) -> int:
+        return len(self._loader.kinds)

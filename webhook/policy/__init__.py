@@ -4,7 +4,7 @@
 """
 
 from webhook.policy.compile import compile_applicable, compile_policy
-from webhook.policy.document import Action, PolicyDocument, Profile, Validation, parse_policy
+from webhook.policy.document import Action, PolicyDocument, Profile, Target, Validation, parse_policy
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
@@ -26,6 +26,7 @@ __all__ = [
     "PolicyScope",
     "Profile",
     "Reads",
+    "Target",
     "Validation",
     "ValidationRule",
     "compile_applicable",

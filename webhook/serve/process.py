@@ -63,6 +63,9 @@ class Memory:
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None)
+        self._kept = 0
+        gc.collect()
+        self.trim()  # what loading the rules has left behind
         self._kept = self._free()
 
     def trim(self) -> None:
