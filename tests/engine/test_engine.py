@@ -270,11 +270,17 @@ def test_a_deadline_is_met_between_steps() -> None:
 
 def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> None:
     steps: list[str] = []
-    engine.validate(
-        creation(a_model({"source": "a/b", "files": ["a", "b"]})), LOADED, VIEW, Options(checkpoint=steps.append)
-    )
+    request = creation(a_model({"source": "a/b", "files": ["a", "../b"]}))
+    one_by_one = Options(checkpoint=steps.append, references=False)
+    engine.validate(request, LOADED, VIEW, one_by_one)
     assert steps[:3] == ["schema", "policy", "LK201"]
     assert steps.count("LK213") == 2  # once for each file
+    steps.clear()
+    LOADED.prepared()
+    engine.validate(request, LOADED, VIEW, replace(one_by_one, references=True))
+    assert steps[:3] == ["schema", "policy", "rules"]  # one function for all, whose cost is bounded
+    assert steps.count("LK213") == 2
+    assert "LK201" not in steps
 
 
 def test_of_a_million_mistakes_a_thousand_are_named() -> None:

@@ -124,7 +124,7 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> frozens
     """
     if subject.schema_causes or subject.hidden or subject.kind.deviates or not options.references:
         return None
-    options.checkpoint("policy")
+    options.checkpoint("rules")
     return scope.suspects()
 
 
