@@ -1,0 +1,1 @@
+"""Commands about the command itself: its version, and its completion in shells."""
