@@ -27,7 +27,12 @@ class Place:
 
     @classmethod
     def of(cls, node: yaml.Node) -> Place:
-        """The range of a node, or what of it is on its first line."""
+        """The range of a scalar; of a mapping or a list, its first key, item or bracket."""
+        while isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
+            first = node.value[0][0] if isinstance(node, yaml.MappingNode) else node.value[0]
+            if (first.start_mark.line, first.start_mark.column) != (node.start_mark.line, node.start_mark.column):
+                break
+            node = first
         start, end = node.start_mark, node.end_mark
         last = end.column if end.line == start.line else start.column + 1
         return cls(start.line + 1, start.column + 1, max(last, start.column + 1) + 1)

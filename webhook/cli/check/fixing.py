@@ -1,7 +1,7 @@
 """`check --fix`: edit what is unambiguous, and leave every other byte of the file as it is.
 
-An edit replaces one key or one scalar in the text. It is kept only if the document then has fewer errors, and no new
-one.
+An edit replaces one key or one scalar in the text. It is kept only if that error is gone and no other one is
+there, but for errors that only the edit makes visible: those below a renamed field, or of a kind that is now known.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.places import find, keys
+from webhook.policy.path import field_path
 
 __all__ = ["Edit", "edits", "fixed"]
 
@@ -26,17 +28,23 @@ _BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _MEANT: Final = re.compile(r"unknown field; did you mean (?P<name>[\w.\[\]]+)\?")
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")
 _SUPPORTED: Final = re.compile(r'supported values: (?P<values>".*")$')
+_LIKENESS: Final = 0.87
+"""``fomat`` is ``format`` (0.91), but ``modelRef`` need not be ``model`` (0.77)."""
 _ROUNDS: Final = 8
 """A repaired field can show the errors below it; more levels than this have never been seen."""
 
 
 class Edit(NamedTuple):
-    """The characters from ``start`` to ``end`` of a text become ``text``; ``about`` is the field."""
+    """The characters from ``start`` to ``end`` of a text become ``text``; ``about`` is the field.
+
+    ``renamed`` is the new path of a field whose key is edited.
+    """
 
     start: int
     end: int
     text: str
     about: str
+    renamed: str = ""
 
 
 def fixed(outcomes: Outcomes) -> tuple[Outcomes, list[str]]:
@@ -82,7 +90,7 @@ class _File:
             if len(found) != len(self.reviews):
                 continue
             after = self._judge(found[number])
-            if _errors(after) < _errors(before):
+            if _helps(edit, before, after):
                 line = len(_BREAK.findall(self.text[: edit.start])) + 1
                 self.done.append(f"{line}: fixed: {edit.about}: {self.text[edit.start : edit.end]} → {edit.text}")
                 self.text = text
@@ -95,6 +103,24 @@ class _File:
         kinds = [each for each in scan.documents if {"apiVersion", "kind"} <= each.value.keys()]
         places = {(each.document.line, each.document.value.get("kind")) for each in self.reviews}
         return [each for each in kinds if (each.line, each.value["kind"]) in places]
+
+
+def _helps(edit: Edit, before: ReviewedManifest, after: ReviewedManifest) -> bool:
+    """Whether an edit leaves fewer errors. A field that gets its right name may show errors of its own."""
+    if _is_known(after) > _is_known(before):
+        return True
+    old, new = _errors(before), _errors(after)
+    added = new - old
+    return (
+        len(new) <= len(old)
+        and not old <= new
+        and all(edit.renamed and field.startswith(edit.renamed) for field, _ in added)
+    )
+
+
+def _is_known(review: ReviewedManifest) -> bool:
+    """Whether a definition serves the kind: only then the other errors can be seen."""
+    return not any(cause.message.startswith("no matches for kind") for cause in review.validation.causes)
 
 
 def _errors(review: ReviewedManifest) -> frozenset[tuple[str, str]]:
@@ -111,11 +137,20 @@ def edits(review: ReviewedManifest) -> Iterator[Edit]:
     for cause in review.validation.causes:
         key, value, complete = find(document.tree, keys(cause.field))
         if complete and isinstance(key, yaml.ScalarNode) and (meant := _MEANT.search(cause.message)):
-            name = keys(meant["name"])[-1]
-            yield _edit(document, offsets, key, str(name), cause.field)
+            name = str(keys(meant["name"])[-1])
+            if _is_typo(str(key.value), name):
+                renamed = field_path([*keys(cause.field)[:-1], name])
+                yield _edit(document, offsets, key, name, cause.field)._replace(renamed=renamed)
         elif complete and isinstance(value, yaml.ScalarNode):
             for text in _scalars(cause, value):
                 yield _edit(document, offsets, value, text, cause.field)
+
+
+def _is_typo(written: str, meant: str) -> bool:
+    """Whether a word can only be a misspelling: words that share a part may be names of different things."""
+    if sorted(_letters(written)) == sorted(_letters(meant)):  # other case, or two letters swapped
+        return True
+    return SequenceMatcher(None, written, meant).ratio() >= _LIKENESS
 
 
 def _scalars(cause: Cause, node: yaml.ScalarNode) -> Iterator[str]:

@@ -19,7 +19,7 @@ from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.problems import problems
 
-__all__ = ["FILE", "Configuration", "add_arguments", "configured"]
+__all__ = ["FILE", "Configuration", "add_arguments", "configured", "schema"]
 
 FILE: Final = ".modelgate.yaml"
 
@@ -40,7 +40,7 @@ class Behaviours(_Model):
 
 
 class Configuration(_Model):
-    """The file ``.modelgate.yaml``. Paths are relative to it; flags count more, and their lists are added."""
+    """The file .modelgate.yaml. Paths are relative to it; flags count more, and their lists are added."""
 
     profile: Profile | None = Field(default=None, description="How strict to be.")
     references: Literal["open", "closed"] | None = Field(default=None, description="As --references.")
@@ -69,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"configuration (default: {FILE} in this folder, or in one above it within the repository)",
     )
     parser.add_argument("--no-config", action="store_true", help=f"read no {FILE}")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the file, for editors: ``docs/schemas/configuration.schema.json``."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**dialect, **Configuration.model_json_schema(by_alias=True)}
 
 
 def configured(options: argparse.Namespace) -> argparse.Namespace:
@@ -114,15 +120,21 @@ def _nearest(folder: Path) -> Path | None:
 
 def _read(path: Path) -> Configuration:
     try:
-        found = documents.read(path) or [Document(str(path), 1, {})]
-        return Configuration.model_validate(found[0].value, by_alias=True, by_name=False)
+        found = _only(documents.read(path), path)
+        return Configuration.model_validate(found.value, by_alias=True, by_name=False)
     except DocumentError as error:
         raise SettingsError(error.problems) from None
     except ValidationError as error:
-        raise SettingsError([_advised(each, found[0]) for each in problems(found[0], error)]) from None
+        raise SettingsError([_advised(each) for each in problems(found, error)]) from None
 
 
-def _advised(problem: Problem, document: Document) -> Problem:
+def _only(found: list[Document], path: Path) -> Document:
+    if len(found) > 1:
+        raise DocumentError([Problem(f"{path}:{found[1].line}", "", "expected one document, got more")])
+    return found[0] if found else Document(str(path), 1, {})
+
+
+def _advised(problem: Problem) -> Problem:
     """The problem of an unknown key, with the key that may be meant."""
     if problem.message != "unknown field":
         return problem
@@ -131,5 +143,4 @@ def _advised(problem: Problem, document: Document) -> Problem:
     known = [to_camel(name) for name in model.model_fields]
     near = get_close_matches(key, known, 1)
     advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    assert document.source  # the problem has its line
     return Problem(problem.source, problem.path, f"unknown key; {advice}")
