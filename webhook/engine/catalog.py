@@ -101,7 +101,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
-    """Load a folder of APIs (default: the built-in ``policies``).
+    """Load a folder of APIs (default: the built-in ``policies``), or of one API.
 
     The digest covers the ``settings``, too, because they change what the rules decide.
 
@@ -109,13 +109,18 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
         CatalogError: with every problem of every file.
     """
     loader = _Loader(trusted=root is None)
-    for folder in entries(files("policies") if root is None else root):
+    for folder in _apis(files("policies") if root is None else root):
         if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)
     loader.digest.update(repr(settings).encode())
     return Catalog(loader.kinds, loader.digest.hexdigest()[:16])
+
+
+def _apis(root: Traversable) -> list[Traversable]:
+    """The folders of APIs; a folder with definitions is itself one."""
+    return [root] if root.joinpath("crds").is_dir() else entries(root)
 
 
 class _Loader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +19,8 @@ __all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "read_paths"]
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KUSTOMIZE: Final = "kustomize.config.k8s.io/"
+_NEAR: Final = 3
+"""A patch is beside its kustomization, or at most two folders below it."""
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -63,8 +65,12 @@ def read_paths(paths: Sequence[Path], how: Reading) -> Manifests:
             _add_folder(path, how, found)
         elif how.excludes(path):
             found.skipped["excluded"] += 1
+        elif how.lenient:
+            near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
+            patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
+            _add_file(path, documents.scan_file(path), patches, found)
         else:
-            _add(documents.scan_file(path), found, lenient=how.lenient)
+            _add(documents.scan_file(path), found, lenient=False)
     return found
 
 
@@ -86,14 +92,19 @@ def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
     scans = {path: documents.scan_file(path) for path in files}
     patches = {each for path in files if path.name in KUSTOMIZATIONS for each in _patches(path, scans[path])}
     for path, scan in scans.items():
-        if path.name in KUSTOMIZATIONS:
-            found.skipped["kustomization"] += 1
-        elif path.resolve() in patches:
-            found.skipped["kustomize patch"] += 1
-        elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
-            found.skipped["not a manifest"] += 1
-        else:
-            _add(scan, found, lenient=True)
+        _add_file(path, scan, patches, found)
+
+
+def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests) -> None:
+    """Add what a file holds, unless it is meant for another program."""
+    if path.name in KUSTOMIZATIONS:
+        found.skipped["kustomization"] += 1
+    elif path.resolve() in patches:
+        found.skipped["kustomize patch"] += 1
+    elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
+        found.skipped["not a manifest"] += 1
+    else:
+        _add(scan, found, lenient=True)
 
 
 def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:

@@ -101,10 +101,10 @@ def _changes(each: ObjectReport, style: Style) -> Iterator[str]:
 def summary(report: Report, *, quiet: bool) -> None:
     """What was done, on standard error, so that pipes hold findings only."""
     file = sys.stderr
-    if not report.checked and not report.problems:
-        print("0 checked: no object is of a kind that Modelgate knows", file=file)
     if quiet:
         return
+    if not report.checked and not report.problems:
+        print("0 checked: no object is of a kind that Modelgate knows", file=file)
     counts = [
         f"{report.checked} checked",
         f"{report.count(Verdict.REFUSED)} refused",
