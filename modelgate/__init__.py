@@ -20,6 +20,8 @@ if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
 
 def main() -> int:
     """Run the command `modelgate`."""
-    from webhook.cli import main as run  # noqa: PLC0415 - found only now
-
+    try:
+        from webhook.cli import main as run  # noqa: PLC0415 - found only now
+    except KeyboardInterrupt:
+        return 130
     return run()

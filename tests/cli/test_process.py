@@ -1,6 +1,7 @@
 """The command as a process: what a shell, a pipe or a full disk sees of it."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -87,3 +88,38 @@ def test_what_is_not_there_is_neither_yes_nor_no(
     (tmp_path / "file").touch()
     assert main([each.format(tmp_path) for each in arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "%s":
+            raise KeyboardInterrupt
+
+import modelgate
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["modelgate", "check", "-"]
+sys.exit(modelgate.main())
+"""
+
+
+@pytest.mark.parametrize("module", ["webhook.cli", "webhook.cli.running", "webhook.engine", "webhook.cli.check"])
+def test_an_interrupt_during_the_imports_is_quiet(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED % module], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "modelgate", "check", str(pipe)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        with pipe.open("w") as writing:  # waits until the command reads
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+            assert not writing.closed
+        assert process.stderr is not None
+        assert process.stderr.read() == b""

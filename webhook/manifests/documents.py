@@ -12,6 +12,7 @@ import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -76,7 +77,7 @@ class Document:
 
     def text_of(self, line: int) -> str:
         """A line of the file; "" if there is no text."""
-        lines = _BREAK.split(self.text) if self.text else []
+        lines = _lines(self.text)
         return lines[line - 1] if 0 < line <= len(lines) else ""
 
     def line_of(self, *path: str | int) -> int:
@@ -87,6 +88,11 @@ class Document:
     def line_at(self, field: str) -> int:
         """As :meth:`line_of`, for a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
         return self.line_of(*keys(field))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return _BREAK.split(text)
 
 
 class Scan(NamedTuple):

@@ -6,6 +6,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import yaml
@@ -16,6 +17,7 @@ _TOKEN: Final = re.compile(r'[{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+|"')
 _TAG: Final = "tag:yaml.org,2002:"
 
 
+@lru_cache(maxsize=4)
 def tree(text: str, start: int = 0) -> yaml.Node | None:
     """The JSON value at ``start`` as a YAML tree, whose marks count from the start of the text; None if it is broken.
 
@@ -28,11 +30,16 @@ def tree(text: str, start: int = 0) -> yaml.Node | None:
     return builder.root
 
 
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer("\n", text))]
+
+
 class _Builder:
     """Builds the tree without recursion: JSON may be nested 1,024 levels deep."""
 
     def __init__(self, text: str) -> None:
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._lines = _line_starts(text)
         self._open: list[yaml.CollectionNode] = []
         self._key: list[yaml.Node | None] = []
         self.root: yaml.Node | None = None
