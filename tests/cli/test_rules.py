@@ -81,8 +81,8 @@ def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.Ca
 
 def test_a_run_without_cases_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "example" / "cases" / "thing.yaml").unlink()
-    assert main(["test", str(folder)]) == 1
-    assert capsys.readouterr().out == "0 passed, 0 failed\n"
+    assert main(["test", str(folder)]) == 2
+    assert capsys.readouterr() == ("0 passed, 0 failed\n", "modelgate test: no case is found\n")
 
 
 @pytest.mark.parametrize(

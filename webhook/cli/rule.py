@@ -26,7 +26,7 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "explained", "run"]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,6 +58,17 @@ def run(options: argparse.Namespace) -> int:
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
     say(f"modelgate rule: {unknown(options.code, [*codes, *CODES])}", sys.stderr)
     return USAGE
+
+
+def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
+    """Every code, and the lines that explain it."""
+    seen: set[str] = set()
+    for known in loaded.kinds.values():
+        rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
+        for rule in rules:
+            if rule.code not in seen:
+                seen.add(rule.code)
+                yield rule.code, list(_explain(rule, known, loaded))
 
 
 def _list(loaded: Catalog) -> Iterator[str]:

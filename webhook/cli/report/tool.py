@@ -34,9 +34,9 @@ def _documentation() -> str:
 
 
 def rule_page(code: str) -> str:
-    """The page of a rule: an address if the package names one, otherwise the path in the repository."""
+    """The page of a rule on the site, if the package names its address; otherwise the API's page in the repository."""
     page = _PAGES.get(code[:2], "")
     if not page:
         return ""
     base = _documentation()
-    return f"{base}/rules/{page}/#{code.lower()}" if base else f"docs/rules/{page}.md#{code.lower()}"
+    return f"{base}/codes/{code.lower()}/" if base else f"docs/rules/{page}.md"
