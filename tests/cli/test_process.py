@@ -106,7 +106,7 @@ sys.exit(modelgate.main())
 """
 
 
-@pytest.mark.parametrize("module", ["webhook.cli", "webhook.cli.running", "webhook.engine", "webhook.cli.check"])
+@pytest.mark.parametrize("module", ["webhook.cli", "webhook.cli.shell.running", "webhook.engine", "webhook.cli.check"])
 def test_an_interrupt_during_the_imports_is_quiet(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED % module], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (130, b"")

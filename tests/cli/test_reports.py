@@ -1,5 +1,6 @@
 """What `check` says, and where: text, machine formats, places, ignores and exit codes."""
 
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +15,12 @@ import yaml
 from tests.cli.trees import GOOD, repository
 from tests.shared import ROOT, shared
 from webhook.cli import main
+from webhook.cli.input.configuration import configured
+from webhook.cli.manifests import outcomes
+from webhook.cli.report.changes import Change, changes
 from webhook.cli.report.finding import CODES
+from webhook.cli.shell.running import parser
+from webhook.manifests.places import keys
 
 Capture = pytest.CaptureFixture[str]
 
@@ -356,3 +362,34 @@ def test_every_finding_of_the_samples_leads_back_to_its_key(capsys: Capture) -> 
             assert word.strip("\"'") in names or is_item or not found["field"], (each["file"], found, word)
             total += 1
     assert total > 300
+
+
+def body(obj: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+
+
+def applied(obj: Any, change: Change) -> None:
+    """Make one change of a leaf, with the objects above it."""
+    *above, last = keys(change.path)
+    for key in above:
+        obj = obj[key] if isinstance(obj, list) else obj.setdefault(key, {})
+    if change.operation == "remove":
+        del obj[last]
+    elif isinstance(obj, list) and change.operation == "add":
+        obj.insert(last, change.value)
+    else:
+        obj[last] = change.value
+
+
+def test_the_diffs_of_the_samples_make_the_stored_object_of_the_file() -> None:
+    options = parser({"check"}).parse_args(["check", "--no-config", str(shared("samples"))])
+    total = 0
+    for each in outcomes(configured(options)).reviews:
+        if each.validation.allowed:
+            stored = each.mutation.object or each.merged
+            found = copy.deepcopy(body(each.merged))
+            for change in changes(each.merged, stored, each.mutation.defaults):
+                applied(found, change)
+                total += 1
+            assert found == body(stored), each.title
+    assert total > 500

@@ -12,7 +12,7 @@ from typing import Final
 
 from tools.site.rules import rule_pages
 from webhook.cli import COMMANDS
-from webhook.cli.running import parser
+from webhook.cli.shell.running import parser
 
 __all__ = ["ROOT", "assemble", "command_line"]
 

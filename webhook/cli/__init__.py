@@ -31,6 +31,6 @@ ALIASES: Final = {"normalize": "normalise"}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; :mod:`webhook.cli.exits` has the exit codes."""
     try:  # imports are inside: an interrupt in the first second must not print their traceback
-        return int(importlib.import_module("webhook.cli.running").run(argv))
+        return int(importlib.import_module("webhook.cli.shell.running").run(argv))
     except KeyboardInterrupt:
         return int(importlib.import_module("webhook.cli.exits").INTERRUPTED)

@@ -12,7 +12,7 @@ import yaml
 
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
-from webhook.cli.parser import unknown_kind
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents

@@ -12,7 +12,7 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
-from webhook.cli.parser import unknown_kind
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 

@@ -20,8 +20,8 @@ from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
-from webhook.cli.parser import unknown_kind
 from webhook.cli.report import junit
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KYVERNO_TEST, Catalog
 from webhook.manifests import documents

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import ENOENT
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
@@ -112,6 +113,8 @@ def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
     seen: set[str] = set()
 
     def unreadable(error: OSError) -> None:
+        if error.errno == ENOENT:  # gone since its folder was read, such as a descriptor below /dev/fd
+            return
         found.problems.append(Problem(str(error.filename), "", f"cannot be read: {error.strerror}"))
 
     for here, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):

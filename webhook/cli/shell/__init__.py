@@ -1,1 +1,1 @@
-"""Commands about the command itself: its version, and its completion in shells."""
+"""The command itself: its parser, how a command runs, its version, and its completion in shells."""

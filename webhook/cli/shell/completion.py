@@ -34,7 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    whole: argparse.ArgumentParser = importlib.import_module("webhook.cli.running").parser(set(COMMANDS))
+    whole: argparse.ArgumentParser = importlib.import_module("webhook.cli.shell.running").parser(set(COMMANDS))
     _complete_files(whole)
     print(shtab.complete(whole, options.shell))
     return 0

@@ -16,7 +16,7 @@ from webhook.cel.syntax import celpython
 from webhook.cli import ALIASES, COMMANDS
 from webhook.cli.exits import FAILED, PIPE, USAGE
 from webhook.cli.output import say
-from webhook.cli.parser import Parser
+from webhook.cli.shell.parser import Parser
 
 __all__ = ["parser", "run"]
 
