@@ -31,7 +31,7 @@ def rule_pages() -> Iterator[tuple[str, str]]:
     table = "\n".join(f"| [{code}]({code.lower()}.md) | {_cell(where)} |" for code, where in sorted(rows.items()))
     others = "\n".join(f"| `{code}` | {_cell(text)} |" for code, text in CODES.items())
     rules = f"# Codes\n\n| code | kind and place |\n|---|---|\n{table}\n"
-    yield "codes/index.md", f"{rules}\n## Findings without a rule\n\n| code | |\n|---|---|\n{others}\n"
+    yield "codes/index.md", f"{rules}\n## Findings without a rule\n\n| code | meaning |\n|---|---|\n{others}\n"
 
 
 def _cell(text: str) -> str:
