@@ -23,7 +23,7 @@ def rule_pages() -> Iterator[tuple[str, str]]:
         for line in rest:
             if not begun and (line.startswith("    ") or line.lstrip().startswith(("bad:", "applies:", "when   "))):
                 begun = True
-                body.append("```yaml")
+                body.append("```text")
             body.append(line.lstrip("\n") if begun else escape(line, quote=False))
         text = "\n".join([*body, "```"] if begun else body)
         rows[code] = where
