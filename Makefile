@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance oracle tables fuzz hostile soak e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -23,6 +23,7 @@ test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a rea
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
+	tests/cli/test_installation.py tests/tools/test_site.py \
 	tests/reconciler/test_process.py tests/conformance/test_upstream.py
 
 check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
@@ -44,6 +45,9 @@ docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
+
+site: $(READY)  ## build the documentation as static pages, build/site/html
+	$(PY) -m tools.site
 
 conformance: $(READY)  ## compare the engines with recorded answers of Kubernetes and of upstream's webhooks
 	$(PY) -m tests.conformance

@@ -61,7 +61,7 @@ def test_two_directories_share_one_store(tmp_path):
     ],
 )
 def test_what_does_not_parse_is_a_usage_error(tmp_path, capsys, flag, complaint):
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="64"):
         issue(tmp_path / "tls", flag)
     assert complaint in capsys.readouterr().err
     assert not (tmp_path / "tls").exists()
@@ -161,7 +161,7 @@ def test_a_configuration_that_does_not_come_is_named():
 
 
 def test_a_token_alone_needs_an_account_and_a_directory(tmp_path, capsys):
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="64"):
         main(["certs", "token", f"--account-dir={tmp_path}"])
     assert "the following arguments are required: --account" in capsys.readouterr().err
 

@@ -109,21 +109,21 @@ def run(folder: Path, command: str = "check", *more: str) -> int:
 
 def test_every_kind_is_judged_ours_and_built_in_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder) == 1
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     denied = "ValidatingAdmissionPolicy 'allowed-registries' with binding 'everywhere' denied request: "
     assert "web.yaml:1: Deployment blue/web: REFUSED" in out
     assert "chat.yaml:1: InferenceService blue/chat: REFUSED" in out
     assert f"error: {denied}take images from registry.example, not elsewhere.example/b:1\n" in out
     assert f"error: {denied}take images from registry.example, not elsewhere.example/engine:1\n" in out
     assert "BaseModel blue/m: accepted" in out
-    assert out.endswith("3 checked, 2 refused, 0 with warnings, 0 skipped\n")
+    assert err.startswith("3 checked, 2 refused, 0 with warnings, 0 skipped\n")
 
 
 def test_what_is_allowed_is_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for file in (folder / "manifests").iterdir():
         file.write_text(file.read_text().replace("elsewhere.example", "registry.example"))
     assert run(folder) == 0
-    assert "3 checked, 0 refused" in capsys.readouterr().out
+    assert "3 checked, 0 refused" in capsys.readouterr().err
 
 
 def test_the_audit_profile_warns_of_what_a_policy_denies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,10 +246,11 @@ def test_built_in_kinds_are_checked_against_their_own_fields(folder: Path, capsy
         DEPLOYMENT.replace("elsewhere", "registry").replace("spec:\n  template", 'spec:\n  replicas: "2"\n  template')
     )
     assert run(folder) == 1
-    assert 'web.yaml:5: error: spec.replicas: Invalid value: "2": must be of type integer' in capsys.readouterr().out
+    said = 'web.yaml:5:3: schema error: spec.replicas: Invalid value: "2": must be of type integer'
+    assert said in capsys.readouterr().out
     web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("  template:", "  tmplate: {}\n  template:"))
     assert run(folder) == 1
-    assert "web.yaml:5: error: spec.tmplate: unknown field" in capsys.readouterr().out
+    assert "web.yaml:5:3: unknown-field error: spec.tmplate: unknown field" in capsys.readouterr().out
     web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("name: web", "name: a/b, labels: {a: b c}"))
     assert run(folder) == 1
     out = capsys.readouterr().out

@@ -39,7 +39,7 @@ WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespac
 
 def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
     code = main(["check", *map(str, arguments)])
-    return code, capsys.readouterr().out
+    return code, "".join(capsys.readouterr())
 
 
 @pytest.fixture

@@ -55,8 +55,8 @@ def file(tmp_path: Path) -> Path:
 def test_check_escapes_every_field_of_every_kind(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(file)]) == 1
     out, err = capsys.readouterr()
-    assert forged(out, (f"{file}:", f"  {file}:", f"{len(objects()) - len(KINDS)} checked, ")) == []
-    assert err == ""
+    assert forged(out, (f"{file}:", "  help: ")) == []
+    assert forged(err, (f"{len(objects()) - len(KINDS)} checked, ", "`modelgate rule ")) == []
     assert r"a\x0a::error file=app.js,line=1::x\x0d\x1b[31m\x9b\u202e\u2028\x23#[stop-commands]y" in out
 
 

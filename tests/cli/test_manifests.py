@@ -39,15 +39,15 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "all.yaml"
     file.write_text(f"{GOOD}---\n{BAD}---\n{OTHER}")
     assert main(["check", str(file)]) == 1
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert f"{file}:1: Model good: accepted" in out
     assert f"{file}:6: Model bad: REFUSED" in out
-    assert f"{file}:11: error: spec.source: Invalid value:" in out
-    assert f"{file}:11: help: " in out
-    assert f"{file}:14: error: spec.hardware.gpu.count: Invalid value: 9:" in out
-    assert f"{file}:15: error: spec.prefetch: unknown field" in out
+    assert f"{file}:11:3: schema error: spec.source: Invalid value:" in out
+    assert "\n  help: " in out
+    assert f"{file}:14:7: schema error: spec.hardware.gpu.count: Invalid value: 9:" in out
+    assert f"{file}:15:3: unknown-field error: spec.prefetch: unknown field" in out
     assert f"{file}:17: ConfigMap other: skipped: v1 ConfigMap is not known to Modelgate" in out
-    assert out.endswith("2 checked, 1 refused, 1 with warnings, 1 skipped\n")
+    assert err.startswith("2 checked, 1 refused, 1 with warnings, 1 skipped\n")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,8 @@ def test_a_kind_or_version_that_a_known_group_does_not_serve_is_refused(
     policy.write_text(POLICY)
     assert main(["check", str(file), *([f"--admission-policies={policy}"] if policies else [])]) == 1
     out = capsys.readouterr().out
-    assert f'{file}:{line}: error: {"kind" if line == 2 else "apiVersion"}: no matches for kind "{kind}" in ' in out
+    field = "kind" if line == 2 else "apiVersion"
+    assert f'{file}:{line}:1: unknown-kind error: {field}: no matches for kind "{kind}" in ' in out
     assert use in out
 
 
@@ -116,15 +117,15 @@ def test_check_reads_folders_and_accepts(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "a" / "good.yaml").write_text(GOOD)
     (tmp_path / "readme.txt").write_text("not a manifest")
     assert main(["check", str(tmp_path)]) == 0
-    assert "1 checked, 0 refused" in capsys.readouterr().out
+    assert "1 checked, 0 refused" in capsys.readouterr().err
 
 
 def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "broken.yaml").write_text("a: [")
-    (tmp_path / "headless.yaml").write_text("spec: {}\n")
+    (tmp_path / "headless.yaml").write_text("apiVersion: v1\nspec: {}\n")
     assert main(["check", str(tmp_path), str(tmp_path / "none.yaml")]) == 2
     err = capsys.readouterr().err
-    for text in ("broken.yaml:2: ", "headless.yaml:1: apiVersion: Required value", "none.yaml: cannot be read"):
+    for text in ("broken.yaml:2: ", "headless.yaml:1: kind: Required value", "none.yaml: cannot be read"):
         assert text in err
 
 
@@ -155,7 +156,7 @@ def test_check_knows_what_is_in_the_cluster_already(tmp_path: Path, capsys: pyte
     assert main(["check", "--references=closed", str(tmp_path / "service.yaml")]) == 1
     assert 'referenced model "m" not found' in capsys.readouterr().out
     assert main(["check", f"--view={tmp_path / 'there'}", str(tmp_path / "service.yaml")]) == 0
-    assert "1 checked, 0 refused, 0 with warnings" in capsys.readouterr().out
+    assert "1 checked, 0 refused, 0 with warnings" in capsys.readouterr().err
     (tmp_path / "service.yaml").write_text(SERVICE.replace("{name: m}", "{name: other}"))
     view = f"--view={tmp_path / 'there'}"
     assert main(["check", view, str(tmp_path / "service.yaml")]) == 1
@@ -254,7 +255,7 @@ def test_objects_without_a_namespace_find_each_other_where_kubectl_puts_them(
     for text in (TOGETHER, TOGETHER.replace(", namespace: default", "")):
         file.write_text(text)
         assert main(["check", "--profile=strict", str(file)]) == 0
-        assert "3 checked, 0 refused, 0 with warnings" in capsys.readouterr().out
+        assert "3 checked, 0 refused, 0 with warnings" in capsys.readouterr().err
     main(["normalise", str(file)])
     assert not any("namespace" in each["metadata"] for each in yaml.safe_load_all(capsys.readouterr().out))
 
@@ -265,7 +266,7 @@ def test_a_status_in_a_file_is_not_stored_where_it_is_not_the_user_s(
     file = tmp_path / "m.yaml"
     file.write_text(TOGETHER + "status: {status: Sleeping}\n")
     assert main(["check", str(file)]) == 0
-    assert "3 checked, 0 refused" in capsys.readouterr().out
+    assert "3 checked, 0 refused" in capsys.readouterr().err
     main(["normalise", str(file)])
     assert "Sleeping" not in capsys.readouterr().out
     file.write_text(TOGETHER + "status: {state: Sleeping}\n")
@@ -313,7 +314,7 @@ def test_strict_refuses_what_standard_warns_of(tmp_path: Path, capsys: pytest.Ca
     file.write_text(GOOD.replace("pvc://c/m.gguf", "pvc://c"))
     assert main(["check", str(file)]) == 0
     assert main(["check", "--profile", "strict", str(file)]) == 1
-    assert "(LK205)" in capsys.readouterr().out
+    assert "LK205 error: " in capsys.readouterr().out
 
 
 PREDICTOR = """\
@@ -348,11 +349,11 @@ def test_a_setting_changes_what_is_stored_and_the_digest_tells(
 def test_a_setting_that_there_is_not_is_refused_with_those_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="64"):
         main(["check", "--ome=newest", str(tmp_path)])
     complaint = capsys.readouterr().err
     assert all(each.value in complaint for each in Behaviour)
-    assert main(["check", "--ome-namespace=a/b", str(tmp_path)]) == 2
+    assert main(["check", "--ome-namespace=a/b", str(tmp_path)]) == 64
     assert "--ome-namespace: String should match pattern" in capsys.readouterr().err
 
 
@@ -375,7 +376,7 @@ def test_the_demo_gets_the_answers_it_expects(capsys: pytest.CaptureFixture[str]
 def test_a_command_that_does_not_exist_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["frobnicate"])
-    assert stop.value.code == 2
+    assert stop.value.code == 64
     assert "invalid choice" in capsys.readouterr().err
 
 
@@ -413,7 +414,7 @@ def test_one_unreadable_document_costs_itself(tmp_path: Path, capsys: pytest.Cap
     assert main(["check", str(file)]) == 2
     out, err = capsys.readouterr()
     assert f"{file}:7: Model good: accepted" in out
-    assert f"{file}:17: error: spec.source: Invalid value" in out
-    assert "2 checked, 1 refused" in out
+    assert f"{file}:17:3: schema error: spec.source: Invalid value" in out
+    assert "2 checked, 1 refused" in err
     for line, said in ((1, ".inf is not a JSON number"), (4, "while parsing a flow node"), (5, "kind: Required value")):
         assert f"{file}:{line}: {said}" in err

@@ -1,8 +1,10 @@
 """The command as a process: what a shell, a pipe or a full disk sees of it."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def test_without_any_output_the_exit_code_is_still_the_answer() -> None:
 
 def test_without_an_input_it_says_so() -> None:
     done = run("check", "-", stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (2, b"modelgate check: -: no object found\n")
+    assert (done.returncode, done.stderr) == (2, b"modelgate check: stdin: no object found\n")
     shell = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} check - <&-"], capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (2, b"modelgate check: stdin: cannot be read: it is closed\n")
 
@@ -68,7 +70,7 @@ def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     file = os.fsencode(tmp_path) + b"/\xff.yaml"
     Path(os.fsdecode(file)).write_text(MODEL)
     done = run("check", str(tmp_path), stdout=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, b"1 checked, 0 refused, 0 with warnings, 0 skipped\n")
     assert rb"/\udcff.yaml:1: Model " in done.stdout
 
 
@@ -87,3 +89,45 @@ def test_what_is_not_there_is_neither_yes_nor_no(
     (tmp_path / "file").touch()
     assert main([each.format(tmp_path) for each in arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "%s":
+            raise KeyboardInterrupt
+
+import modelgate
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["modelgate", "check", "-"]
+sys.exit(modelgate.main())
+"""
+
+
+@pytest.mark.parametrize("module", ["webhook.cli", "webhook.cli.shell.running", "webhook.engine", "webhook.cli.check"])
+def test_an_interrupt_during_the_imports_is_quiet(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED % module], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Programs that start now heed interrupts, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "modelgate", "check", str(pipe)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        with pipe.open("w"):  # waits until the command reads; its end lets a read return that had begun just then
+            process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait()) == (b"", 130)

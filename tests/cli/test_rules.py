@@ -81,8 +81,8 @@ def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.Ca
 
 def test_a_run_without_cases_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "example" / "cases" / "thing.yaml").unlink()
-    assert main(["test", str(folder)]) == 1
-    assert capsys.readouterr().out == "0 passed, 0 failed\n"
+    assert main(["test", str(folder)]) == 2
+    assert capsys.readouterr() == ("0 passed, 0 failed\n", "modelgate test: no case is found\n")
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,10 @@ def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_rule_that_does_not_exist_is_answered_with_those_near(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rule", "LK199"]) == 1
-    assert capsys.readouterr().out == "no rule LK199; there are LK101, LK102, LK103\n"
+    assert main(["rule", "LK199"]) == 64
+    said = capsys.readouterr()
+    expected = "modelgate rule: there is no rule LK199; did you mean LK201 or LK202 or LK203?\n"
+    assert (said.out, said.err) == ("", expected)
 
 
 def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,9 +173,10 @@ def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.Ca
     assert main(["fields", "model", "-o", "flux"]) == 0
     (ignored,) = yaml.safe_load(capsys.readouterr().out)["driftDetection"]["ignore"]
     assert ignored["target"] == {"group": "inference.llmkube.dev", "kind": "Model"}
-    assert main(["fields", "nothing", "-o", "flux"]) == 1
+    assert main(["fields", "nothing", "-o", "flux"]) == 64
     said = capsys.readouterr()
-    assert (said.out, said.err.partition(":")[0]) == ("", "unknown kind 'nothing'; known kinds")
+    assert (said.out, said.err.partition(":")[0]) == ("", "modelgate fields")
+    assert "unknown kind 'nothing'; known kinds: AIM" in said.err
 
 
 def test_the_source_of_a_rule_is_printed_with_that_of_its_variables(capsys: pytest.CaptureFixture[str]) -> None:

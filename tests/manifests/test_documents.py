@@ -78,9 +78,10 @@ def test_json_is_read_as_json() -> None:
 def test_what_can_be_read_is_read_beside_what_cannot(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     file.write_text("a: .inf\n---\nb: 2\n---\nc: [\n--- # again\nd: 4\n---\n- 5\n---\ne: 6\n")
-    found, problems = documents.scan_file(file)
-    assert [(each.line, each.value) for each in found] == [(3, {"b": 2}), (7, {"d": 4}), (11, {"e": 6})]
-    assert [problem.source for problem in problems] == [f"{file}:1", f"{file}:6", f"{file}:9"]
+    found = documents.scan_file(file)
+    assert [(each.line, each.value) for each in found.documents] == [(3, {"b": 2}), (7, {"d": 4}), (11, {"e": 6})]
+    assert [problem.source for problem in found.problems] == [f"{file}:1", f"{file}:6"]
+    assert [problem.source for problem in found.others] == [f"{file}:9"]
 
 
 def test_a_file_of_nothing_but_faults_is_given_up() -> None:
@@ -92,13 +93,13 @@ def test_a_file_of_nothing_but_faults_is_given_up() -> None:
 def test_every_value_knows_its_line() -> None:
     (document,) = documents.parse("a:\n  b:\n  - x\n  - y: 1\n", "x")
     assert document.line_of("a", "b", 1, "y") == 4
-    assert document.line_of("a", "missing", "deeper") == 2
+    assert document.line_of("a", "missing", "deeper") == 1
 
 
 def test_the_field_of_an_error_has_a_line() -> None:
     (document,) = documents.parse("metadata:\n  labels:\n    a.b/c: x\n    5: y\nspec:\n- x\n- y:\n    z: 1\n", "x")
     fields = ("spec[1].y.z", "metadata.labels[a.b/c]", "metadata.labels[5]", "metadata.labels.other", "")
-    assert [document.line_at(field) for field in fields] == [8, 3, 4, 3, 1]
+    assert [document.line_at(field) for field in fields] == [8, 3, 4, 2, 1]
 
 
 @pytest.mark.parametrize(

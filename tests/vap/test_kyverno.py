@@ -71,7 +71,8 @@ def test_an_unexpected_result_fails_with_its_name(tmp_path, capsys) -> None:
     write_test(tmp_path / "a" / "b", **{"kyverno-test": TEST.replace("[four], result: fail", "[four], result: pass")})
     assert main(["test", str(tmp_path)]) == 1
     failed, reason, total = capsys.readouterr().out.splitlines()
-    assert failed == "FAILED Deployment/four: small in a/b/kyverno-test.yaml"
+    where = tmp_path / "a" / "b" / "kyverno-test.yaml"
+    assert failed == f"{where}: FAILED Deployment/four: small in a/b/kyverno-test.yaml"
     assert reason.startswith("  expected pass, got fail: ValidatingAdmissionPolicy 'small' with binding 'small' denied")
     assert total == "1 passed, 1 failed"
 

@@ -70,6 +70,12 @@ class Case(_Model):
     expect: Expectation
     repairs: dict[str, dict[str, Any]] = {}
 
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes that the case is about: those that it expects or repairs."""
+        expect = self.expect
+        return frozenset((*(expect.defaults or ()), *expect.deny, *expect.hints, *expect.warn, *self.repairs))
+
 
 class Target(_Model):
     group: str

@@ -96,7 +96,7 @@ def _gate(folder: Path) -> Iterator[_Caller]:
     Keeper(folder, LOCAL, DirectoryStore(folder / "ca"), lambda: now).look()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "webhook", "serve", "--port", str(port), "--tls-dir", str(folder)]
+    command = [sys.executable, "-m", "modelgate", "serve", "--port", str(port), "--tls-dir", str(folder)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MODELGATE_")}
     with (
         (folder / "gate.log").open("wb") as log,

@@ -10,6 +10,9 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.cli.exits import USAGE
+from webhook.cli.output import say
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
@@ -56,16 +59,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     wanted = options.kind.lower() if options.kind else None
-    kinds = [known for known in catalog.load().kinds.values() if wanted in {None, known.gvk.kind.lower()}]
+    loaded = catalog.load().kinds.values()
+    kinds = [known for known in loaded if wanted in {None, known.gvk.kind.lower()}]
     if not kinds:
-        print(f"unknown kind {options.kind!r}", file=sys.stderr)
-        return 1
+        say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)
+        return USAGE
     release, static = Release.parse(options.kubernetes), options.format == "static"
     if static and not release.has_static:
         print(
             f"Kubernetes {release} reads no policies from manifest directories; use --kubernetes=1.36", file=sys.stderr
         )
-        return 2
+        return USAGE
     only = _ONLY.get(options.only, "")
     exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile), release))
     found = [item for item in exported if item["kind"].startswith(only)]

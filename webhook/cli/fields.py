@@ -10,6 +10,9 @@ import yaml
 
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
+from webhook.cli.exits import USAGE
+from webhook.cli.output import say
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 
@@ -34,9 +37,8 @@ def run(options: argparse.Namespace) -> int:
     loaded = [known for _, known in sorted(catalog.load().kinds.items())]
     kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
-        names = ", ".join(sorted({known.gvk.kind for known in loaded}))
-        print(f"unknown kind {options.kind!r}; known kinds: {names}", file=sys.stderr)
-        return 1
+        say(f"modelgate fields: {unknown_kind(options.kind, loaded)}", sys.stderr)
+        return USAGE
     {"table": _table, "argocd": _argocd, "flux": _flux}[options.output](kinds)
     return 0
 

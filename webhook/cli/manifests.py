@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,6 +13,8 @@ from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import CatalogError, DocumentError, Problem
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli import choices
+from webhook.cli.input.before import earlier
+from webhook.cli.input.kustomize import built
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options, catalog, policyset
 from webhook.engine.catalog import Catalog, KnownKind
@@ -22,10 +24,12 @@ from webhook.engine.native import Native
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import read_all, scan
+from webhook.manifests.folders import read_all
+from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import (
     Definitions,
     applied,
+    as_applied,
     is_builtin,
     is_definition,
     kind_of,
@@ -38,7 +42,7 @@ from webhook.offline import (
 from webhook.policy import Profile
 from webhook.vap import resource_of_kind
 
-__all__ = ["Outcomes", "ReviewedManifest", "Stored", "add_arguments", "in_cluster", "outcomes", "review"]
+__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review"]
 
 Key = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
@@ -58,6 +62,12 @@ class ReviewedManifest:
     validation: Decision
     suggestion: GroupVersionKind | None = None
     comparison: tuple[str, ...] = ()
+    base: dict[str, Any] | None = None
+
+    @property
+    def merged(self) -> dict[str, Any]:
+        """The document as `kubectl apply` merges it with the stored object, before any default."""
+        return self.document.value if self.base is None else self.base
 
     @property
     def title(self) -> str:
@@ -70,55 +80,21 @@ class ReviewedManifest:
         return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifest or folder; - reads stdin")
-    parser.add_argument(
-        "--view",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
-        "a FILE updates; not checked themselves; repeatable",
-    )
-    parser.add_argument(
-        "--crds",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="DIR",
-        help="CustomResourceDefinition or folder of them, as the cluster has them: objects of these kinds are judged "
-        "by them, as are objects whose definition is among the FILEs or in the view; repeatable",
-    )
-    parser.add_argument(
-        "--references",
-        choices=["open", "closed"],
-        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
-        "of it, closed (the default with --view) reports it as missing, as the cluster does",
-    )
-    parser.add_argument(
-        "--admission-policies",
-        type=Path,
-        metavar="DIR",
-        help="folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, bindings and params, evaluated for "
-        "every kind, as the API server does",
-    )
-    parser.add_argument(
-        "--profile",
-        choices=[profile.value for profile in Profile],
-        default=Profile.STANDARD.value,
-        help="how strict to be (default standard)",
-    )
-    choices.add_arguments(parser)
-    parser.set_defaults(verbose=False)
-
-
 class Outcomes(NamedTuple):
-    """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read."""
+    """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read.
+
+    ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes`` are
+    those of all rules.
+    """
 
     reviews: list[ReviewedManifest]
     remarks: list[Problem]
     problems: list[Problem]
+    given: Manifests
+    judge: Callable[[Document], ReviewedManifest]
+    codes: frozenset[str]
+    view: ClusterView
+    settings: Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +117,40 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    given, problems = scan(options.files)
-    if not given:
-        raise DocumentError(problems or [Problem(", ".join(map(str, options.files)), "", "no object found")])
+    given = _read(options)
+    if not given.documents and (given.problems or not given.skipped):
+        names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
+        raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     there = read_all(options.view)
-    defining = [item for item in (*read_definitions(options.crds), *there, *given) if is_definition(item.value)]
+    defining = [
+        item for item in (*read_definitions(options.crds), *there, *given.documents) if is_definition(item.value)
+    ]
     definitions = Definitions.among(defining)
     installed, deviations = _installed(catalog.load(settings=settings), defining)
     loaded = definitions.extend(installed)
-    stored = Stored({_key(each): each for each in in_cluster(there, loaded)}, definitions)
-    objects = [*stored.objects.values(), *in_cluster(given, loaded, stored)]
+    real = {_key(each): each for each in in_cluster(there, loaded)}
+    decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
+    previous = applied_before(earlier(options.old, options.git, options.files), loaded, decide)
+    stored = Stored({**{_key(each): each for each in previous}, **real}, definitions)
+    objects = [*real.values(), *in_cluster(given.documents, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
-    decide = Options(Profile(options.profile), strict_fields=True, complete=closed, settings=settings, native=native)
+    decide = replace(decide, complete=closed, native=native)
     view = MemoryView(objects)
-    found = [review(item, loaded, view, decide, stored) for item in given]
+
+    def judge(document: Document) -> ReviewedManifest:
+        return review(document, loaded, view, decide, stored)
+
+    found = [judge(item) for item in given.documents]
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
-    return Outcomes(shown, [*deviations, *remarks], problems)
+    codes = frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
+    return Outcomes(shown, [*deviations, *remarks], given.problems, given, judge, codes, view, settings)
+
+
+def _read(options: argparse.Namespace) -> Manifests:
+    how = Reading(lenient=bool(options.manifests_only), exclude=tuple(options.exclude))
+    given = read_paths(options.files, how)
+    return built(given) if options.kustomize else given
 
 
 def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
@@ -204,6 +197,18 @@ def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]])
     return Native(policies.policies, context), policies.remarks(loaded)
 
 
+def applied_before(found: Sequence[Document], loaded: Catalog, options: Options) -> Iterator[dict[str, Any]]:
+    """Earlier files as a cluster stores them after `kubectl apply`: normalised, and annotated with the file."""
+    view = MemoryView(in_cluster(found, loaded))
+    for document in found:
+        kind = loaded.find(kind_of(document.value))
+        received = receive(document.value, kind)
+        if not received.object["metadata"].get("name"):
+            continue
+        decided = engine.mutate(_request(received.object, kind, None), loaded, view, options)
+        yield stored_object(as_applied(decided.object or received.object, document.value), kind)
+
+
 def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
     """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
@@ -235,7 +240,9 @@ def review(
     mutation, validation = _decisions(document, kind, loaded, view, options, stored)
     unknown = () if kind is not None or is_builtin(gvk) else (_without_schema(gvk, suggestion),)
     validation = replace(validation, warnings=(*validation.warnings, *unknown))
-    return ReviewedManifest(document, True, _as_written(mutation, value), validation)
+    old = stored.objects.get(_key(placed(value, kind)))
+    base = None if old is None else applied(old, value)
+    return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base)
 
 
 def _unserved(gvk: GroupVersionKind, loaded: Catalog) -> Cause | None:

@@ -10,6 +10,8 @@ import yaml
 
 from webhook.admission.errors import DocumentError
 from webhook.cli import manifests
+from webhook.cli.input.configuration import configured
+from webhook.cli.input.flags import add_arguments
 from webhook.cli.output import is_plain, say
 
 __all__ = ["add_parser", "run"]
@@ -18,15 +20,17 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "normalise",
+        aliases=["normalize"],
         help="print manifests with all defaults, as a cluster would store them",
         description="Print every object with all defaults, as YAML. Errors go to standard error, and the exit code "
-        "is then 1.",
+        "is then 1. `modelgate check --diff` prints only what is filled in, with the reasons.",
     )
-    manifests.add_arguments(parser)
+    add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    outcomes, _, problems = manifests.outcomes(options)
+    found = manifests.outcomes(configured(options))
+    outcomes, problems = found.reviews, found.problems
     objects = (outcome.mutation.object for outcome in outcomes)
     # Lines are not folded: the rest of a text could begin one.
     yaml.dump_all(objects, sys.stdout, _Dumper, sort_keys=False, allow_unicode=True, width=sys.maxsize)

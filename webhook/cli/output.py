@@ -8,7 +8,7 @@ from typing import Final, TextIO
 
 from webhook.admission.plain import one_line
 
-__all__ = ["is_plain", "say"]
+__all__ = ["is_plain", "printable", "say"]
 
 _COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)")
 """A CI system executes ``::error …`` at the start of a line, and ``##[error]`` or ``##vso[…]`` anywhere."""
@@ -16,10 +16,11 @@ _COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)")
 
 def say(text: str, file: TextIO | None = None) -> None:
     """Print one line, in which control characters and commands of CI systems are escaped."""
-    print(_printable(text), file=sys.stdout if file is None else file)
+    print(printable(text), file=sys.stdout if file is None else file)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """The text on one line, escaped."""
     return _COMMAND.sub(_escaped, one_line(text))
 
 
@@ -29,4 +30,4 @@ def _escaped(found: re.Match[str]) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether a text of any number of lines needs no escape."""
-    return all(_printable(line) == line for line in text.split("\n"))
+    return all(printable(line) == line for line in text.split("\n"))

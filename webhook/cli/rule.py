@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib.resources import files
@@ -14,36 +15,72 @@ import yaml
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.cases import CaseResult
+from webhook.cli.exits import GOOD, USAGE
+from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
+from webhook.cli.report.finding import CODES
+from webhook.cli.report.ignoring import unknown
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "explained", "run"]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
-        "rule", help="explain one rule", description="Explain the rule with a code, such as LK205."
+        "rule",
+        help="explain one rule",
+        description="Explain the rule with a code, such as LK205: why it exists, with an object in which it fires, and "
+        "the same object repaired.",
     )
-    parser.add_argument("code", metavar="CODE", help="the code in brackets at the end of a message")
+    parser.add_argument("code", nargs="?", metavar="CODE", help="the code of a finding; without it, list all codes")
     parser.add_argument("--source", action="store_true", help="print the Python that its expressions compile to")
 
 
 def run(options: argparse.Namespace) -> int:
-    loaded, code = catalog.load(), options.code.upper()
+    if options.code is not None and options.code.lower() in CODES:
+        print(f"{options.code.lower()}\n\n{fill(CODES[options.code.lower()], 100)}")
+        return GOOD
+    loaded = catalog.load()
+    if options.code is None:
+        print("\n".join(_list(loaded)))
+        return GOOD
+    code = options.code.upper()
     for known in loaded.kinds.values():
         rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in rules:
             if rule.code == code:
                 print("\n".join(_sources(rule, known) if options.source else _explain(rule, known, loaded)))
-                return 0
+                return GOOD
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
-    near = [found for found in codes if found[:3] == code[:3]] or codes
-    print(f"no rule {code}; there are {', '.join(near)}")
-    return 1
+    say(f"modelgate rule: {unknown(options.code, [*codes, *CODES])}", sys.stderr)
+    return USAGE
+
+
+def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
+    """Every code, and the lines that explain it."""
+    seen: set[str] = set()
+    for known in loaded.kinds.values():
+        rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
+        for rule in rules:
+            if rule.code not in seen:
+                seen.add(rule.code)
+                yield rule.code, list(_explain(rule, known, loaded))
+
+
+def _list(loaded: Catalog) -> Iterator[str]:
+    """Every code, with its kinds and its place."""
+    rules: dict[str, tuple[str, list[str]]] = {}
+    for known in loaded.kinds.values():
+        found: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
+        for rule in found:
+            rules.setdefault(rule.code, (_where(rule, known), []))[1].append(known.gvk.kind)
+    for code, (where, kinds) in sorted(rules.items()):
+        yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
+    yield from (f"{code}  a finding without a rule" for code in CODES)
 
 
 def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:

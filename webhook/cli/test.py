@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import chain
 from pathlib import Path
+from typing import Final
 
-from webhook.admission.errors import DocumentError, LoadError, Problem
+from webhook.admission import Cause, Warn
+from webhook.admission.errors import DocumentError, LoadError, Problem, SettingsError
 from webhook.admission.request import GroupVersionKind
 from webhook.cli import kyverno
-from webhook.cli.cases import CasesDocument, parse_cases
+from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
+from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
+from webhook.cli.report import junit
+from webhook.cli.shell.parser import unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KYVERNO_TEST, Catalog
 from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 
 __all__ = ["add_parser", "read_cases", "run"]
 
-TitledFailures = tuple[str, Sequence[str]]
-"""The title of a case, and its failures."""
+_EXAMPLES: Final = """\
+examples:
+  modelgate test policies/                      all cases of a folder of APIs
+  modelgate test policies/llmkube --code LK205  the cases of one API that expect a code
+  modelgate test policies/ --run 'Model: .*pvc' the cases whose title matches
+  modelgate test policies/ --coverage           also the codes that fire in no case: the exit code is then 1
+  modelgate test policies/ -o junit > out.xml   for CI systems
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One case that has run: its place, its title, and its failures."""
+
+    file: str
+    line: int
+    title: str
+    failures: Sequence[str]
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,44 +59,127 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "test",
         help="run test cases of policies",
         description="Run the cases of a folder of APIs, laid out as policies/: <api>/crds/*.yaml, <api>/<kind>.yaml, "
-        "<api>/cases/<kind>.yaml; and every kyverno-test.yaml below the folder whose policies are "
-        "ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Default: the built-in policies. "
-        "Exit code 0: all cases pass; 1: a case fails, or no case is found; 2: a file cannot be read.",
+        "<api>/cases/<kind>.yaml, or of one such API; and every kyverno-test.yaml below the folder whose policies are "
+        "ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Default: the built-in policies.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="folder of APIs")
+    add = parser.add_argument
+    add("folder", nargs="?", type=Path, metavar="DIR", help="folder of APIs, or of one API")
+    add("--run", metavar="REGEX", dest="pattern", help="run only the cases whose title (`Kind: name`) matches")
+    add("--kind", metavar="KIND", help="run only the cases of this kind")
+    add("--code", metavar="CODE", help="run only the cases that expect this code, or repair it")
+    add("-v", "--verbose", action="store_true", help="also list the cases that pass")
+    add("--fail-only", action="store_true", help="leave the cases that pass out of a JUnit report")
+    add("--coverage", action="store_true", help="also list the codes that fire in no case")
+    add("-o", "--output", choices=("text", "junit"), default="text", help="format on standard output (default text)")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.folder is not None and not options.folder.is_dir():
+        reason = "Not a directory" if options.folder.exists() else "No such file or directory"
+        raise DocumentError([Problem(str(options.folder), "", f"cannot be read: {reason}")])
     tests = sorted(options.folder.rglob(KYVERNO_TEST)) if options.folder else []
-    passed = failed = 0
     problems: list[Problem] = []
-    for title, failures in chain(_of_apis(options.folder, tests), _of_kyverno(options.folder, tests, problems)):
-        passed, failed = passed + (not failures), failed + bool(failures)
-        if failures:
-            say(f"FAILED {title}")
-            for failure in failures:
-                say(f"  {failure}")
-    print(f"{passed} passed, {failed} failed")
+    fired: set[str] = set()
+    loaded = None if _only_kyverno(options.folder, tests) else catalog.load(options.folder)
+    outcomes = [
+        *(_of_apis(options, loaded, fired) if loaded else ()),
+        *_of_kyverno(options, tests, problems),
+    ]
+    _print(outcomes, options)
+    failed = sum(bool(each.failures) for each in outcomes)
+    summary = sys.stdout if options.output == "text" else sys.stderr
+    print(f"{len(outcomes) - failed} passed, {failed} failed", file=summary)
+    silent = _silent(loaded, fired) if options.coverage and loaded else []
+    if silent:
+        say(f"codes that fire in none of these cases: {', '.join(silent)}", summary)
     if problems:
         raise DocumentError(problems)
-    return 0 if passed and not failed else 1
+    if not outcomes:
+        say("modelgate test: no case is found", sys.stderr)
+        return FAILED
+    return FINDINGS if failed or silent else GOOD
 
 
-def _of_apis(folder: Path | None, tests: Sequence[Path]) -> Iterator[TitledFailures]:
-    """Run tables of cases; a folder with Kyverno tests need not contain an API."""
-    if folder is not None and tests and not any(folder.glob("*/crds")):
+def _print(outcomes: Iterable[_Outcome], options: argparse.Namespace) -> None:
+    if options.output == "junit":
+        shown = [each for each in outcomes if each.failures or not options.fail_only]
+        cases = [junit.TestCase(each.file, each.title, "\n".join(each.failures)) for each in shown]
+        print(junit.render_cases(cases))
         return
-    loaded = catalog.load(folder)
-    for document in read_cases(entries(folder or files("policies")), loaded):
-        target = document.target
+    for each in outcomes:
+        if each.failures:
+            say(f"{each.where}: FAILED {each.title}")
+            for failure in each.failures:
+                say(f"  {failure}")
+        elif options.verbose:
+            say(f"{each.where}: passed {each.title}")
+
+
+def _only_kyverno(folder: Path | None, tests: Sequence[Path]) -> bool:
+    """Whether a folder has Kyverno tests but no API."""
+    return folder is not None and bool(tests) and not any(folder.glob("*/crds")) and not (folder / "crds").is_dir()
+
+
+def _wanted(options: argparse.Namespace) -> Callable[[str, str, Case | None], bool]:
+    """Whether to run a case, by its kind, its title and its expectation.
+
+    Raises:
+        SettingsError: the pattern is not a regular expression.
+    """
+    try:
+        pattern = re.compile(options.pattern or "")
+    except re.error as error:
+        raise SettingsError([Problem("--run", "", f"not a regular expression: {error}")]) from None
+
+    def wanted(kind: str, title: str, case: Case | None) -> bool:
+        if options.kind and kind.lower() != options.kind.lower():
+            return False
+        if options.code and (case is None or options.code.upper() not in case.codes):
+            return False
+        return pattern.search(title) is not None
+
+    return wanted
+
+
+def _of_apis(options: argparse.Namespace, loaded: Catalog, fired: set[str]) -> Iterator[_Outcome]:
+    """Run tables of cases, and collect the codes that fire in them."""
+    kinds = {known.gvk.kind.lower() for known in loaded.kinds.values()}
+    if options.kind and options.kind.lower() not in kinds:
+        raise SettingsError([Problem("--kind", "", unknown_kind(options.kind, loaded.kinds.values()))])
+    wanted = _wanted(options)
+    for document, table in _tables(_apis(options.folder), loaded, whole=options.folder is not None):
+        target = table.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
-        assert known is not None  # read_cases checks it
-        for case in document.cases:
-            yield f"{target.kind}: {case.name}", run_case(case, known, loaded).failures
+        assert known is not None  # _tables checks it
+        for index, case in enumerate(table.cases):
+            title = f"{target.kind}: {case.name}"
+            if wanted(target.kind, title, case):
+                result = run_case(case, known, loaded)
+                fired |= _codes_of(result)
+                yield _Outcome(document.source, document.line_of("cases", index), title, result.failures)
 
 
-def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) -> Iterator[TitledFailures]:
+def _apis(folder: Path | None) -> list[Traversable]:
+    if folder is None:
+        return entries(files("policies"))
+    return [folder] if (folder / "crds").is_dir() else entries(folder)
+
+
+def _codes_of(result: CaseResult) -> set[str]:
+    findings: list[Cause | Warn] = [*result.validation.causes, *result.validation.warnings]
+    filled = {each.code for each in result.mutation.defaults if not each.removed}
+    return {label for each in findings for label in each.labels} | filled
+
+
+def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
+    return sorted({code for known in loaded.kinds.values() for code in known.policy.codes} - fired)
+
+
+def _of_kyverno(options: argparse.Namespace, tests: Iterable[Path], problems: list[Problem]) -> Iterator[_Outcome]:
     """Run Kyverno tests; a test that cannot be read is added to ``problems``, and the others still run."""
+    wanted = _wanted(options)
     for file in tests:
         try:
             outcomes = kyverno.run(file)
@@ -78,8 +189,9 @@ def _of_kyverno(folder: Path, tests: Iterable[Path], problems: list[Problem]) ->
         for outcome in outcomes:
             reason = f": {outcome.message}" if outcome.message else ""
             failure = f"expected {outcome.expected}, got {outcome.got}{reason}"
-            title = f"{outcome.resource}: {outcome.policy} in {file.relative_to(folder)}"
-            yield title, () if outcome.passed else (failure,)
+            title = f"{outcome.resource}: {outcome.policy} in {file.relative_to(options.folder)}"
+            if wanted(outcome.resource.partition("/")[0], title, None):
+                yield _Outcome(str(file), 0, title, () if outcome.passed else (failure,))
 
 
 def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
@@ -88,13 +200,20 @@ def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDo
     Raises:
         DocumentError: a document does not match the model, or names a kind that no CRD serves.
     """
+    return (table for _, table in _tables(apis, loaded))
+
+
+def _tables(
+    apis: Iterable[Traversable], loaded: Catalog, *, whole: bool = False
+) -> Iterator[tuple[Document, CasesDocument]]:
+    """Each document of cases, with its source; ``whole`` names files by their whole path."""
     for folder in apis:
         cases = folder.joinpath("cases")
         for file in entries(cases) if cases.is_dir() else ():
-            name = f"{folder.name}/cases/{file.name}"
+            name = f"{folder if whole else folder.name}/cases/{file.name}"
             for document in documents.parse(file.read_text(encoding="utf-8"), name):
                 found = parse_cases(document)
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
                 if loaded.find(target) is None:
                     raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {target}")])
-                yield found
+                yield document, found

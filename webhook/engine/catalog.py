@@ -107,7 +107,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
-    """Load a folder of APIs (default: the built-in ``policies``, whose rules are compiled when a kind is first met).
+    """Load a folder of APIs, or of one (default: the built-in ``policies``, compiled when a kind is first met).
 
     The digest covers the ``settings``, too, because they change what the rules decide.
 
@@ -115,7 +115,7 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
         CatalogError: with every problem of every file.
     """
     loader = _Loader(trusted=root is None, on_demand=root is None)
-    for folder in entries(files("policies") if root is None else root):
+    for folder in _apis(files("policies") if root is None else root):
         if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
             loader.api(folder)
     if loader.problems:
@@ -123,6 +123,11 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
     loader.digest.update(repr(settings).encode())
     kinds = _Kinds(loader) if loader.waiting else loader.kinds
     return Catalog(kinds, loader.digest.hexdigest()[:16])
+
+
+def _apis(root: Traversable) -> list[Traversable]:
+    """The folders of APIs; a folder with definitions is itself one."""
+    return [root] if root.joinpath("crds").is_dir() else entries(root)
 
 
 class _Loader:

@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
+from webhook.facts.explained import EXPLANATIONS, Table
 from webhook.facts.fact import Fact
 from webhook.facts.settings import Settings
 
-__all__ = ["COMPARISONS", "FACTS", "Fact"]
+__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Table"]
 
 FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
     "aim": aim.FACTS,

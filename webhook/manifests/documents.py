@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -21,8 +21,11 @@ import yaml
 from webhook.admission.errors import DocumentError, Problem
 from webhook.golang import yaml as goyaml
 from webhook.golang.json import has_unsettled, settle
+from webhook.manifests import jsontext
+from webhook.manifests.document import Document, Scan
+from webhook.manifests.places import child
 
-__all__ = ["Document", "decode", "parse", "read", "scan_file"]
+__all__ = ["Document", "Scan", "decode", "parse", "read", "scan_file", "scan_text"]
 
 NODES: Final = 2_000_000
 """Limit for the values of a document with its aliases expanded: four times what fits into the API server's 3 MiB, so
@@ -32,44 +35,13 @@ that only an alias bomb is refused."""
 _MAX_PROBLEMS: Final = 20
 """Stop reading a file after this many unreadable documents: each takes a pass over the rest of the text."""
 
-_KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a file. ``line`` counts from 1; ``node`` is the YAML tree, None for JSON."""
-
-    source: str
-    line: int
-    value: dict[str, Any]
-    node: yaml.Node | None = None
-
-    def line_of(self, *path: str | int) -> int:
-        """The line of the value at the path, or of its nearest parent in the text."""
-        line, node = self.line, self.node
-        for key in path:
-            node = _child(node, key)
-            if node is None:
-                break
-            line = node.start_mark.line + 1
-        return line
-
-    def line_at(self, field: str) -> int:
-        """As :meth:`line_of`, for a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
-        found = (bracketed or name for bracketed, name in _KEY.findall(field))
-        return self.line_of(*(int(key) if key.isdecimal() else key for key in found))
-
-
-Scan = tuple[list[Document], list[Problem]]
-
-
-def _child(node: yaml.Node | None, key: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for name, value in node.value if name.value == str(key)), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
-        item: yaml.Node = node.value[key]
-        return item
-    return None
+_TEMPLATE: Final = re.compile(r"\{\{-?\s*(?:[.$/\"]|(?:if|range|with|include|define|template|end|else|toYaml)\b)")
+_ENCODINGS: Final = {
+    BOM_UTF32_LE: "UTF-32",
+    BOM_UTF32_BE: "UTF-32",
+    BOM_UTF16_LE: "UTF-16",
+    BOM_UTF16_BE: "UTF-16",
+}
 
 
 def read(path: Path) -> list[Document]:
@@ -78,10 +50,10 @@ def read(path: Path) -> list[Document]:
     Raises:
         DocumentError: the file cannot be read, or is not YAML or JSON of objects.
     """
-    found, problems = scan_file(path)
-    if problems:
-        raise DocumentError(problems)
-    return found
+    found = scan_file(path)
+    if found.faults:
+        raise DocumentError(found.faults)
+    return found.documents
 
 
 def scan_file(path: Path) -> Scan:
@@ -89,15 +61,17 @@ def scan_file(path: Path) -> Scan:
     try:
         return decode(path.read_bytes(), str(path))
     except OSError as error:
-        return [], [Problem(str(path), "", f"cannot be read: {error.strerror}")]
+        return Scan([], [Problem(str(path), "", f"cannot be read: {error.strerror}")], [])
 
 
 def decode(content: bytes, source: str) -> Scan:
     """As :func:`scan_text`, for bytes."""
     try:
-        return scan_text(content.decode(), source)
+        return scan_text(content.decode("utf-8-sig"), source)
     except UnicodeDecodeError:
-        return [], [Problem(source, "", "cannot be read: not UTF-8 text")]
+        seen = next((name for mark, name in _ENCODINGS.items() if content.startswith(mark)), "")
+        but = f" but {seen}: save it as UTF-8" if seen else ""
+        return Scan([], [Problem(source, "", f"cannot be read: not UTF-8 text{but}")], [])
 
 
 def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
@@ -108,30 +82,59 @@ def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
     Raises:
         DocumentError: with every problem.
     """
-    found, problems = scan_text(text, source, trusted=trusted)
-    if problems:
-        raise DocumentError(problems)
-    return found
+    found = scan_text(text, source, trusted=trusted)
+    if found.faults:
+        raise DocumentError(found.faults)
+    return found.documents
 
 
 def scan_text(text: str, source: str, *, trusted: bool = False) -> Scan:
     """As :func:`parse`, but a document that cannot be read leaves the others: it is one of the problems."""
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            if trusted or not _repeats_a_key(text):
-                return list(_objects(_json(text), None, 1, source)), []
-        except DocumentError as error:
-            return [], [replace(problem, source=problem.source or source) for problem in error.problems]
-        except ValueError:
-            pass  # a YAML flow mapping, several documents, or an error for which the YAML reader names the line
-    found: list[Document] = []
-    problems: list[Problem] = []
+    scan = Scan([], [], [])
+    if text.lstrip()[:1] in ("{", "[") and _scan_json(text, source, scan, trusted=trusted):
+        return scan
     rest: str | None = text
-    while rest is not None:
-        rest = _scan_yaml(rest, source, found, problems)
-        if len(problems) >= _MAX_PROBLEMS:
-            break
-    return found, problems
+    while rest is not None and len(scan.problems) + len(scan.others) < _MAX_PROBLEMS:
+        rest = _scan_yaml(rest, source, scan, "" if trusted else text)
+    if scan.problems and (template := _TEMPLATE.search(text)):
+        where = f"{source}:{text.count(chr(10), 0, template.start()) + 1}"
+        advice = "looks like a Helm template: pipe `helm template` into `modelgate check -`"
+        scan.problems[:] = [Problem(where, "", advice)]
+    return scan
+
+
+def _scan_json(text: str, source: str, scan: Scan, *, trusted: bool) -> bool:
+    """Read a text as JSON, or as a stream of it; return False if it is neither, so that it may be YAML."""
+    pieces = [(0, len(text))]
+    if not _scan_value(text, 0, text, source, scan, trusted=trusted):
+        pieces = jsontext.stream(text)
+        for start, end in pieces:
+            if len(scan.problems) + len(scan.others) >= _MAX_PROBLEMS:
+                break
+            piece = text[start:end]
+            if not _scan_value(piece, start, text, source, scan, trusted=trusted):  # YAML names the line of the error
+                _scan_yaml("\n" * text.count("\n", 0, start) + piece, source, scan, text)
+    return bool(pieces)
+
+
+def _scan_value(piece: str, start: int, text: str, source: str, scan: Scan, *, trusted: bool) -> bool:
+    """Read a text of one JSON value; return False if it is not JSON, or repeats a key, whose line YAML knows."""
+    try:
+        if not trusted and _repeats_a_key(piece):
+            return False
+        value = _json(piece)
+    except DocumentError as error:
+        scan.problems.extend(replace(problem, source=problem.source or source) for problem in error.problems)
+        return True
+    except ValueError:
+        return False
+    if trusted:
+        origin = Document(source, 1, {})
+    else:
+        start += len(piece) - len(piece.lstrip())
+        origin = Document(source, text.count("\n", 0, start) + 1, {}, None, text, start)
+    _add(value, origin, scan)
+    return True
 
 
 def _json(text: str) -> Any:
@@ -162,7 +165,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _scan_yaml(text: str, source: str, found: list[Document], problems: list[Problem]) -> str | None:
+def _scan_yaml(text: str, source: str, scan: Scan, whole: str) -> str | None:
     """Add the documents of a YAML text and its problems; return the text to go on with after a syntax error.
 
     A document that cannot be constructed is skipped. After a syntax error libyaml cannot go on: the rest of the text
@@ -177,16 +180,16 @@ def _scan_yaml(text: str, source: str, found: list[Document], problems: list[Pro
                 _check_size(node, source)
                 value = settle(loader.construct_document(node))
                 if value is not None:
-                    found.extend(_objects(value, node, node.start_mark.line + 1, source))
+                    _add(value, Document(source, node.start_mark.line + 1, {}, node, whole), scan)
             except yaml.constructor.ConstructorError as error:
-                problems.append(_problem(error, source))
+                scan.problems.append(_problem(error, source))
             except DocumentError as error:
-                problems += error.problems
+                scan.problems.extend(error.problems)
     except yaml.MarkedYAMLError as error:
-        problems.append(_problem(error, source))
+        scan.problems.append(_problem(error, source))
         return _rest(text, error.problem_mark.line if error.problem_mark else 0)
     except yaml.YAMLError as error:
-        problems.append(Problem(source, "", " ".join(str(error).split())))
+        scan.problems.append(Problem(source, "", " ".join(str(error).split())))
     finally:
         loader.dispose()
     return None
@@ -221,16 +224,21 @@ def _repeats_a_key(text: str) -> bool:
     return repeated
 
 
-def _objects(value: Any, node: yaml.Node | None, line: int, source: str) -> Iterator[Document]:
+def _add(value: Any, origin: Document, scan: Scan) -> None:
+    """Add the objects of a document: itself, or the items of a List."""
     if not isinstance(value, dict):
-        raise DocumentError([Problem(f"{source}:{line}", "", f"expected an object, got {type(value).__name__}")])
-    items = value.get("items")
-    if str(value.get("kind", "")).endswith("List") and isinstance(items, list):
-        for index, item in enumerate(items):
-            child = _child(_child(node, "items"), index)
-            yield from _objects(item, child, child.start_mark.line + 1 if child else line, source)
+        where = f"{origin.source}:{origin.line}"
+        scan.others.append(Problem(where, "", f"expected an object, got {type(value).__name__}"))
         return
-    yield Document(source, line, value, node)
+    items = value.get("items")
+    if not (str(value.get("kind", "")).endswith("List") and isinstance(items, list)):
+        scan.documents.append(replace(origin, value=value))
+        return
+    nodes = child(origin.tree, "items")
+    for index, item in enumerate(items):
+        node = child(nodes, index)
+        line = origin.line if node is None else node.start_mark.line + 1
+        _add(item, replace(origin, line=line, node=node), scan)
 
 
 def _check_size(root: yaml.Node, source: str) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem
-from webhook.manifests import documents
 from webhook.manifests.documents import Document
+from webhook.manifests.reading import Reading, read_paths
 
 __all__ = ["entries", "files", "read_all", "scan"]
 
-_SUFFIXES: Final = {".yaml", ".yml", ".json"}
+EVERYTHING: Final = Reading(strict=True)
 
 
 def entries(folder: Traversable) -> list[Traversable]:
@@ -62,36 +61,5 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
     """As :func:`read_all`, but return the problems instead of raising them, beside the objects that can be read."""
-    found: list[Document] = []
-    problems: list[Problem] = []
-    for path in _manifests(paths):
-        readable, unreadable = _standard_input() if str(path) == "-" else documents.scan_file(path)
-        problems += unreadable
-        for document in readable:
-            headless = list(_headless(document))
-            problems += headless
-            found += [] if headless else [document]
-    return found, problems
-
-
-def _standard_input() -> tuple[list[Document], list[Problem]]:
-    """Read standard input as bytes, because the locale may decode it wrongly."""
-    if sys.stdin is None:
-        return [], [Problem("stdin", "", "cannot be read: it is closed")]
-    return documents.decode(sys.stdin.buffer.read(), "stdin")
-
-
-def _manifests(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            yield from (item for item in files(path) if item.suffix in _SUFFIXES)
-        else:
-            yield path
-
-
-def _headless(document: Document) -> Iterator[Problem]:
-    """Problems of a document without apiVersion or kind."""
-    for field in ("apiVersion", "kind"):
-        if not isinstance(document.value.get(field), str):
-            where = f"{document.source}:{document.line}"
-            yield Problem(where, field, "Required value")
+    read = read_paths(paths, EVERYTHING)
+    return read.documents, read.problems

@@ -1,6 +1,6 @@
 """The API server's part of a request, for files: definitions, decoding, merging and the validation of metadata."""
 
-from webhook.offline.apply import applied
+from webhook.offline.apply import applied, as_applied
 from webhook.offline.builtin import is_builtin
 from webhook.offline.definitions import Definitions, is_definition, read_definitions
 from webhook.offline.receive import Received, kind_of, metadata_causes, placed, receive, stored_object
@@ -9,6 +9,7 @@ __all__ = [
     "Definitions",
     "Received",
     "applied",
+    "as_applied",
     "is_builtin",
     "is_definition",
     "kind_of",

@@ -8,7 +8,7 @@ import orjson
 
 from webhook.golang.json import marshal
 
-__all__ = ["applied"]
+__all__ = ["applied", "as_applied"]
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -21,6 +21,15 @@ def applied(stored: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     """
     merged: dict[str, Any] = _merged(stored, _annotated(stored, written), _last_applied(stored))
     return merged
+
+
+def as_applied(stored: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+    """The stored object with the annotation in which `kubectl apply` keeps the file."""
+    metadata = stored["metadata"]
+    marked = {**stored, "metadata": {**metadata, "annotations": {_LAST_APPLIED: "{}"}}}
+    text = _text(_annotated(marked, written))
+    annotations = {**metadata.get("annotations", {}), _LAST_APPLIED: text}
+    return {**stored, "metadata": {**metadata, "annotations": annotations}} if text else stored
 
 
 def _annotated(stored: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,168 @@
+"""What people install: a wheel in a clean environment, completion, hooks, the action and the templates."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.trees import GOOD, repository
+from tests.shared import ROOT
+
+BAD = GOOD.replace("{source", "{fromat: gguf, source")
+
+
+def run(*command: object, **more: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([str(each) for each in command], check=False, capture_output=True, text=True, **more)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment that holds the wheel and its pinned dependencies, and nothing else."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    assert run(*build).returncode == 0
+    venv.create(folder / "env", with_pip=True)
+    python = folder / "env" / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    got = run(*pip, "--require-hashes", "-r", ROOT / "requirements" / "run.txt")
+    if got.returncode and os.environ.get("MODELGATE_E2E") != "require":
+        pytest.skip("needs a package index")
+    assert got.returncode == 0, got.stderr
+    (wheel,) = folder.glob("*.whl")
+    assert run(*pip, "--no-deps", "--no-index", wheel).returncode == 0
+    return folder / "env" / "bin"
+
+
+def test_a_wheel_brings_the_command_and_only_its_own_name(installed: Path, tmp_path: Path) -> None:
+    modelgate = installed / "modelgate"
+    model = tmp_path / "model.yaml"
+    model.write_text(BAD)
+    checked = run(modelgate, "check", model, cwd=tmp_path)
+    assert (checked.returncode, f"{model}:4:8: unknown-field error: spec.fromat: " in checked.stdout) == (1, True)
+    assert run(modelgate, "rule", "LK205", cwd=tmp_path).stdout.startswith("LK205: Model ")
+    assert run(modelgate, "test", "--kind=Model", cwd=tmp_path).stdout.endswith(" passed, 0 failed\n")
+    assert run(installed / "kubectl-modelgate", "version").stdout.startswith("modelgate ")
+    assert run(installed / "python", "-m", "modelgate", "version").returncode == 0
+    imported = "import modelgate, webhook.cel.runner; print(webhook.__file__)"
+    assert "/modelgate/packages/webhook/" in run(installed / "python", "-c", imported, cwd=tmp_path).stdout
+    (site,) = installed.parent.glob("lib/python*/site-packages")
+    assert not {"webhook", "certs", "policies", "reconciler"} & {each.name for each in site.iterdir()}
+
+
+def test_the_demo_runs_from_a_wheel(installed: Path, tmp_path: Path) -> None:
+    assert "14 of 14 answers as expected" in run(installed / "modelgate", "demo", cwd=tmp_path).stdout
+
+
+def test_kubectl_finds_the_plugin(installed: Path) -> None:
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("needs kubectl")
+    path = f"{installed}{os.pathsep}{os.environ['PATH']}"
+    assert run(kubectl, "modelgate", "version", env={**os.environ, "PATH": path}).stdout.startswith("modelgate ")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `modelgate` is this checkout."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    program = folder / "modelgate"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m modelgate "$@"\n')
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+COMPLETE = """\
+source /dev/stdin
+COMP_WORDS=(%s) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_shtab_modelgate 2> /dev/null
+printf '%%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("modelgate che", "check"),
+        ("modelgate check --prof", "--profile"),
+        ("modelgate check --output sar", "sarif"),
+        ("modelgate normal", "normalize"),
+    ],
+)
+def test_bash_completes(programs: dict[str, str], words: str, expected: str) -> None:
+    script = run("modelgate", "completion", "bash", env=programs).stdout
+    completed = run("bash", "-c", COMPLETE % words, input=script)
+    assert expected in completed.stdout.split(), completed.stderr
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+def test_zsh_loads_the_completion(programs: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "_modelgate").write_text(run("modelgate", "completion", "zsh", env=programs).stdout)
+    load = f"fpath=({tmp_path} $fpath); autoload +X _modelgate && whence -w _modelgate"
+    assert run("zsh", "-f", "-c", load).stdout == "_modelgate: function\n"
+
+
+def test_the_hook_of_pre_commit_judges_what_is_staged(programs: dict[str, str], tmp_path: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["language"] == "python"
+    project = repository(tmp_path / "project")
+    shutil.rmtree(project / "charts")  # a template is not YAML
+    config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
+    (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    git = ("git", "-C", project)
+    assert run(*git, "init", "-q").returncode == 0
+    assert run(*git, "add", ".").returncode == 0
+    pre_commit = (sys.executable, "-m", "pre_commit", "run")
+    environment = {**programs, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    passed = run(*pre_commit, cwd=project, env=environment)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    (project / "manifests" / "bad.yaml").write_text(BAD)
+    assert run(*git, "add", ".").returncode == 0
+    failed = run(*pre_commit, cwd=project, env=environment)
+    assert failed.returncode == 1
+    assert "manifests/bad.yaml:4:8: unknown-field error: spec.fromat" in failed.stdout
+
+
+def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    install, check = action["runs"]["steps"]
+    assert "uses" not in install.keys() | check.keys()
+    assert run("bash", "-n", "-c", install["run"]).returncode == 0
+    (tmp_path / "m.yaml").write_text(BAD)
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
+    given = {"PATHS": "m.yaml", "ARGUMENTS": "--fail-on never", "HOME_OF_MODELGATE": str(home)}
+    assert given.keys() == check["env"].keys()
+    done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
+    assert (done.returncode, done.stdout.startswith("::error file=m.yaml,line=4,col=8,")) == (0, True), done.stderr
+    given |= {"ARGUMENTS": "", "PATHS": "m.yaml --output=json"}
+    assert run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given}).returncode == 2
+
+
+def test_the_job_of_gitlab_writes_its_report(programs: dict[str, str], tmp_path: Path) -> None:
+    job = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text())["modelgate"]
+    (tmp_path / "m.yaml").write_text(BAD)
+    (script,) = job["script"]
+    done = run("sh", "-c", script, cwd=tmp_path, env={**programs, **job["variables"]})
+    report = tmp_path / job["artifacts"]["reports"]["codequality"]
+    assert (done.returncode, json.loads(report.read_text())[0]["location"]["path"]) == (1, "m.yaml")
+
+
+def test_the_plugin_of_argo_cd_hands_on_only_what_is_accepted(programs: dict[str, str], tmp_path: Path) -> None:
+    generate = yaml.safe_load((ROOT / "docs/ci/argocd.yaml").read_text())["spec"]["generate"]
+    command = (*generate["command"], *generate["args"])
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "m.yaml").write_text(GOOD)
+    done = run(*command, cwd=tmp_path / "app", env=programs)
+    assert (done.returncode, [each["kind"] for each in yaml.safe_load_all(done.stdout) if each]) == (0, ["Model"])
+    (tmp_path / "app" / "bad.yaml").write_text(BAD)
+    done = run(*command, cwd=tmp_path / "app", env=programs)
+    assert (done.returncode, done.stdout, "spec.fromat" in done.stderr) == (1, "", True)

@@ -1,0 +1,172 @@
+"""`check` on a repository: manifests are judged, what is broken is named, the rest is skipped and counted."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.trees import BROKEN, GOOD, repository
+from tests.shared import shared
+from webhook.cli import main
+from webhook.manifests import Reading, read_paths
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_a_repository_is_read_and_what_is_not_a_manifest_is_counted(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["check", str(repository(tmp_path))]) == 0
+    out, err = capsys.readouterr()
+    assert out.replace(f"{tmp_path}/", "").splitlines() == [
+        "base/model.yaml:1: Model base: accepted",
+        "manifests/deployment.yaml:1: Deployment d: skipped: apps/v1 Deployment is not known to Modelgate",
+        "manifests/model.yaml:1: Model good: accepted",
+    ]
+    assert "2 checked, 0 refused, 0 with warnings, 1 skipped\n" in err
+    counted = "1 Helm template, 2 hidden, 2 kustomization, 1 kustomize patch, 6 not a manifest"
+    assert f"not read: {counted}\n" in err
+    assert f"{tmp_path / 'charts' / 'mine'}: Helm chart: pipe `helm template " in err
+
+
+def test_thirteen_broken_files_cost_only_themselves(tmp_path: Path, capsys: Capture) -> None:
+    repository(tmp_path)
+    for name, content in BROKEN.items():
+        (tmp_path / "manifests" / name).write_bytes(content)
+    assert main(["check", str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert "Model good: accepted" in out
+    assert "Model base: accepted" in out
+    assert [name for name in BROKEN if f"/{name}" not in err] == []
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("template.yaml", ":2: looks like a Helm template: pipe `helm template` into `modelgate check -`"),
+        ("utf16.yaml", ": cannot be read: not UTF-8 text but UTF-16: save it as UTF-8"),
+        ("twice.yaml", ':2: duplicate key "a"'),
+        ("headless.yaml", ":1: apiVersion: Required value"),
+        ("kindless.yaml", ":1: kind: Required value"),
+    ],
+)
+def test_a_broken_file_is_named_with_what_is_wrong(tmp_path: Path, capsys: Capture, name: str, said: str) -> None:
+    (tmp_path / name).write_bytes(BROKEN[name])
+    assert main(["check", str(tmp_path)]) == 2
+    assert f"{tmp_path / name}{said}\n" in capsys.readouterr().err
+
+
+def test_a_named_file_is_a_manifest_unless_the_flag_says_otherwise(tmp_path: Path, capsys: Capture) -> None:
+    values, model = tmp_path / "values.yaml", tmp_path / "model.yaml"
+    values.write_text("replicas: 1\n")
+    model.write_text(GOOD)
+    assert main(["check", str(values), str(model)]) == 2
+    assert f"{values}:1: apiVersion: Required value" in capsys.readouterr().err
+    assert main(["check", "--manifests-only", str(values), str(model)]) == 0
+    assert "not read: 1 not a manifest" in capsys.readouterr().err
+    assert main(["check", "--manifests-only", str(values)]) == 0
+    assert "0 checked: no object is of a kind that Modelgate knows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pattern", ["manifests", "manifests/*", "*/model.yaml", "model.yaml", "mod*.yaml"])
+def test_excluded_files_are_not_read(tmp_path: Path, capsys: Capture, pattern: str) -> None:
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "model.yaml").write_text("a: [")
+    (tmp_path / "good.yaml").write_text(GOOD)
+    assert main(["check", "--exclude", pattern, str(tmp_path)]) == 0
+    assert "not read: 1 excluded" in capsys.readouterr().err
+    named = str(tmp_path / "manifests" / "model.yaml")
+    assert main(["check", "--exclude", pattern, named, str(tmp_path / "good.yaml")]) == 0
+
+
+@contextmanager
+def as_a_user() -> Iterator[Path]:
+    """An own folder and the rights of a user who is not root: root reads everything."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(65534)
+    try:
+        folder = Path(tempfile.mkdtemp())
+        yield folder
+    finally:
+        os.seteuid(was)
+    shutil.rmtree(folder)
+
+
+def test_a_folder_that_cannot_be_read_costs_itself(capsys: Capture) -> None:
+    with as_a_user() as own:
+        (own / "locked").mkdir(mode=0)
+        (own / "good.yaml").write_text(GOOD)
+        assert main(["check", str(own)]) == 2
+    out, err = capsys.readouterr()
+    assert "Model good: accepted" in out
+    assert f"{own / 'locked'}: cannot be read: Permission denied" in err
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl")
+def test_kustomizations_are_built_once(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["check", "--kustomize", str(repository(tmp_path))]) == 0
+    out, err = capsys.readouterr()
+    assert f"{tmp_path / 'overlay'} (kustomize):1: Model big-base: accepted" in out
+    assert "Model base: " not in out
+    assert "1 kustomize input" in err
+    (tmp_path / "base" / "kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
+    assert main(["check", "--kustomize", str(tmp_path)]) == 2
+    assert "overlay (kustomize): cannot be built: " in capsys.readouterr().err
+
+
+PRETTY = json.dumps(
+    {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "Model",
+        "metadata": {"name": "a😀"},
+        "spec": {"source": "pvc://c/m.gguf", "format": "onnx"},
+    },
+    indent=2,
+)
+
+
+def test_pretty_json_has_true_lines(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(PRETTY)
+    main(["check", str(file)])
+    assert f"{file}:9:5: schema error: spec.format: " in capsys.readouterr().out
+    file.write_text('{"apiVersion": "v1",\n "kind": "List",\n "items": [\n' + PRETTY + "]}")
+    main(["check", str(file)])
+    out = capsys.readouterr().out
+    assert f"{file}:4: Model a😀: REFUSED" in out
+    assert f"{file}:12:5: schema error: spec.format: " in out
+
+
+@pytest.mark.parametrize("separator", ["\n", "", " \n\n"])
+def test_concatenated_json_is_read(tmp_path: Path, capsys: Capture, separator: str) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(separator.join([PRETTY, PRETTY, '{"apiVersion": "v1", "kind": "ConfigMap"}']))
+    assert main(["check", str(file)]) == 1
+    out, err = capsys.readouterr()
+    assert out.count("schema error: spec.format") == 2
+    assert f"{file}:{9 + PRETTY.count(chr(10)) + separator.count(chr(10))}:5: schema error: spec.format" in out
+    assert "2 checked, 2 refused" in err
+
+
+def test_a_broken_line_of_ndjson_costs_itself(tmp_path: Path, capsys: Capture) -> None:
+    line = json.dumps(json.loads(PRETTY))
+    file = tmp_path / "m.ndjson"
+    file.write_text(f'{line}\n{{"a": \n{line}\n')
+    assert main(["check", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert (f"{file}:1: " in out, f"{file}:3: " in out) == (True, True)
+    assert f"{file}:2: " in err or f"{file}:3: " in err
+
+
+def test_the_samples_are_all_judged(capsys: Capture) -> None:
+    samples = shared("samples")
+    assert main(["check", str(samples)]) == 1
+    out, err = capsys.readouterr()
+    verdicts = sum(line.endswith((": accepted", ": REFUSED")) or ": skipped: " in line for line in out.splitlines())
+    assert verdicts == len(read_paths([samples], Reading()).documents) > 600
+    assert f"{verdicts} checked, " in err

@@ -1,0 +1,101 @@
+"""`check --old` and `--git`: files are judged as updates of their earlier version."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from webhook.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+CACHE = """\
+apiVersion: aim.silogen.ai/v1alpha1
+kind: AIMModelCache
+metadata: {name: cache, namespace: team}
+spec: {sourceUri: "hf://org/model", size: 20Gi}
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "cache.yaml").write_text(CACHE)
+    (tmp_path / "manifests" / "broken.yaml").write_text("a: [")
+    git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    (tmp_path / "manifests" / "broken.yaml").unlink()
+    return tmp_path / "manifests"
+
+
+CHANGED = CACHE.replace("org/model", "org/other")
+
+
+def test_an_immutable_field_is_seen_beside_the_earlier_file(tmp_path: Path, capsys: Capture) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(CACHE)
+    new.write_text(CHANGED)
+    assert main(["check", str(new)]) == 0
+    assert main(["check", f"--old={old}", str(new)]) == 1
+    assert f"{new}:4:8: schema error: spec.sourceUri: " in capsys.readouterr().out
+    assert main(["check", f"--old={old}", str(old)]) == 0
+
+
+def test_an_immutable_field_is_seen_beside_a_commit(repository: Path, capsys: Capture) -> None:
+    file = repository / "cache.yaml"
+    assert main(["check", "--git=HEAD", str(repository)]) == 0
+    file.write_text(CHANGED)
+    for path in (repository, file, repository.parent):
+        assert main(["check", "--git=HEAD", str(path)]) == 1
+        assert "spec.sourceUri: " in capsys.readouterr().out
+    file.rename(repository / "moved.yaml")
+    assert main(["check", "--git=HEAD", str(repository)]) == 1
+
+
+def test_what_is_new_since_the_commit_is_created(repository: Path) -> None:
+    (repository / "new.yaml").write_text(CHANGED.replace("cache", "new"))
+    assert main(["check", "--git=HEAD", str(repository)]) == 0
+
+
+def test_a_commit_that_git_does_not_know_is_a_usage_error(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
+) -> None:
+    assert main(["check", "--git=nowhere", str(repository)]) == 64
+    assert "--git: " in capsys.readouterr().err
+    assert main(["check", "--git=--help", str(repository)]) == 64
+    outside = tmp_path_factory.mktemp("outside") / "m.yaml"
+    outside.write_text(CACHE)
+    assert main(["check", "--git=HEAD", str(outside)]) == 64
+
+
+MODEL = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata: {name: m}
+spec:
+  source: pvc://c/m.gguf
+  hardware: {accelerator: rocm, gpu: {count: 1, vendor: amd}}
+"""
+
+
+def test_derived_values_follow_the_new_file(tmp_path: Path, capsys: Capture) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(MODEL)
+    new.write_text(MODEL.replace("amd", "nvidia").replace("rocm", "cuda"))
+    assert main(["check", "--diff", f"--old={old}", str(new)]) == 0
+    assert '  ~ spec.hardware.gpu.resourceName: "nvidia.com/gpu"  # ' in capsys.readouterr().out
+
+
+def test_a_field_that_is_gone_from_the_file_is_gone_from_the_object(tmp_path: Path, capsys: Capture) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(MODEL)
+    new.write_text(MODEL.replace("  hardware: {accelerator: rocm, gpu: {count: 1, vendor: amd}}\n", ""))
+    assert main(["explain", "--field=spec", str(new)]) == 0
+    assert main(["check", "--diff", f"--old={old}", str(new)]) == 0
+    assert "spec.hardware.gpu.vendor" not in capsys.readouterr().out

@@ -1,0 +1,129 @@
+"""The site: it builds without a warning, every link leads somewhere, and what its pages tell is true."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tools.site.__main__ import main
+from tools.site.pages import ROOT, command_line
+from webhook.cli import COMMANDS
+from webhook.cli import main as modelgate
+from webhook.engine.catalog import load
+
+
+class Links(HTMLParser):
+    """The targets and the anchors of a page, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: set[str] = set()
+        self.loaded: set[str] = set()
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        if tag == "a" and found.get("href"):
+            self.targets.add(found["href"])
+        if tag in {"script", "img", "link", "iframe"} and (found.get("src") or found.get("href")):
+            self.loaded.add(found.get("src") or found["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    target = tmp_path_factory.mktemp("site")
+    assert main(target) == 0
+    return target / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {page: Links(page.read_text()) for page in site.rglob("*.html")}
+
+
+def test_every_code_has_a_page(site):
+    codes = {code for known in load().kinds.values() for code in known.policy.codes}
+    assert len(codes) > 300
+    assert {each.name.upper() for each in (site / "codes").iterdir() if each.is_dir()} == codes
+    page = (site / "codes" / "lk205" / "index.html").read_text()
+    assert "The controller marks the Model Failed" in page
+    assert "pvc://my-claim/m.gguf" in page
+
+
+def test_no_link_is_dead(site, pages):
+    dead = []
+    for page, links in pages.items():
+        if page.name == "404.html":
+            continue
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            file = path / "index.html" if path.is_dir() else path
+            known = pages[file].anchors if file in pages else None
+            missing = known is None and not file.is_file()
+            if missing or (known is not None and parts.fragment and unquote(parts.fragment) not in known):
+                dead.append((str(page.relative_to(site)), target))
+    assert dead == []
+
+
+def test_a_page_loads_nothing_from_other_hosts(pages):
+    assert {each for links in pages.values() for each in links.loaded if urlsplit(each).netloc} == set()
+
+
+def test_search_needs_no_server(site):
+    index = (site / "search.json").read_text()
+    assert "codes/lk205/" in index
+
+
+def test_the_reference_has_every_command():
+    text = command_line()
+    assert [name for name in COMMANDS if f"### modelgate {name}\n" not in text] == []
+    assert "--manifests-only" in text
+
+
+HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_a_manifest_of_a_page_is_right(page, tmp_path):
+    manifests = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
+    assert manifests
+    (tmp_path / "m.yaml").write_text("---\n".join(manifests))
+    assert modelgate(["check", "--no-config", "--fail-on=warning", str(tmp_path / "m.yaml")]) == 0
+
+
+def test_the_start_does_what_it_says(tmp_path):
+    """Every command is run, and prints what stands below it; others have tests of their own."""
+    text = (ROOT / "docs" / "start.md").read_text()
+    (manifest,) = re.findall(r'```yaml title="model.yaml"\n(.*?)```', text, re.DOTALL)
+    (tmp_path / "model.yaml").write_text(manifest)
+    ran = []
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            words = shlex.split(command)
+            if words[0] not in {"modelgate", "sed"}:
+                continue
+            ran.append(words)
+            program = [sys.executable, "-m", "modelgate"] if words[0] == "modelgate" else words[:1]
+            done = subprocess.run(
+                [*program, *words[1:]],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
+            )
+            assert expected in ("", done.stdout), done.stdout
+            assert done.returncode == int("REFUSED" in expected) or "--fix" in words
+    assert len(ran) == 5
+    assert Path(tmp_path / "model.yaml").read_text() == manifest.replace("fromat", "format").replace("9", "2")

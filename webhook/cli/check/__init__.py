@@ -1,0 +1,124 @@
+"""`modelgate check`: validate manifests offline, as the webhook and the API server do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.cli import manifests
+from webhook.cli.check.fixing import fixed
+from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli.input.configuration import configured
+from webhook.cli.input.flags import add_arguments
+from webhook.cli.manifests import Outcomes
+from webhook.cli.output import say
+from webhook.cli.report import cisystems, junit, machine, sarif, text
+from webhook.cli.report.building import report_of
+from webhook.cli.report.finding import CODES, Report, Severity
+from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report.text import Style
+
+__all__ = ["add_parser", "run"]
+
+_FORMATS: Final = ("text", "json", "sarif", "junit", "github", "gitlab")
+_FAILING: Final = {"error": Severity.ERROR, "warning": Severity.WARNING, "never": None}
+_EXAMPLES: Final = """\
+examples:
+  modelgate check manifests/                          a folder; what is not a manifest is skipped and counted
+  helm template chart/ | modelgate check -            what a chart makes
+  modelgate check --diff model.yaml                   what would be filled in, and why
+  modelgate check --git origin/main manifests/        as updates of what main has: immutable fields
+  modelgate check --view cluster.yaml manifests/      beside objects of a cluster (kubectl get … -o yaml)
+  modelgate check -o sarif manifests/ > out.sarif     for code scanning; also json, junit, github, gitlab
+  modelgate check --ignore LK305 --fail-on warning .  fail on every other warning, too
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="validate manifests offline",
+        description="Validate manifests offline, as `kubectl apply --dry-run=server` does in a cluster.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    _add_output(parser)
+    add = parser.add_argument_group("changes").add_argument
+    add("--diff", action="store_true", help="also print what the gate and the schema would fill in, with the reasons")
+    add("--fix", action="store_true", help="write what is unambiguous: misspelt fields, missing quotes, letter case")
+    add(
+        "--old",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="earlier version of the manifests, or a folder of it: judge the FILEs as updates of it; repeatable",
+    )
+    add("--git", metavar="REF", help="judge the FILEs as updates of what they were at this commit")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("output").add_argument
+    add("-o", "--output", choices=_FORMATS, default="text", help="format on standard output (default text)")
+    add("--fail-on", choices=tuple(_FAILING), help="findings for which the exit code is 1 (default error)")
+    add(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="CODE[,…]",
+        help="leave out warnings of a code; errors cannot be left out; repeatable. In a manifest: a comment "
+        "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
+    )
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
+    add("-q", "--quiet", action="store_true", help="print only objects with findings, and no summary")
+    add(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also list, for each object for which one of several others is chosen, all of them with the reasons",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    options = configured(options)
+    outcomes = manifests.outcomes(options)
+    ignored = known_codes(options.ignore, outcomes.codes | CODES.keys())
+    if options.fix:
+        outcomes = _fix(outcomes)
+    report = report_of(outcomes, ignored)
+    failing = _FAILING[options.fail_on or "error"]
+    _print(report, options, failing)
+    text.summary(report, quiet=options.quiet)
+    for chart in outcomes.given.charts:
+        say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
+    if outcomes.problems:
+        raise DocumentError(outcomes.problems)
+    graver = (Severity.ERROR,) if failing is Severity.ERROR else tuple(Severity) if failing else ()
+    return FINDINGS if any(found.severity in graver for _, found in report.findings()) else GOOD
+
+
+def _fix(outcomes: Outcomes) -> Outcomes:
+    outcomes, done = fixed(outcomes)
+    for line in done:
+        say(line, sys.stderr)
+    return outcomes
+
+
+def _print(report: Report, options: argparse.Namespace, failing: Severity | None) -> None:
+    if options.output != "text" and options.verbose:
+        raise SettingsError([Problem("--verbose", "", "only the text format lists candidates")])
+    if options.output == "text":
+        style = Style.of(options.color, sys.stdout)
+        for line in text.lines(report, style, quiet=options.quiet, changes=options.diff):
+            print(line)
+    elif options.output == "github":
+        for line in cisystems.github(report):
+            print(line)
+    elif options.output == "junit":
+        print(junit.render(report, failing))
+    else:
+        print({"json": machine.render, "sarif": sarif.render, "gitlab": cisystems.gitlab}[options.output](report))

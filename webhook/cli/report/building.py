@@ -1,0 +1,69 @@
+"""Make a report of reviewed manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import yaml
+
+from webhook.admission.decision import Cause
+from webhook.admission.request import group_version
+from webhook.cli.manifests import Outcomes, ReviewedManifest
+from webhook.cli.report.changes import changes
+from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report, Verdict
+from webhook.cli.report.ignoring import kept
+from webhook.engine.catalog import SUCCESSORS
+from webhook.manifests.documents import Document
+
+__all__ = ["report_of"]
+
+
+def report_of(outcomes: Outcomes, ignored: Collection[str]) -> Report:
+    """The report; ``ignored`` are the codes of warnings to leave out."""
+    report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped)
+    codes = outcomes.codes | CODES.keys()
+    for outcome in outcomes.reviews:
+        found, count = kept(findings_of(outcome), outcome.document, ignored, codes)
+        report.objects.append(_object(outcome, found))
+        report.ignored += count
+    return report
+
+
+def findings_of(outcome: ReviewedManifest) -> list[Finding]:
+    """Everything that is said of a document."""
+    document, decision = outcome.document, outcome.validation
+    found = [Finding.of_cause(cause, document, tuple(_quoting(cause, document))) for cause in decision.causes]
+    return [*found, *(Finding.of_warning(warning, document) for warning in decision.warnings)]
+
+
+def _object(outcome: ReviewedManifest, findings: list[Finding]) -> ObjectReport:
+    document = outcome.document
+    if not outcome.reviewed:
+        return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=_why_skipped(outcome))
+    verdict = Verdict.ACCEPTED if outcome.validation.allowed else Verdict.REFUSED
+    ordered = tuple(sorted(findings, key=lambda each: (each.place, each.severity, each.code)))
+    filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
+    return ObjectReport(document, outcome.title, verdict, ordered, "", tuple(filled), outcome.comparison)
+
+
+def _why_skipped(outcome: ReviewedManifest) -> str:
+    value, meant = outcome.document.value, outcome.suggestion
+    suggestion = f"; did you mean {meant.group}/{meant.version} {meant.kind}?" if meant else ""
+    group = group_version(value["apiVersion"])[0]
+    if group in SUCCESSORS:
+        suggestion = f"; no rules for {group}, the successor of {SUCCESSORS[group]}"
+    return f"{value['apiVersion']} {value['kind']} is not known to Modelgate{suggestion}"
+
+
+def _quoting(cause: Cause, document: Document) -> Iterator[str]:
+    """Advice about a value without quotes that YAML does not read as text."""
+    if cause.reason not in {"FieldValueTypeInvalid", "FieldValueNotSupported", "FieldValueInvalid"}:
+        return
+    node = document.written(cause.field)
+    if not isinstance(node, yaml.ScalarNode) or node.style:
+        return
+    kind, text = node.tag.rpartition(":")[2], node.value
+    if kind == "bool" and text not in {"true", "false"}:
+        yield f"YAML reads {text} as {str(text.lower() in {'y', 'yes', 'on', 'true'}).lower()}: put it in quotes"
+    elif kind in {"int", "float"} and "string" in cause.message:
+        yield f"YAML reads {text} as a number: put it in quotes"

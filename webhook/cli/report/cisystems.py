@@ -1,0 +1,67 @@
+"""The report for CI systems that annotate changes: workflow commands of GitHub, Code Quality of GitLab."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.admission.plain import one_line
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
+from webhook.cli.report.machine import located
+
+__all__ = ["github", "gitlab"]
+
+_GITLAB: Final = {Severity.ERROR: "major", Severity.WARNING: "minor"}
+_ESCAPES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+"""What separates the properties of a workflow command."""
+
+
+def github(report: Report) -> Iterator[str]:
+    """One workflow command for each finding; texts of users are escaped, so that they cannot be commands."""
+    for each, found in report.findings():
+        place = found.place
+        where = f"line={place.line},col={place.column},endColumn={place.end}"
+        title = _property(f"{found.code} {each.title}")
+        text = "; help: ".join((found.text, *found.helps))
+        yield f"::{found.severity} file={_property(each.document.source)},{where},title={title}::{_message(text)}"
+    for problem in report.problems:
+        file, line = located(problem)
+        where = "" if line is None else f",line={line}"
+        text = ": ".join(part for part in (problem.path, problem.message) if part)
+        yield f"::error file={_property(file)}{where},title=unreadable::{_message(text)}"
+
+
+def _property(text: str) -> str:
+    return one_line(text).translate(_ESCAPES)
+
+
+def _message(text: str) -> str:
+    return one_line(text).replace("%", "%25")
+
+
+def gitlab(report: Report) -> str:
+    """Code Quality: a JSON array of issues."""
+    issues = [_issue(each, found) for each, found in report.findings()]
+    for problem in report.problems:
+        file, line = located(problem)
+        issues.append(_entry(str(problem), "unreadable", "blocker", file, line or 1))
+    return json.dumps(issues, ensure_ascii=True, indent=2)
+
+
+def _issue(each: ObjectReport, found: Finding) -> dict[str, Any]:
+    text = one_line("; help: ".join((found.text, *found.helps)))
+    file = each.document.source
+    return _entry(text, found.code, _GITLAB[found.severity], file, found.place.line, f"{each.title}\0{found.field}")
+
+
+def _entry(text: str, check: str, severity: str, file: str, line: int, identity: str = "") -> dict[str, Any]:
+    fingerprint = hashlib.sha256("\0".join((file, check, identity or text)).encode(errors="replace")).hexdigest()
+    return {
+        "description": text,
+        "check_name": check,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": file.removeprefix("./"), "lines": {"begin": line}},
+    }

@@ -1,0 +1,129 @@
+"""Findings: what is wrong with an object, at which place of which file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from webhook.admission.decision import Cause, Warn
+from webhook.admission.errors import Problem
+from webhook.cli.report.changes import Change
+from webhook.manifests.documents import Document
+from webhook.manifests.places import Place
+
+__all__ = ["CODES", "Finding", "ObjectReport", "Report", "Severity", "Verdict"]
+
+CODES: Final = {
+    "schema": "The definition of the kind, or the API server's own validation of metadata, refuses the value. The "
+    "text is the API server's.",
+    "unknown-field": "The definition has no such field. The API server refuses it under strict validation, and drops "
+    "it otherwise.",
+    "unknown-kind": "No definition of this group serves the kind or the version. Give the definition with --crds if "
+    "the cluster has it.",
+    "policy": "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy of --admission-policies says this.",
+    "size": "The object has more values than the gate judges.",
+    "note": "A remark without a rule, such as a finding that an update is not refused for.",
+    "unreadable": "The file or document cannot be read, so that nothing is said about what is in it.",
+}
+"""The codes of findings that are not a rule's."""
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Verdict(StrEnum):
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault. ``reason`` is the API server's type of the cause (``FieldValueInvalid``), "" for a warning.
+
+    ``helps`` say what to write instead; ``policy`` names the native policy that it is from.
+    """
+
+    severity: Severity
+    code: str
+    field: str
+    message: str
+    place: Place
+    helps: tuple[str, ...] = ()
+    reason: str = ""
+    policy: str = ""
+
+    @classmethod
+    def of_cause(cls, cause: Cause, document: Document, helps: tuple[str, ...] = ()) -> Finding:
+        label, policy = cause.label, cause.refusal.policy if cause.refusal else ""
+        if label == "schema":
+            label = _schema_code(cause)
+        hints = (*map(str, cause.hints), *helps)
+        place = document.place(cause.field)
+        return cls(Severity.ERROR, label, cause.field, cause.message, place, hints, cause.reason, policy)
+
+    @classmethod
+    def of_warning(cls, warning: Warn, document: Document) -> Finding:
+        label = "note" if warning.label == "schema" else warning.label
+        place = document.place(warning.field)
+        return cls(Severity.WARNING, label, warning.field, warning.message, place, policy=warning.policy)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether `modelgate rule` explains its code by a rule."""
+        return self.code not in CODES
+
+    @property
+    def text(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+def _schema_code(cause: Cause) -> str:
+    if cause.message.startswith("unknown field"):
+        return "unknown-field"
+    return "unknown-kind" if cause.message.startswith("no matches for kind") else "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReport:
+    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped."""
+
+    document: Document
+    title: str
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    comparison: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Report:
+    """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read."""
+
+    objects: list[ObjectReport]
+    remarks: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    ignored: int = 0
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(each.verdict is verdict for each in self.objects)
+
+    @property
+    def checked(self) -> int:
+        return len(self.objects) - self.count(Verdict.SKIPPED)
+
+    @property
+    def warned(self) -> int:
+        """How many objects have a warning."""
+        return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
+
+    def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
+        for each in self.objects:
+            yield from ((each, found) for found in each.findings)

@@ -1,0 +1,113 @@
+"""Warnings to leave out: by a flag, by a comment beside the field, or by an annotation of the object.
+
+Only warnings can be left out. What is refused stays refused, whatever a manifest says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final
+
+from webhook.admission.errors import Problem, SettingsError
+from webhook.cli.report.finding import CODES, Finding, Severity
+from webhook.manifests.documents import Document
+from webhook.manifests.places import Place
+
+__all__ = ["ANNOTATION", "kept", "known_codes", "unknown"]
+
+ANNOTATION: Final = "modelgate.dev/ignore"
+_COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+)")
+
+
+def known_codes(given: Collection[str], codes: Collection[str], source: str = "--ignore") -> frozenset[str]:
+    """The codes that a flag names, in any case and separated by commas.
+
+    Raises:
+        SettingsError: a code does not exist.
+    """
+    named = [each for text in given for each in _split(text)]
+    problems = [Problem(source, "", unknown(each, codes)) for each in named if each not in codes]
+    if problems:
+        raise SettingsError(problems)
+    return frozenset(named)
+
+
+def unknown(code: str, codes: Collection[str]) -> str:
+    """Say that a code does not exist, with those that are like it."""
+    near = sorted(_numbered(code, codes)) or get_close_matches(code.upper(), list(codes), 3)
+    advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
+    return f"there is no rule {code}; {advice}"
+
+
+def _numbered(code: str, codes: Collection[str]) -> list[str]:
+    """The codes of the same API whose numbers are nearest."""
+    letters, number = code[:2].upper(), code[2:]
+    same = [each for each in codes if each[:2] == letters and each[2:].isdecimal()] if number.isdecimal() else []
+    return sorted(same, key=lambda each: abs(int(each[2:]) - int(number)))[:3]
+
+
+def kept(
+    findings: Collection[Finding], document: Document, ignored: Collection[str], codes: Collection[str]
+) -> tuple[list[Finding], int]:
+    """The findings without the ignored warnings, with a warning about each unknown code; and how many are left out."""
+    named, comments = _annotated(document), _comments(document)
+    everywhere = {*ignored, *named}
+    first = min(comments, default=0)
+    for line in range(first, document.line):  # comments above the document count for all of it
+        everywhere |= comments.get(line, frozenset())
+    rest = [
+        each
+        for each in findings
+        if each.severity is Severity.ERROR
+        or not (each.code in everywhere or each.code in _beside(each.place, comments))
+    ]
+    mistakes = list(_mistakes(document, named, comments, codes))
+    return [*rest, *mistakes], len(findings) - len(rest)
+
+
+def _beside(place: Place, comments: dict[int, frozenset[str]]) -> frozenset[str]:
+    """The codes of a comment on the line of a field, or on the line above it."""
+    return comments.get(place.line, frozenset()) | comments.get(place.line - 1, frozenset())
+
+
+def _annotated(document: Document) -> frozenset[str]:
+    metadata = document.value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    text = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    return frozenset(_split(text)) if isinstance(text, str) else frozenset()
+
+
+def _comments(document: Document) -> dict[int, frozenset[str]]:
+    """The comments of the document, and those directly above it, by their line."""
+    if not document.text or "modelgate:" not in document.text:
+        return {}
+    found = _comments_of(document.text)
+    end = document.tree.end_mark.line + 1 if document.tree else document.line
+    above = document.line
+    lines = document.text.split("\n")
+    while above > 1 and lines[above - 2].lstrip().startswith("#"):
+        above -= 1
+    return {line: codes for line, codes in found.items() if above <= line <= end}
+
+
+@lru_cache(maxsize=4)
+def _comments_of(text: str) -> dict[int, frozenset[str]]:
+    found = ((number, _COMMENT.search(line)) for number, line in enumerate(text.split("\n"), 1))
+    return {number: frozenset(_split(match["codes"])) for number, match in found if match}
+
+
+def _mistakes(
+    document: Document, named: Collection[str], comments: dict[int, frozenset[str]], codes: Collection[str]
+) -> Iterator[Finding]:
+    places = [(code, document.place(f"metadata.annotations[{ANNOTATION}]")) for code in named]
+    places += [(code, Place(line, 1, 2)) for line, found in comments.items() for code in found]
+    for code, place in sorted(places, key=lambda item: (item[1], item[0])):
+        if code not in codes:
+            yield Finding(Severity.WARNING, "note", "", f"modelgate: ignore: {unknown(code, codes)}", place)
+
+
+def _split(text: str) -> list[str]:
+    return [each if each in CODES else each.upper() for each in re.split(r"[\s,]+", text) if each]

@@ -1,0 +1,85 @@
+"""Reports as JUnit XML: a suite for each file, a case for each object or test case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from webhook.admission.plain import one_line
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
+
+__all__ = ["TestCase", "render", "render_cases"]
+
+_INVALID: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """``failure`` and ``error`` are texts of lines; "" if there is no failure. ``skipped`` says why."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    suite: str
+    name: str
+    failure: str = ""
+    error: str = ""
+    skipped: str = ""
+    output: str = ""
+
+
+def render(report: Report, failing: Severity | None) -> str:
+    """A check: an object fails if it has a finding of this severity or a graver one."""
+    cases = [_case(each, failing) for each in report.objects]
+    cases += [TestCase(problem.source, "read", error=str(problem)) for problem in report.problems]
+    return render_cases(cases)
+
+
+def render_cases(cases: Iterable[TestCase]) -> str:
+    suites: dict[str, list[TestCase]] = {}
+    for case in cases:
+        suites.setdefault(case.suite, []).append(case)
+    root = Element("testsuites", name="modelgate")
+    for name, members in suites.items():
+        counts = {
+            "tests": len(members),
+            "failures": sum(bool(case.failure) for case in members),
+            "errors": sum(bool(case.error) for case in members),
+            "skipped": sum(bool(case.skipped) for case in members),
+        }
+        suite = SubElement(root, "testsuite", {key: str(count) for key, count in counts.items()}, name=_text(name))
+        for case in members:
+            _add(suite, case)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}'
+
+
+def _add(suite: Element, case: TestCase) -> None:
+    element = SubElement(suite, "testcase", name=_text(case.name), classname=_text(case.suite))
+    for kind, text in (("failure", case.failure), ("error", case.error), ("skipped", case.skipped)):
+        if text:
+            SubElement(element, kind, message=_text(text.split("\n", 1)[0])).text = _text(text)
+    if case.output:
+        SubElement(element, "system-out").text = _text(case.output)
+
+
+def _case(each: ObjectReport, failing: Severity | None) -> TestCase:
+    graver = {None: (), Severity.ERROR: (Severity.ERROR,), Severity.WARNING: tuple(Severity)}[failing]
+    failures = "\n".join(_line(each, found) for found in each.findings if found.severity in graver)
+    others = "\n".join(_line(each, found) for found in each.findings if found.severity not in graver)
+    note = each.note if each.verdict is Verdict.SKIPPED else ""
+    name = f"{each.document.line}: {each.title}"
+    return TestCase(each.document.source, name, failures, skipped=note, output=others)
+
+
+def _line(each: ObjectReport, found: Finding) -> str:
+    where = f"{each.document.source}:{found.place.line}:{found.place.column}"
+    helps = "".join(f"; help: {text}" for text in found.helps)
+    return one_line(f"{where}: {found.code} {found.severity}: {found.text}{helps}")
+
+
+def _text(text: str) -> str:
+    return _INVALID.sub("\ufffd", text)

@@ -1,0 +1,93 @@
+"""The report as one JSON document: its fields are those of ``check.schema.json``, which is versioned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.admission.errors import Problem
+from webhook.cli.report.changes import Change
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
+from webhook.cli.report.tool import VERSION, rule_page
+
+__all__ = ["API_VERSION", "document", "located", "render"]
+
+API_VERSION: Final = "modelgate.dev/v1"
+
+
+def render(report: Report) -> str:
+    return json.dumps(document(report), ensure_ascii=True, indent=2)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as JSON values."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckReport",
+        "tool": {"name": "modelgate", "version": VERSION},
+        "summary": {
+            "checked": report.checked,
+            "refused": report.count(Verdict.REFUSED),
+            "warned": report.warned,
+            "skipped": report.count(Verdict.SKIPPED),
+            "ignoredWarnings": report.ignored,
+            "unreadable": len(report.problems),
+            "notRead": dict(report.skipped),
+        },
+        "objects": [_object(each) for each in report.objects],
+        "problems": [_problem(each) for each in report.problems],
+        "remarks": [_problem(each) for each in report.remarks],
+    }
+
+
+def located(problem: Problem) -> tuple[str, int | None]:
+    """The file of a problem, and its line if that is known."""
+    file, colon, line = problem.source.rpartition(":")
+    return (file, int(line)) if colon and line.isdecimal() else (problem.source, None)
+
+
+def _object(each: ObjectReport) -> dict[str, Any]:
+    value = each.document.value
+    metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
+    named = {key: metadata[key] for key in ("namespace", "name") if isinstance(metadata.get(key), str)}
+    return {
+        "file": each.document.source,
+        "line": each.document.line,
+        "apiVersion": value["apiVersion"],
+        "kind": value["kind"],
+        **named,
+        "verdict": str(each.verdict),
+        **({"note": each.note} if each.note else {}),
+        "findings": [_finding(found) for found in each.findings],
+        "changes": [_change(change) for change in each.changes],
+    }
+
+
+def _finding(found: Finding) -> dict[str, Any]:
+    return dict(_parts(found))
+
+
+def _parts(found: Finding) -> Iterator[tuple[str, Any]]:
+    yield "severity", str(found.severity)
+    yield "code", found.code
+    yield "field", found.field
+    yield "message", found.message
+    yield "line", found.place.line
+    yield "column", found.place.column
+    yield "endColumn", found.place.end
+    yield "help", list(found.helps)
+    optional = {"reason": found.reason, "policy": found.policy, "docs": rule_page(found.code) if found.is_rule else ""}
+    yield from ((key, value) for key, value in optional.items() if value)
+
+
+def _change(change: Change) -> dict[str, Any]:
+    value = {} if change.operation == "remove" else {"value": change.value}
+    code = {"code": change.code} if change.code else {}
+    return {"operation": change.operation, "field": change.path, **value, "reason": change.reason, **code}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    file, line = located(problem)
+    where = {} if line is None else {"line": line}
+    return {"file": file, **where, **({"field": problem.path} if problem.path else {}), "message": problem.message}

@@ -1,0 +1,122 @@
+"""The report as text: one line for each finding, with an excerpt of the file on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from webhook.cli.output import printable
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
+
+__all__ = ["Style", "lines", "summary"]
+
+_PAINT: Final = {"bold": "1", "dim": "2", "red": "31;1", "green": "32", "yellow": "33", "cyan": "36"}
+_OF: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+_VERDICTS: Final = {Verdict.ACCEPTED: "green", Verdict.REFUSED: "red", Verdict.SKIPPED: "dim"}
+_SIGNS: Final = {"add": ("+", "green"), "replace": ("~", "yellow"), "remove": ("-", "red")}
+_WIDTH: Final = 160
+"""Characters of a source line in an excerpt: a longer line is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """``colour`` and ``excerpts`` are for terminals."""
+
+    colour: bool = False
+    excerpts: bool = False
+
+    @classmethod
+    def of(cls, choice: str, stream: TextIO | None) -> Style:
+        """The style for a stream: colour where a person reads, unless NO_COLOR is set (https://no-color.org)."""
+        terminal = stream is not None and stream.isatty()
+        wanted = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+        if os.environ.get("NO_COLOR"):
+            wanted = False
+        return cls(wanted if choice == "auto" else choice == "always", terminal or choice == "always")
+
+    def paint(self, colour: str, text: str) -> str:
+        """The text, escaped, in a colour."""
+        plain = printable(text)
+        return f"\033[{_PAINT[colour]}m{plain}\033[0m" if self.colour and plain else plain
+
+
+def lines(report: Report, style: Style, *, quiet: bool, changes: bool) -> Iterator[str]:
+    """The report without its summary. ``quiet`` leaves out what has no finding, ``changes`` adds what is filled in."""
+    for remark in report.remarks:
+        yield f"{printable(remark.source)}: {style.paint('yellow', 'warning')}: " + printable(
+            ": ".join(part for part in (remark.path, remark.message) if part)
+        )
+    for each in report.objects:
+        if quiet and not each.findings:
+            continue
+        yield _head(each, style)
+        for found in each.findings:
+            yield from _finding(each, found, style)
+        if changes:
+            yield from _changes(each, style)
+        yield from (printable(f"    {line}") for line in each.comparison)
+
+
+def _head(each: ObjectReport, style: Style) -> str:
+    where = printable(f"{each.document.source}:{each.document.line}: {each.title}: ")
+    word = each.verdict.upper() if each.verdict is Verdict.REFUSED else each.verdict
+    return f"{where}{style.paint(_VERDICTS[each.verdict], word)}{printable(f': {each.note}') if each.note else ''}"
+
+
+def _finding(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
+    where = style.paint("bold", f"{each.document.source}:{found.place.line}:{found.place.column}")
+    code = style.paint("bold", found.code)
+    yield f"{where}: {code} {style.paint(_OF[found.severity], found.severity)}: {printable(found.text)}"
+    if style.excerpts:
+        yield from _excerpt(each, found, style)
+    yield from (f"  {style.paint('cyan', 'help')}: {printable(text)}" for text in found.helps)
+
+
+def _excerpt(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
+    """The line of the file, and a caret below each character of the key."""
+    text = each.document.text_of(found.place.line)
+    shown = printable(text[:_WIDTH].replace("\t", " "))
+    start = found.place.column - 1
+    if not shown.strip() or start >= len(shown) or len(shown) != len(text[:_WIDTH]):
+        return  # a line that is cut before the key, or with escaped characters, has no columns
+    gutter = f"{found.place.line:>5} | "
+    yield style.paint("dim", gutter) + shown
+    width = max(1, min(found.place.end, len(shown) + 1) - found.place.column)
+    yield style.paint("dim", f"{'':>5} | ") + " " * start + style.paint(_OF[found.severity], "^" * width)
+
+
+def _changes(each: ObjectReport, style: Style) -> Iterator[str]:
+    """What the gate and the schema fill in, each with its reason."""
+    for change in each.changes:
+        sign, colour = _SIGNS[change.operation]
+        value = "" if change.operation == "remove" else f": {json.dumps(change.value, ensure_ascii=False)}"
+        reason = f"{change.reason} ({change.code})" if change.code else change.reason
+        yield f"  {style.paint(colour, f'{sign} {change.path}{value}')}  {style.paint('dim', f'# {reason}')}"
+
+
+def summary(report: Report, *, quiet: bool) -> None:
+    """What was done, on standard error, so that pipes hold findings only."""
+    file = sys.stderr
+    if quiet:
+        return
+    if not report.checked and not report.problems:
+        print("0 checked: no object is of a kind that Modelgate knows", file=file)
+    counts = [
+        f"{report.checked} checked",
+        f"{report.count(Verdict.REFUSED)} refused",
+        f"{report.warned} with warnings",
+        f"{report.count(Verdict.SKIPPED)} skipped",
+    ]
+    if report.ignored:
+        counts.append(f"{report.ignored} warnings ignored")
+    print(", ".join(counts), file=file)
+    if report.skipped:
+        others = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
+        print(f"not read: {others}", file=file)
+    first = next((found.code for _, found in report.findings() if found.is_rule), "")
+    if first:
+        print(f"`modelgate rule {first}` explains a code, with an object that is right", file=file)

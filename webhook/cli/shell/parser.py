@@ -1,0 +1,56 @@
+"""The parser of the command line: usage errors end with code 64, and name the option or command that may be meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+
+from webhook.cli.exits import USAGE
+from webhook.cli.output import say
+from webhook.engine.catalog import KnownKind
+
+__all__ = ["Parser", "nearest", "unknown_kind"]
+
+_CHOICE: Final = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<choices>.*)\)")
+_UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<word>--[\w-]+)")
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """What to add to a message about an unknown word: "; did you mean …?", or "" if no known word is like it."""
+    lower = {each.lower(): each for each in known}
+    found = get_close_matches(word.lower(), list(lower), 3)
+    return f"; did you mean {' or '.join(lower[each] for each in found)}?" if found else ""
+
+
+def unknown_kind(word: str, known: Iterable[KnownKind]) -> str:
+    """Say that there is no such kind, with those that are like it, or with all."""
+    names = sorted({each.gvk.kind for each in known})
+    return f"unknown kind {word!r}{nearest(word, names) or '; known kinds: ' + ', '.join(names)}"
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse's. An unknown option is reported with the usage of its command, not of the program."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **more})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's, but a subcommand does not hand its unknown options up."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        if found := _CHOICE.search(message):
+            message += nearest(found["word"], re.findall(r"[\w-]+", found["choices"]))
+        elif found := _UNKNOWN.search(message):
+            options = [option for action in self._actions for option in action.option_strings]
+            message += nearest(found["word"], options)
+        say(f"{self.prog}: {message}", sys.stderr)
+        say(f"`{self.prog} --help` lists commands and options", sys.stderr)
+        raise SystemExit(USAGE)

@@ -1,0 +1,95 @@
+"""Parse the command line, run the command, and turn errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from webhook.admission import LoadError, ModelgateError, SettingsError
+from webhook.cel.errors import GrammarUnavailable
+from webhook.cel.syntax import celpython
+from webhook.cli import ALIASES, COMMANDS
+from webhook.cli.exits import FAILED, PIPE, USAGE
+from webhook.cli.output import say
+from webhook.cli.shell.parser import Parser
+
+__all__ = ["parser", "run"]
+
+RECURSION: Final = 10_000
+"""Python frames. Input may be nested 1,024 levels deep (orjson's limit), and a walk takes a few frames per level."""
+
+_EPILOG: Final = """\
+start here:
+  modelgate check manifests/           what a cluster would refuse or warn of
+  modelgate check --diff model.yaml    what the gate would fill in, and why
+  modelgate rule LK205                 why a rule exists, with an object that is right
+  modelgate demo                       the webhook at work, without a cluster
+
+exit codes of all commands:
+  0    nothing is wrong
+  1    something is refused, a case fails, or a warning counts (--fail-on=warning)
+  2    no judgement: a file cannot be read, nothing is found, or the server cannot run
+  64   the command line or the configuration is wrong
+  130  interrupted (Ctrl-C)
+  141  the reader of the output has stopped reading
+"""
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    wanted = next((word for word in arguments if not word.startswith("-")), "")
+    options = parser({ALIASES.get(wanted, wanted)}).parse_args(arguments)
+    command = ALIASES.get(options.command, options.command)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(RECURSION)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # YAML is UTF-8 in every locale, and a file name may be any bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        celpython.require()  # before any work: without its grammar no rule can be read
+        if command == "reconcile":  # it imports nothing of the command line, and `logs` belongs to it
+            importlib.import_module("webhook.cli.logs").configure(options.log_level)
+        code = int(importlib.import_module(COMMANDS[command][0]).run(options))
+        print(end="", flush=True)  # report a failed write now: at exit, Python would only log it
+    except BrokenPipeError:  # `| head` has closed the pipe: Python's flush at exit must not fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE
+    except (ModelgateError, GrammarUnavailable, OSError) as error:
+        lines = error.problems if isinstance(error, LoadError) else str(error).splitlines()
+        for number, line in enumerate(lines):
+            say(f"{line}" if number else f"modelgate {command}: {line}", sys.stderr)
+        return USAGE if isinstance(error, SettingsError) else FAILED
+    finally:
+        sys.setrecursionlimit(limit)
+    return code
+
+
+def parser(wanted: set[str]) -> argparse.ArgumentParser:
+    """The parser, with the flags of these commands; other commands are only named."""
+    found = Parser(
+        prog="modelgate",
+        description="Admission webhook and policy checker for the custom resources of LLM serving on Kubernetes.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, summary) in COMMANDS.items():
+        if name in wanted:
+            importlib.import_module(module).add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary, aliases=[key for key, value in ALIASES.items() if value == name])
+    return found
+
+
+class _Version(argparse.Action):
+    """Print the version, which is read only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        print(importlib.import_module("webhook.cli.shell.version").text())
+        parser.exit()

@@ -1,0 +1,199 @@
+"""Read the manifests of a repository: what is a manifest is read, everything else is skipped and counted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from errno import ENOENT
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final
+
+from webhook.admission.errors import Problem
+from webhook.manifests import documents
+from webhook.manifests.documents import Document, Scan
+
+__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "read_paths"]
+
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_KUSTOMIZE: Final = "kustomize.config.k8s.io/"
+_NEAR: Final = 3
+"""A patch is beside its kustomization, or at most two folders below it."""
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read paths.
+
+    ``strict`` reads every file of a folder as a manifest, as a folder of policies is read. ``exclude`` are patterns of
+    paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder.
+    """
+
+    strict: bool = False
+    lenient: bool = False
+    exclude: tuple[str, ...] = ()
+
+    def excludes(self, path: Path) -> bool:
+        """Whether a pattern matches the path, its end, or a folder above it."""
+        tails = ["/".join(path.parts[start:]) for start in range(len(path.parts))]
+        return any(fnmatch(tail, each) or fnmatch(tail, f"{each}/*") for each in self.exclude for tail in tails)
+
+
+@dataclass(slots=True)
+class Manifests:
+    """What paths hold. ``skipped`` counts what is not read, by its reason; ``charts`` are folders of Helm charts, and
+    ``kustomizations`` the files of kustomize.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    charts: list[Path] = field(default_factory=list)
+    kustomizations: list[Path] = field(default_factory=list)
+
+
+def read_paths(paths: Sequence[Path], how: Reading) -> Manifests:
+    """Read files and the manifests in folders; ``-`` is standard input."""
+    found = Manifests()
+    for path in paths:
+        if str(path) == "-":
+            _add(_standard_input(), found, lenient=how.lenient)
+        elif path.is_dir():
+            _add_folder(path, how, found)
+        elif how.excludes(path):
+            found.skipped["excluded"] += 1
+        elif how.lenient:
+            near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
+            patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
+            _add_file(path, documents.scan_file(path), patches, found)
+        else:
+            _add(documents.scan_file(path), found, lenient=False)
+    return found
+
+
+def _standard_input() -> Scan:
+    """Read standard input as bytes, because the locale may decode it wrongly."""
+    if sys.stdin is None:
+        return Scan([], [Problem("stdin", "", "cannot be read: it is closed")], [])
+    return documents.decode(sys.stdin.buffer.read(), "stdin")
+
+
+def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
+    """Read the manifests below a folder, in order."""
+    files = sorted(_files(folder, how, found))
+    if how.strict:
+        for path in files:
+            _add(documents.scan_file(path), found, lenient=False)
+        return
+    found.kustomizations += [path for path in files if path.name in KUSTOMIZATIONS]
+    scans = {path: documents.scan_file(path) for path in files}
+    patches = {each for path in files if path.name in KUSTOMIZATIONS for each in _patches(path, scans[path])}
+    for path, scan in scans.items():
+        _add_file(path, scan, patches, found)
+
+
+def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests) -> None:
+    """Add what a file holds, unless it is meant for another program."""
+    if path.name in KUSTOMIZATIONS:
+        found.skipped["kustomization"] += 1
+    elif path.resolve() in patches:
+        found.skipped["kustomize patch"] += 1
+    elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
+        found.skipped["not a manifest"] += 1
+    else:
+        _add(scan, found, lenient=True)
+
+
+def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
+    """The files below a folder with the suffix of a manifest, following links."""
+    seen: set[str] = set()
+
+    def unreadable(error: OSError) -> None:
+        if error.errno == ENOENT:  # gone since its folder was read, such as a descriptor below /dev/fd
+            return
+        found.problems.append(Problem(str(error.filename), "", f"cannot be read: {error.strerror}"))
+
+    for here, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        real = os.path.realpath(here)
+        if real in seen:
+            folders[:] = []
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if _enters(Path(here), name, names, how, found))
+        for name in names:
+            path = Path(here, name)
+            if path.suffix not in _SUFFIXES and name not in KUSTOMIZATIONS:
+                continue
+            if name.startswith(".") and not how.strict:
+                found.skipped["hidden"] += 1
+            elif how.excludes(path):
+                found.skipped["excluded"] += 1
+            elif path.is_file():
+                yield path
+
+
+def _enters(here: Path, name: str, files: Sequence[str], how: Reading, found: Manifests) -> bool:
+    """Whether to read a folder: not the copies of a ConfigMap (``..data``), nor hidden or excluded ones."""
+    if name.startswith("..") or how.strict:
+        return not name.startswith("..")
+    if name == "templates" and "Chart.yaml" in files:
+        found.charts.append(here)
+        found.skipped["Helm template"] += sum(path.suffix in _SUFFIXES for path in (here / name).rglob("*"))
+        return False
+    reason = "hidden" if name.startswith(".") else "excluded" if how.excludes(here / name) else ""
+    found.skipped.update([reason] if reason else [])
+    return not reason
+
+
+def _patches(path: Path, scan: Scan) -> Iterator[Path]:
+    """The files that a kustomization applies as patches: parts of objects."""
+    for document in scan.documents:
+        value = document.value
+        named: list[Any] = []
+        for key in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+            items = value.get(key)
+            named += items if isinstance(items, list) else []
+        for item in named:
+            name = item.get("path") if isinstance(item, dict) else item
+            if isinstance(name, str) and "\n" not in name:
+                yield (path.parent / name).resolve()
+
+
+def _names_a_kind(path: Path) -> bool:
+    """Whether a JSON file that cannot be read may be a manifest: configuration of other tools has comments in JSON."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return True
+    return b'"apiVersion"' in content and b'"kind"' in content
+
+
+def _add(scan: Scan, found: Manifests, *, lenient: bool) -> None:
+    found.problems += scan.problems
+    if lenient:
+        found.skipped["not a manifest"] += len(scan.others)
+    else:
+        found.problems += scan.others
+    for document in scan.documents:
+        missing = [each for each in ("apiVersion", "kind") if not isinstance(document.value.get(each), str)]
+        if lenient and _is_foreign(document.value, missing):
+            found.skipped["not a manifest"] += 1
+            continue
+        where = f"{document.source}:{document.line}"
+        found.problems += [Problem(where, each, "Required value") for each in missing]
+        found.documents += [] if missing else [document]
+    found.skipped = +found.skipped
+
+
+def _is_foreign(value: Mapping[str, Any], missing: Sequence[str]) -> bool:
+    """Whether a document is not meant for a cluster: values, workflows, Chart.yaml, files of kustomize.
+
+    A document with one of apiVersion and kind, and with metadata or a specification, is a manifest with a fault.
+    """
+    if not missing:
+        return str(value["apiVersion"]).startswith(_KUSTOMIZE)
+    return len(missing) > 1 or not any(isinstance(value.get(part), dict) for part in ("metadata", "spec"))
