@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import logging
 import os
 import queue
@@ -10,28 +11,45 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Final
 
 from kubernetes.config import ConfigException
 
+from reconciler import audit
+from reconciler.audit import Rules
 from reconciler.connect import connect, own_namespace
 from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
-from reconciler.llmkube import controller
 from reconciler.process import Process
+from reconciler.projection import Controller
+from reconciler.projections import llmkube
 from reconciler.writer import Writer
+from webhook.admission.errors import LoadError
+from webhook.cli import choices
+from webhook.facts.settings import Settings
+from webhook.manifests import folders
 
 __all__ = ["add_parser", "run"]
 
+log = logging.getLogger(__name__)
+
 _DESCRIPTION = """\
-Watch LLMKube Models and write their status. An object without a valid stamp of the webhook is not acted on: the
-reconciler first sends an empty patch, so that the webhook defaults and stamps the object or refuses it. Of several
-processes, one leads. Do not run this beside LLMKube's own controller: both would write the same status. Every flag with
-a value has an environment variable: --allowed-host-path-root is MODELGATE_ALLOWED_HOST_PATH_ROOT (roots separated by
+Judge every object of the covered kinds by the rules of the webhook, also when the rules or other objects change. An
+object without a valid stamp gets an empty patch, so that the webhook defaults and stamps it. What is wrong is reported
+as a condition, an Event and a Report. For the APIs of --apis, which have no other controller, the reconciler also
+writes the status. Of several processes, one leads. Use the flags of `modelgate serve` for the rules. Every flag with a
+value has an environment variable: --allowed-host-path-root is MODELGATE_ALLOWED_HOST_PATH_ROOT (roots separated by
 colons).
 """
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
+_PROFILES = ("standard", "strict", "audit")
+
+APIS: Final = ("llmkube",)
+"""The APIs with a projection."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +62,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FILE",
         help="cluster to connect to (default: the in-cluster configuration, else as kubectl)",
     )
-    add("--watch-namespace", default=_variable("WATCH_NAMESPACE", ""), help="namespace to watch (default: all)")
     add("--namespace", default=_variable("NAMESPACE"), help="namespace of the Lease (default: the pod's own)")
     add("--lease", default=_variable("LEASE", "modelgate-reconciler"), metavar="NAME", help="name of the Lease")
     add("--no-lease", action="store_true", help="lead without a Lease: for a single process")
@@ -53,9 +70,37 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--health-port",
         type=int,
         default=_variable("HEALTH_PORT"),
-        help="port for /healthz and /readyz (default: none)",
+        help="port for /healthz, /readyz and /metrics (default: none)",
     )
     add("--log-level", choices=_LOG_LEVELS, default=_variable("LOG_LEVEL", "info"), help="what to log (default info)")
+    _add_rules(parser)
+    _add_actions(parser)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    profile = _variable("PROFILE", "standard")
+    add("--profile", choices=_PROFILES, default=profile, help="how strict the webhook is (default standard)")
+    add(
+        "--admission-policies",
+        type=Path,
+        default=_variable("ADMISSION_POLICIES"),
+        metavar="DIR",
+        help="the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change",
+    )
+    choices.add_arguments(parser)
+    parser.set_defaults(**{each.name: _variable(each.name.upper()) for each in fields(Settings)})
+
+
+def _add_actions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--apis",
+        default=_variable("APIS", ""),
+        type=_apis,
+        metavar="API,…",
+        help=f"APIs to write the status for, where their own controllers do not run: {', '.join(APIS)} (default: none)",
+    )
     add(
         "--allowed-host-path-root",
         action="append",
@@ -65,7 +110,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster.
+    """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster or with unusable rules.
 
     The command line configures the log before it calls this.
     """
@@ -77,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
     stop = _stop_on_signals()
     if options.health_port is None:
         return 0 if process.run(stop) else 1
-    health = Health(options.health_port, {"/healthz": process.alive, "/readyz": process.ready})
+    health = Health(options.health_port, {"/healthz": process.alive, "/readyz": process.ready}, process.metrics)
     health.start()
     try:
         return 0 if process.run(stop) else 1
@@ -86,9 +131,52 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _process(options: argparse.Namespace) -> Process:
+    api = Writer(connect(options.kubeconfig))
+    policies = None if options.admission_policies is None else audit.native_policies(options.admission_policies)
+    rules = audit.load(options.profile, choices.chosen(options), policies)
+    reload = _reloading(options.admission_policies) if options.admission_policies else lambda: None
+    return Process(api, rules, _controllers(options), _lease(options), options.workers, reload)
+
+
+def _controllers(options: argparse.Namespace) -> list[Controller]:
     roots = options.allowed_host_path_root or (_variable("ALLOWED_HOST_PATH_ROOT") or "").split(":")
-    client = connect(options.kubeconfig)
-    return Process(Writer(client), [controller(roots)], _lease(options), options.workers, options.watch_namespace)
+    known = {"llmkube": lambda: [llmkube.controller(roots)]}
+    return [controller for api in options.apis for controller in known[api]()]
+
+
+def _reloading(folder: Path) -> Callable[[], Callable[[Rules], Rules] | None]:
+    """Look whether the policies of a folder have changed; a set with an error is logged and not used."""
+    seen = [_digest(folder)]
+
+    def changed() -> Callable[[Rules], Rules] | None:
+        now = _digest(folder)
+        if now == seen[0]:
+            return None
+        seen[0] = now
+        try:
+            policies = audit.native_policies(folder)
+        except (LoadError, OSError, UnicodeDecodeError) as error:
+            log.error("the new admission policies in %s are not used: %s", folder, error)  # noqa: TRY400
+            return None
+        return lambda rules: rules.with_policies(policies)
+
+    return changed
+
+
+def _digest(folder: Path) -> str:
+    """A digest of the names, sizes and times of the files."""
+    found = hashlib.sha256()
+    for file in folders.files(Path(os.path.realpath(folder))):
+        stat = file.stat()
+        found.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
+    return found.hexdigest()
+
+
+def _apis(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, text.split(",")))
+    if unknown := sorted(set(names) - set(APIS)):
+        raise argparse.ArgumentTypeError(f"unknown API {unknown[0]}: use {', '.join(APIS)}")
+    return names
 
 
 def _lease(options: argparse.Namespace) -> Lease | None:
@@ -108,7 +196,7 @@ def _stop_on_signals() -> threading.Event:
         signal.signal(number, lambda number, _: signals.put(number))
 
     def wait() -> None:
-        logging.getLogger(__name__).info("%s: stopping", signal.Signals(signals.get()).name)
+        log.info("%s: stopping", signal.Signals(signals.get()).name)
         stop.set()
 
     threading.Thread(target=wait, name="signals", daemon=True).start()

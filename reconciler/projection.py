@@ -1,41 +1,30 @@
 """The inputs and results of a projection: values only.
 
-A projection is a pure function from a normalised object, its facts and observed objects to the desired state. The loop
+A projection is a pure function from a normalised object and the cluster to the desired state. The loop
 (:mod:`reconciler.loop`) reads before it and writes after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from reconciler.resource import APIResource
-from webhook.cluster.view import ClusterView, Kind
+from reconciler.resource import APIResource, Kind
+from webhook.cluster.informer import Following
+from webhook.cluster.view import ClusterView
 from webhook.golang.credentials import masked
 
-__all__ = ["Controller", "Happening", "Lookup", "Observed", "Projection"]
-
-
-class Lookup(NamedTuple):
-    """An object that a projection needs, or, without a name, all objects of a kind."""
-
-    kind: Kind
-    namespace: str
-    name: str = ""
+__all__ = ["Controller", "Happening", "Observed", "Projection"]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was read at one moment.
-
-    ``view`` holds the objects that exist; ``unknown`` names those that could not be read, which may or may not exist.
-    """
+    """What is known at one moment. ``view`` is complete: an object missing from it does not exist."""
 
     now: datetime
     view: ClusterView
-    unknown: frozenset[Lookup] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +43,9 @@ class Happening:
 class Projection:
     """The desired state.
 
-    ``children`` are whole objects to apply, owned by the projected one; ``status`` is the whole desired status (None:
-    leave it unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of the object
-    can matter.
+    ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
+    unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
+    read can matter.
     """
 
     status: dict[str, Any] | None = None
@@ -67,17 +56,16 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Everything that the loop needs for one kind.
+    """Acts on the objects of one kind.
 
-    ``lookups(obj)`` names what to read, ``facts(obj, view)`` computes the ``facts`` that policies read,
-    ``project(obj, facts, observed)`` decides. All three are pure. ``children`` are the resources that a projection may
-    create.
+    ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
+    that facts read, and how to follow them. ``children`` are the resources that it may create; it may read them, too.
     """
 
     resource: APIResource
-    lookups: Callable[[dict[str, Any]], Sequence[Lookup]]
-    facts: Callable[[dict[str, Any], ClusterView], dict[str, Any]]
-    project: Callable[[dict[str, Any], dict[str, Any], Observed], Projection]
+    api: str
+    project: Callable[[dict[str, Any], Observed], Projection]
+    reads: Mapping[Kind, Following] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()
 
     def child(self, obj: dict[str, Any]) -> APIResource:

@@ -9,7 +9,10 @@ from typing import Any
 
 from webhook.golang.credentials import masked
 
-__all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp", "utc_now"]
+__all__ = ["MESSAGE_LIMIT", "NORMALISED", "Condition", "find", "merged", "timestamp", "utc_now", "with_condition"]
+
+NORMALISED = "Normalised"
+"""The type of the condition that says whether an object may be acted on."""
 
 # metav1.Condition's own limit.
 MESSAGE_LIMIT = 32768
@@ -46,6 +49,14 @@ def merged(
 ) -> list[dict[str, Any]]:
     """The wanted conditions in order, as written into a status that holds ``before``."""
     return [_written(find(before, condition.type), condition, generation, now) for condition in wanted]
+
+
+def with_condition(
+    status: dict[str, Any], before: Sequence[dict[str, Any]], wanted: Condition, generation: int, now: datetime
+) -> dict[str, Any]:
+    """A status with the condition as the last of its conditions."""
+    others = [item for item in status.get("conditions") or () if item.get("type") != wanted.type]
+    return {**status, "conditions": [*others, *merged(before, [wanted], generation, now)]}
 
 
 def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
