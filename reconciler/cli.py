@@ -25,7 +25,7 @@ from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
 from reconciler.process import Process
 from reconciler.projection import Controller
-from reconciler.projections import llmkube
+from reconciler.projections import llmaz, llmkube
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
 from webhook.cli import choices
@@ -48,7 +48,7 @@ colons).
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
 
-APIS: Final = ("llmkube",)
+APIS: Final = ("llmaz", "llmkube")
 """The APIs with a projection."""
 
 
@@ -140,8 +140,8 @@ def _process(options: argparse.Namespace) -> Process:
 
 def _controllers(options: argparse.Namespace) -> list[Controller]:
     roots = options.allowed_host_path_root or (_variable("ALLOWED_HOST_PATH_ROOT") or "").split(":")
-    known = {"llmkube": lambda: [llmkube.controller(roots)]}
-    return [controller for api in options.apis for controller in known[api]()]
+    known = {"llmaz": [llmaz.controller()], "llmkube": [llmkube.controller(roots)]}
+    return [controller for api in options.apis for controller in known[api]]
 
 
 def _reloading(folder: Path) -> Callable[[], Callable[[Rules], Rules] | None]:

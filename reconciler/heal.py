@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from reconciler.audit import Rules, Standing, Verdict
+from reconciler.guard import trimmed
 from reconciler.pace import Pace
 from reconciler.resource import APIResource, Item
 from reconciler.say.conditions import NORMALISED, Condition
@@ -98,7 +99,7 @@ class Healer:
             stored, warnings = self._api.merge_patch(resource, *place, {})
         except ApiError as error:
             return Answer(obj, _refusal(error))
-        stamp = Stamp.read(stored)
+        stored, stamp = trimmed(stored, resource), Stamp.read(stored)
         if stamp is None or _lacks(stored):
             return Answer(stored, _unstamped(warnings))
         if (stamp.catalog, stamp.profile) != (rules.catalog.digest, rules.options.profile):

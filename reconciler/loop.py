@@ -137,10 +137,9 @@ class Loop:
             try:
                 self._look(item)
             except (ApiError, ModelgateError) as error:
-                if isinstance(error, ApiError) and error.status == 404:
-                    return  # deleted meanwhile: the watch says so
                 delay = self._again(item)
-                log.warning("%s: %s; retry in %.0f s", item, error, delay)
+                gone = isinstance(error, ApiError) and error.status == 404  # as the watch will say, too
+                log.log(logging.DEBUG if gone else logging.WARNING, "%s: %s; retry in %.0f s", item, error, delay)
             except Exception:  # a fault in one projection must not stop the others
                 delay = self._again(item)
                 log.exception("%s; retry in %.0f s", item, delay)
@@ -172,6 +171,7 @@ class Loop:
 
     def _conclude(self, item: Item, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules) -> None:
         obj, condition = answer.obj, answer.condition
+        log.debug("%s: %s", item, condition.reason)
         self.metrics.note(item, condition.reason, verdict.codes)
         self._speaker.announce(item, obj, condition)
         self._speaker.report(obj, resource, rules, verdict, condition)
@@ -180,7 +180,9 @@ class Loop:
         if controller is not None and condition.status and not self._is_held(item, obj, controller.api):
             again = min(again, self._act(item, controller, obj, condition))
         elif not self._is_held(item, obj, rules.api(resource)):
-            stored = self._speaker.condition(item, obj, resource, rules.outlet(resource), condition)
+            refused = controller.refused if controller is not None and not verdict.clean else None
+            more = () if refused is None else (refused(verdict.causes),)
+            stored = self._speaker.conditions(item, obj, resource, rules.outlet(resource), *more, condition)
             self._keep(item, obj, stored)
         if condition.status:
             self.queue.forget(item)

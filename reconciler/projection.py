@@ -6,12 +6,14 @@ A projection is a pure function from a normalised object and the cluster to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from reconciler.resource import APIResource, Kind
+from reconciler.say.conditions import Condition
+from webhook.admission.decision import Cause
 from webhook.cluster.informer import Following
 from webhook.cluster.view import ClusterView
 from webhook.golang.credentials import masked
@@ -60,6 +62,7 @@ class Controller:
 
     ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
     that facts read, and how to follow them. ``children`` are the resources that it may create; it may read them, too.
+    ``refused`` makes a condition of what refuses an object, for a kind that says it in words of its own.
     """
 
     resource: APIResource
@@ -67,6 +70,7 @@ class Controller:
     project: Callable[[dict[str, Any], Observed], Projection]
     reads: Mapping[Kind, Following] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()
+    refused: Callable[[Sequence[Cause]], Condition] | None = None
 
     def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""

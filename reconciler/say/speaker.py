@@ -17,7 +17,7 @@ from reconciler.resource import APIResource, Item
 from reconciler.say import reports
 from reconciler.say.conditions import NORMALISED, Condition, find
 from reconciler.say.events import record
-from reconciler.say.status import write_condition
+from reconciler.say.status import write_conditions
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
@@ -89,11 +89,11 @@ class Speaker:
         except ApiError as error:  # as for Events: the object is reconciled all the same
             log.warning("report about %s %s: %s", obj["kind"], obj["metadata"]["name"], error)
 
-    def condition(
-        self, item: Item, obj: dict[str, Any], resource: APIResource, outlet: Outlet, condition: Condition
+    def conditions(
+        self, item: Item, obj: dict[str, Any], resource: APIResource, outlet: Outlet, *conditions: Condition
     ) -> dict[str, Any]:
-        """Write the condition; returns the stored object."""
-        stored = write_condition(self._api, resource, outlet, obj, condition, self._now())
+        """Write the conditions; returns the stored object."""
+        stored = write_conditions(self._api, resource, outlet, obj, conditions, self._now())
         self.wrote(item, stored)
         return stored
 

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from reconciler.audit import Outlet
 from reconciler.guard import trimmed, writers
 from reconciler.resource import APIResource
-from reconciler.say.conditions import NORMALISED, Condition, find, merged, with_condition
+from reconciler.say.conditions import Condition, find, merged, with_condition
 from reconciler.writer import FIELD_MANAGER, Writer
 
-__all__ = ["write_condition", "write_status"]
+__all__ = ["write_conditions", "write_status"]
 
 _IDENTITY: Final = ("name", "namespace", "uid")
 
 
-def write_condition(
-    api: Writer, resource: APIResource, outlet: Outlet, obj: dict[str, Any], condition: Condition, now: datetime
+def write_conditions(
+    api: Writer,
+    resource: APIResource,
+    outlet: Outlet,
+    obj: dict[str, Any],
+    conditions: Sequence[Condition],
+    now: datetime,
 ) -> dict[str, Any]:
-    """Write the condition if it differs; returns the stored object.
+    """Write the conditions if they differ; returns the stored object.
 
     The rest of the status belongs to others. Where the list of conditions is atomic, a write replaces theirs, too, so
     nothing is written beside another manager.
     """
     status = obj.get("status") or {}
     before, generation = status.get("conditions") or [], obj["metadata"].get("generation", 0)
-    (wanted,) = merged(before, [condition], generation, now)
-    if outlet is Outlet.NONE or _is_said(find(before, NORMALISED), wanted):
+    wanted = merged(before, conditions, generation, now)
+    if outlet is Outlet.NONE or all(_is_said(find(before, each["type"]), each) for each in wanted):
         return obj
     if outlet is Outlet.APPLY:
-        body = _body(resource, obj, {"conditions": [wanted]})
+        body = _body(resource, obj, {"conditions": wanted})
         return trimmed(api.apply(resource, body, "status"), resource)
     if set(writers(obj)) - {FIELD_MANAGER}:
         return obj
-    return write_status(api, resource, obj, with_condition(status, before, condition, generation, now))
+    for condition in conditions:
+        status = with_condition(status, before, condition, generation, now)
+    return write_status(api, resource, obj, status)
 
 
 def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:

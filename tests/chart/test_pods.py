@@ -224,8 +224,11 @@ def test_callers_prove_who_they_are_by_a_token_for_the_address_of_the_webhooks()
 def test_the_reconciler_is_started_with_what_it_takes():
     options = parsed(container("reconciler", "reconciler")["args"])
     assert (options.health_port, options.namespace, options.lease) == (8080, NAMESPACE, "modelgate-reconciler")
-    assert (options.allowed_host_path_root, options.apis) == (None, ())
-    assert parsed(pods("reconciler.apis.llmkube=true")["reconciler"]["containers"][0]["args"]).apis == ("llmkube",)
+    assert (options.allowed_host_path_root, options.apis) == (None, ("llmaz",))
+    assert parsed(pods("reconciler.apis.llmkube=true")["reconciler"]["containers"][0]["args"]).apis == (
+        "llmaz",
+        "llmkube",
+    )
     arguments = pods('reconciler.allowedHostPathRoots=["/models","/a b: c"]')["reconciler"]["containers"][0]["args"]
     assert parsed(arguments).allowed_host_path_root == ["/models", "/a b: c"]
 

@@ -6,9 +6,10 @@ import pytest
 import yaml
 
 from reconciler.projection import Observed
-from reconciler.projections import llmkube
+from reconciler.projections import llmaz, llmkube
 from reconciler.say.conditions import find
 from tests.reconciler.models import NOW, model, node, volume_claim
+from webhook.admission.decision import Cause
 from webhook.cluster.view import MemoryView
 
 CASES = Path(__file__).parent / "cases"
@@ -50,3 +51,16 @@ def test_a_model(row):
     observed = Observed(NOW, MemoryView(map(given, row.get("given", ()))))
     projection = llmkube.project(model(**row["spec"]), observed, row.get("roots", ()))
     assert compared(projection, row["want"]) == row["want"]
+
+
+@pytest.mark.parametrize("row", rows("llmaz"))
+def test_an_open_model(row):
+    if "refused" in row:
+        condition = llmaz.refused([Cause(field, "FieldValueInvalid", "no", "LZ299") for field in row["refused"]])
+        assert (condition.status, condition.reason) == (False, row["reason"])
+        assert all(field in condition.message for field in row["refused"])
+        return
+    obj = {"metadata": {"name": "m", "generation": 3}, "spec": {"source": row["source"]}}
+    (written,) = llmaz.project(obj, Observed(NOW, MemoryView())).status["conditions"]
+    assert (written["status"], written["reason"], written["observedGeneration"]) == ("True", "SourceResolved", 3)
+    assert written["message"] == row["says"]

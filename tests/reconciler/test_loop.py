@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reconciler.projection import Controller, Happening, Projection
+from reconciler.projections import llmaz
 from reconciler.projections.llmkube import controller
 from reconciler.resource import MODELS, APIResource, Item, Key, Kind
 from reconciler.say import reports
@@ -517,6 +518,21 @@ def test_a_node_that_comes_or_goes_is_noticed(acting):
     assert acting.status()["acceleratorReady"] is False
 
 
+def test_an_open_model_is_accepted_or_not_in_the_words_of_its_rules(server, time):
+    world = World(server, time, llmaz.controller(), by=rules("strict"))
+    server.admission = Gate(world.rules, world.view)
+    good = open_model(modelHub={"modelID": "a/b"})
+    del good["metadata"]["namespace"]
+    server.put("openmodels", good)
+    world.reconcile()
+    server.put("openmodels", {**world.obj("openmodels", "m", ""), "spec": open_model(uri="gs://a/b")["spec"]})
+    world.reconcile()
+    accepted, normalised = world.obj("openmodels", "m", "")["status"]["conditions"]
+    assert (accepted["type"], accepted["status"], accepted["reason"]) == ("Accepted", "False", "InvalidSource")
+    assert (normalised["type"], normalised["status"]) == ("Normalised", "False")
+    assert "URI with unsupported protocol" in accepted["message"]
+
+
 def projecting(world, projection, children=()):
     made = projection if callable(projection) else lambda *_: projection
     world.loop._controllers = {MODEL: Controller(MODELS, "llmkube", made, children=children)}
@@ -574,6 +590,15 @@ def test_an_api_whose_status_another_manager_writes_is_held_back_and_that_is_sai
     assert {path for _, path in acting.server.writes()} == {EVENT[1]}
     assert acting.events() == [("Warning", "HeldBack")]
     assert 'modelgate_held_back{api="llmkube",manager="llmkube"} 1.0' in acting.loop.metrics.text()
+
+
+def test_who_creates_an_object_is_not_taken_for_a_writer_of_its_status(acting):
+    obj = model()
+    obj["metadata"]["managedFields"] = [{"manager": "kubectl-create", "time": "2099-01-01T00:00:00Z"}]
+    acting.server.put("models", obj)
+    acting.reconcile()
+    assert acting.status()["phase"] == "Ready"
+    assert acting.loop.guard.held == {}
 
 
 def test_a_condition_that_another_manager_removes_twice_is_not_written_again(world):
