@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kubernetes.config import ConfigException
 
@@ -54,59 +54,27 @@ APIS: Final = ("llmaz", "llmkube")
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("reconcile", help="run the reconciler", description=_DESCRIPTION)
-    add = parser.add_argument
-    add(
-        "--kubeconfig",
-        type=Path,
-        default=_variable("KUBECONFIG"),
-        metavar="FILE",
-        help="cluster to connect to (default: the in-cluster configuration, else as kubectl)",
-    )
-    add("--namespace", default=_variable("NAMESPACE"), help="namespace of the Lease (default: the pod's own)")
-    add("--lease", default=_variable("LEASE", "modelgate-reconciler"), metavar="NAME", help="name of the Lease")
-    add("--no-lease", action="store_true", help="lead without a Lease: for a single process")
-    add("--workers", type=int, default=_variable("WORKERS", "2"), help="objects to work on at once (default 2)")
-    add(
-        "--health-port",
-        type=int,
-        default=_variable("HEALTH_PORT"),
-        help="port for /healthz, /readyz and /metrics (default: none)",
-    )
-    add("--log-level", choices=_LOG_LEVELS, default=_variable("LOG_LEVEL", "info"), help="what to log (default info)")
-    _add_rules(parser)
-    _add_actions(parser)
 
+    def add(flag: str, otherwise: str | None = None, **more: Any) -> None:
+        parser.add_argument(flag, default=_variable(flag, otherwise), **more)
 
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    profile = _variable("PROFILE", "standard")
-    add("--profile", choices=_PROFILES, default=profile, help="how strict the webhook is (default standard)")
-    add(
-        "--admission-policies",
-        type=Path,
-        default=_variable("ADMISSION_POLICIES"),
-        metavar="DIR",
-        help="the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change",
-    )
+    where = "cluster to connect to (default: the in-cluster configuration, else as kubectl)"
+    add("--kubeconfig", type=Path, metavar="FILE", help=where)
+    add("--namespace", help="namespace of the Lease (default: the pod's own)")
+    add("--lease", "modelgate-reconciler", metavar="NAME", help="name of the Lease")
+    parser.add_argument("--no-lease", action="store_true", help="lead without a Lease: for a single process")
+    add("--workers", "2", type=int, help="objects to work on at once (default 2)")
+    add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default: none)")
+    add("--log-level", "info", choices=_LOG_LEVELS, help="what to log (default info)")
+    add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
+    policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
+    add("--admission-policies", type=Path, metavar="DIR", help=policies)
+    acting = f"APIs to write the status for, where no other controller does: {', '.join(APIS)} (default: none)"
+    add("--apis", "", type=_apis, metavar="API,…", help=acting)
+    roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
+    parser.add_argument("--allowed-host-path-root", action="append", metavar="DIR", help=roots)
     choices.add_arguments(parser)
-    parser.set_defaults(**{each.name: _variable(each.name.upper()) for each in fields(Settings)})
-
-
-def _add_actions(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--apis",
-        default=_variable("APIS", ""),
-        type=_apis,
-        metavar="API,…",
-        help=f"APIs to write the status for, where their own controllers do not run: {', '.join(APIS)} (default: none)",
-    )
-    add(
-        "--allowed-host-path-root",
-        action="append",
-        metavar="DIR",
-        help="directory of a node that may hold local model sources; repeatable (default: refuse all local sources)",
-    )
+    parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +107,7 @@ def _process(options: argparse.Namespace) -> Process:
 
 
 def _controllers(options: argparse.Namespace) -> list[Controller]:
-    roots = options.allowed_host_path_root or (_variable("ALLOWED_HOST_PATH_ROOT") or "").split(":")
+    roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
     known = {"llmaz": [llmaz.controller()], "llmkube": [llmkube.controller(roots)]}
     return [controller for api in options.apis for controller in known[api]]
 
@@ -203,5 +171,5 @@ def _stop_on_signals() -> threading.Event:
     return stop
 
 
-def _variable(name: str, otherwise: str | None = None) -> str | None:
-    return os.environ.get(f"MODELGATE_{name}", otherwise)
+def _variable(flag: str, otherwise: str | None = None) -> str | None:
+    return os.environ.get(f"MODELGATE_{flag.removeprefix('--').replace('-', '_').upper()}", otherwise)

@@ -177,20 +177,18 @@ class Process:
 
 def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
-
-    def following(kind: Kind, version: str = "", selector: str = "") -> Following:
-        packed = kind not in WATCHED
-        return Following(version, selector, trimmed, packed, LOOK_AGAIN, listener)
-
-    found = {kind: following(kind) for kind in WATCHED}
-    found |= {
-        Kind(each.group, each.kind): following(Kind(each.group, each.kind), each.version) for each in rules.kinds()
+    reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
+    made = [child for controller in controllers for child in controller.children]
+    versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
+    managed = {*reports.KINDS, *(Kind(each.group, each.kind) for each in made)}
+    return {
+        kind: Following(
+            versions.get(kind, ""),
+            MANAGED_BY if kind in managed - reads.keys() else "",
+            reads.get(kind, trimmed),
+            kind not in WATCHED,
+            LOOK_AGAIN,
+            listener,
+        )
+        for kind in {*WATCHED, *versions, *managed, *reads}
     }
-    found |= {kind: following(kind, selector=MANAGED_BY) for kind in reports.KINDS}
-    for controller in controllers:
-        for child in controller.children:
-            kind = Kind(child.group, child.kind)
-            found[kind] = following(kind, child.version, MANAGED_BY)
-        for kind, how in controller.reads.items():
-            found[kind] = Following(how.version, how.selector, how.reduce, how.packed, LOOK_AGAIN, listener)
-    return found

@@ -14,11 +14,13 @@ from typing import Any
 from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition
 from webhook.admission.decision import Cause
-from webhook.cluster.informer import Following
 from webhook.cluster.view import ClusterView
 from webhook.golang.credentials import masked
 
-__all__ = ["Controller", "Happening", "Observed", "Projection"]
+__all__ = ["Controller", "Happening", "Observed", "Projection", "Reduce"]
+
+
+Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,14 @@ class Controller:
     """Acts on the objects of one kind.
 
     ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
-    that facts read, and how to follow them. ``children`` are the resources that it may create; it may read them, too.
+    that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
     ``refused`` makes a condition of what refuses an object, for a kind that says it in words of its own.
     """
 
     resource: APIResource
     api: str
     project: Callable[[dict[str, Any], Observed], Projection]
-    reads: Mapping[Kind, Following] = field(default_factory=dict)
+    reads: Mapping[Kind, Reduce] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()
     refused: Callable[[Sequence[Cause]], Condition] | None = None
 

@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any
 
 from reconciler.guard import trimmed
-from reconciler.projection import Controller, Happening, Observed, Projection
+from reconciler.projection import Controller, Happening, Observed, Projection, Reduce
 from reconciler.projections.hostpath import refusal
 from reconciler.resource import MODELS, APIResource, Kind
 from reconciler.say.conditions import Condition, find, merged, timestamp
-from webhook.cluster.informer import Following
 from webhook.facts.llmkube import (
     FACTS,
     FileSet,
@@ -58,7 +57,7 @@ def controller(allowed_roots: Sequence[str] = ()) -> Controller:
     return Controller(MODELS, "llmkube", partial(project, allowed_roots=allowed_roots), reads)
 
 
-def _only(*members: str) -> Following:
+def _only(*members: str) -> Reduce:
     """Keep of each object its name, its labels and these members of the status."""
 
     def reduce(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def _only(*members: str) -> Following:
         named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
         return {**named, "status": {key: status[key] for key in members if key in status}}
 
-    return Following(reduce=reduce)
+    return reduce
 
 
 _NAMES = ("name", "namespace", "uid", "resourceVersion", "labels")

@@ -52,6 +52,11 @@ class Reconciler:
         if self._process:
             self._process.stop()
 
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
+
     def log(self) -> str:
         return self._log.read_text()
 

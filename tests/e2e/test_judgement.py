@@ -68,12 +68,13 @@ def report(kubectl, row, name):
 
 
 def wait_for_verdict(kubectl, row, name, status, reason):
-    """The object, once its condition, or where the kind has no room for one its Events, give the verdict."""
+    """The object, once its condition, or where the kind has no room for one its report, gives the verdict."""
 
     def given():
         obj = kubectl.find(row.resource, name)
         if OUTLETS[row.kind] is Outlet.NONE:
-            return obj if reason in {each[1] for each in events(where(kubectl, row), name)} else None
+            refused = "fail" in {each["result"] for each in report(kubectl, row, name) or ()}
+            return obj if refused == (reason == "Refused") else None
         found = condition(obj, "Normalised")
         return obj if (found.get("status"), found.get("reason")) == (status, reason) else None
 
@@ -152,15 +153,11 @@ def test_what_refers_to_a_deleted_object_is_refused_until_it_is_back(kubectl, re
     row = next(each for each in KINDS if each.kind == kind)
     other = next(each for each in KINDS if each.kind == gone[0])
     name = f"good-{kind.lower()}"
-    events_before = len([each for each in events(where(kubectl, row), name) if each[1] == "Stamped"])
     kubectl("delete", other.resource, gone[1])
     wait_for_verdict(kubectl, row, name, "False", "Refused")
     kubectl.send("create", next(each for each in judged.referred() if each["kind"] == gone[0]))
-    wait_until(
-        lambda: len([each for each in events(where(kubectl, row), name) if each[1] == "Stamped"]) > events_before,
-        f"{name} to be good again",
-        seconds=15,
-    )
+    wait_for_verdict(kubectl, row, name, "True", "Stamped")
+    assert {"Refused", "Stamped"} <= {each[1] for each in events(where(kubectl, row), name)}
 
 
 def test_a_quiet_cluster_is_left_in_peace(kubectl, reconciler):

@@ -11,7 +11,7 @@ from reconciler import audit
 from reconciler.audit import Rules
 from reconciler.guard import trimmed
 from reconciler.loop import Loop
-from reconciler.projection import Controller
+from reconciler.projection import Controller, Reduce
 from reconciler.resource import APIResource, Item, Key, Kind
 from reconciler.say import reports
 from reconciler.say.conditions import find
@@ -19,7 +19,6 @@ from tests.reconciler.apiserver import ApiServer, Denied
 from tests.reconciler.models import NOW, Time
 from webhook import engine
 from webhook.admission.request import Request
-from webhook.cluster.informer import Following
 from webhook.cluster.view import MemoryView
 from webhook.facts.reads import FETCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
@@ -55,7 +54,7 @@ class Gate:
 class ServerView:
     """A LiveView without threads: what the server has, at once."""
 
-    def __init__(self, server: ApiServer, resources: Sequence[APIResource], reads: Mapping[Kind, Following]) -> None:
+    def __init__(self, server: ApiServer, resources: Sequence[APIResource], reads: Mapping[Kind, Reduce]) -> None:
         self._server = server
         self._reads = reads
         self.resources = {Kind(each.group, each.kind): each for each in resources}
@@ -91,7 +90,7 @@ class ServerView:
 
     def _reduced(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
         how = self._reads.get(Kind(resource.group, resource.kind))
-        return (how.reduce if how else trimmed)(obj, resource)
+        return (how or trimmed)(obj, resource)
 
 
 def _resource(collection: str, obj: dict[str, Any]) -> APIResource:
