@@ -157,6 +157,22 @@ def test_a_second_reconciler_waits_and_takes_over(kubectl, plane, reconciler):
     reconciler.start()
 
 
+def test_a_leader_that_is_killed_amid_its_work_is_followed_and_nothing_is_done_twice(kubectl, plane, gate, reconciler):
+    names = [f"many-{number}" for number in range(60)]
+    reconciler.stop()
+    with gate.absent():
+        kubectl.send_all("create", [model(name) for name in names])
+    reconciler.start()
+    with Reconciler(plane, *FLAGS, sets=SETS, name="next"):
+        wait_for(kubectl, names[10], "Available", "True", "WorkloadResolved")
+        reconciler.kill()
+        for name in names:
+            wait_for(kubectl, name, "Available", "True", "WorkloadResolved")
+        found = [kubectl.find("model", name) for name in (names[0], names[-1])]
+        assert {each["metadata"]["generation"] for each in found} == {2}
+    reconciler.start()
+
+
 def test_a_model_that_is_deleted_is_gone_at_once(kubectl):
     kubectl.send("apply", model("leaving"))
     wait_for(kubectl, "leaving", "Available", "True", "WorkloadResolved")
