@@ -25,7 +25,8 @@ from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
 from reconciler.process import Process
 from reconciler.projection import Controller
-from reconciler.projections import llmaz, llmkube
+from reconciler.projections import llmaz, llmd, llmkube
+from reconciler.projections.prometheus import Measured, Prometheus, over_http
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
 from webhook.cli import choices
@@ -48,7 +49,7 @@ colons).
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
 
-APIS: Final = ("llmaz", "llmkube")
+APIS: Final = ("llmaz", "llmd", "llmkube")
 """The APIs with a projection."""
 
 
@@ -73,6 +74,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--apis", "", type=_apis, metavar="API,…", help=acting)
     roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
     parser.add_argument("--allowed-host-path-root", action="append", metavar="DIR", help=roots)
+    add(
+        "--prometheus", metavar="URL", help="for llmd: the Prometheus that scrapes vLLM, such as http://prometheus:9090"
+    )
+    add(
+        "--llmd-interval", "60", type=float, metavar="SECONDS", help="for llmd: time between two decisions (default 60)"
+    )
+    idle = "for llmd: scale a model to zero after so long without requests (default 0: never)"
+    add("--scale-to-zero-after", "0", type=int, metavar="SECONDS", help=idle)
     choices.add_arguments(parser)
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
@@ -108,8 +117,18 @@ def _process(options: argparse.Namespace) -> Process:
 
 def _controllers(options: argparse.Namespace) -> list[Controller]:
     roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
-    known = {"llmaz": [llmaz.controller()], "llmkube": [llmkube.controller(roots)]}
+    known = {
+        "llmaz": [llmaz.controller()],
+        "llmd": [llmd.controller(_source(options), options.llmd_interval)],
+        "llmkube": [llmkube.controller(roots)],
+    }
     return [controller for api in options.apis for controller in known[api]]
+
+
+def _source(options: argparse.Namespace) -> llmd.Source:
+    if options.prometheus is None:
+        return lambda _model, _namespace: Measured(error="no address is configured (--prometheus)")
+    return Prometheus(over_http(options.prometheus), options.scale_to_zero_after).measure
 
 
 def _reloading(folder: Path) -> Callable[[], Callable[[Rules], Rules] | None]:

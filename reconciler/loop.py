@@ -192,7 +192,10 @@ class Loop:
         """Make children and status as the projection says; returns the seconds until the next look."""
         seen = Seen(self._view)
         try:
-            projection = controller.project(obj, Observed(self._now(), seen))
+            measured = controller.observe(obj, seen) if controller.observe else None
+            projection = controller.project(obj, Observed(self._now(), seen, measured))
+        except ModelgateError:
+            raise  # the cluster could not be read
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             record(self._api, obj, Happening("Warning", "ProjectionFailed", text), self._now())
@@ -200,6 +203,7 @@ class Loop:
         self._dependents.note(item, seen.reads | self._dependents.reads(item))
         kinds = {Kind(each.group, each.kind) for each in controller.children}
         wanted = [(controller.child(child), child) for child in projection.children]
+        self.metrics.show(item, projection.gauges)
         conflicts = self._children.sync(obj, wanted, kinds)
         events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
         if projection.status is not None:

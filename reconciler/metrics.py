@@ -1,4 +1,4 @@
-"""What the reconciler counts, for Prometheus. No label holds a name of an object or of a namespace."""
+"""What the reconciler counts, for Prometheus. Only gauges of projections have labels with names of objects."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from reconciler.guard import Guard
+from reconciler.projection import Gauge
 from reconciler.queue import Queue
 from reconciler.resource import Item
 
@@ -25,6 +26,7 @@ class Metrics(Collector):
         self._guard = guard
         self._verdicts: dict[Item, str] = {}
         self._codes: dict[Item, frozenset[str]] = {}
+        self._gauges: dict[Item, tuple[Gauge, ...]] = {}
         self.leading = False
         self.registry = CollectorRegistry()
         self.seconds = prometheus_client.Histogram(
@@ -42,7 +44,12 @@ class Metrics(Collector):
         """Record the verdict on an object."""
         self._verdicts[item], self._codes[item] = verdict, frozenset(codes)
 
+    def show(self, item: Item, gauges: tuple[Gauge, ...]) -> None:
+        """Show these samples about an object, and no others."""
+        self._gauges[item] = gauges
+
     def forget(self, item: Item) -> None:
+        self._gauges.pop(item, None)
         self._verdicts.pop(item, None)
         self._codes.pop(item, None)
 
@@ -60,6 +67,7 @@ class Metrics(Collector):
         yield _gauge("modelgate_held_back", "APIs whose status another manager writes.", ["api", "manager"], held)
         yield GaugeMetricFamily("modelgate_queue_depth", "Objects that wait for a worker.", len(self._queue))
         yield GaugeMetricFamily("modelgate_queue_age_seconds", "Time that the oldest has waited.", self._queue.age())
+        yield from _families([gauge for gauges in [*self._gauges.values()] for gauge in gauges])
         yield GaugeMetricFamily("modelgate_leader", "1 if this process leads.", int(self.leading))
 
 
@@ -68,3 +76,12 @@ def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> G
     for key, value in sorted(values.items()):
         family.add_metric(key, value)
     return family
+
+
+def _families(gauges: list[Gauge]) -> Iterator[GaugeMetricFamily]:
+    for name in sorted({gauge.name for gauge in gauges}):
+        same = [gauge for gauge in gauges if gauge.name == name]
+        family = GaugeMetricFamily(name, "A signal of a projection.", labels=[*same[0].labels])
+        for gauge in same:
+            family.add_metric([*gauge.labels.values()], gauge.value)
+        yield family

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition
@@ -17,7 +17,7 @@ from webhook.admission.decision import Cause
 from webhook.cluster.view import ClusterView
 from webhook.golang.credentials import masked
 
-__all__ = ["Controller", "Happening", "Observed", "Projection", "Reduce"]
+__all__ = ["Controller", "Gauge", "Happening", "Observed", "Projection", "Reduce"]
 
 
 Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
@@ -25,10 +25,22 @@ Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is known at one moment. ``view`` is complete: an object missing from it does not exist."""
+    """What is known at one moment. ``view`` is complete: an object missing from it does not exist.
+
+    ``measured`` is the result of the controller's ``observe``.
+    """
 
     now: datetime
     view: ClusterView
+    measured: Any = None
+
+
+class Gauge(NamedTuple):
+    """A sample of ``/metrics`` about one object."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +61,14 @@ class Projection:
 
     ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
     unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
-    read can matter.
+    read can matter. ``gauges`` are shown until the object is gone.
     """
 
     status: dict[str, Any] | None = None
     children: tuple[dict[str, Any], ...] = ()
     requeue: float | None = None
     events: tuple[Happening, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +77,8 @@ class Controller:
 
     ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
     that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
-    ``refused`` makes a condition of what refuses an object, for a kind that says it in words of its own.
+    ``observe`` reads what is not in the cluster, such as metrics; it does not raise. ``refused`` makes a condition of
+    what refuses an object, for a kind that says it in words of its own.
     """
 
     resource: APIResource
@@ -73,6 +87,7 @@ class Controller:
     reads: Mapping[Kind, Reduce] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()
     refused: Callable[[Sequence[Cause]], Condition] | None = None
+    observe: Callable[[dict[str, Any], ClusterView], Any] | None = None
 
     def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""

@@ -20,10 +20,13 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden."""
+    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden.
+
+    A ``status`` of None is Unknown.
+    """
 
     type: str
-    status: bool
+    status: bool | None
     reason: str
     message: str
 
@@ -60,7 +63,7 @@ def with_condition(
 
 
 def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
-    status = "True" if wanted.status else "False"
+    status = "Unknown" if wanted.status is None else str(wanted.status)
     same = before is not None and before.get("status") == status
     return {
         "type": wanted.type,

@@ -125,6 +125,12 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     }
     usual = rights("modelgate-reconciler")
     more = {key: verbs for key, verbs in rights("modelgate-reconciler", LLMKUBE).items() if usual.get(key) != verbs}
+    scaling = rights("modelgate-reconciler", "reconciler.apis.llmd=true")
+    assert {key: verbs for key, verbs in scaling.items() if usual.get(key) != verbs} == {
+        ("ClusterRole", "llmd.ai", "variantautoscalings/status", ()): ["patch", "update"],
+        ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ()): ["get"],
+    }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",
         "resourceclaims",

@@ -30,6 +30,7 @@ OUTLETS: Final = {
 ACTS: Final = {
     "Model": "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded",
     "OpenModel": "Accepted",
+    "VariantAutoscaling": "currentAlloc, desiredOptimizedAlloc, actuation; MetricsAvailable, OptimizationReady; gauges",
 }
 
 UPSTREAM: Final = {
