@@ -52,7 +52,7 @@ class Prometheus:
         self._retention = retention
 
     def measure(self, model: str, namespace: str) -> Measured:
-        """The load of a model in a namespace; of all namespaces if the series have no label of theirs."""
+        """The load of a model in a namespace; of all namespaces if the series have no such label."""
         try:
             for selector in (_selector(model, namespace), _selector(model)):
                 age = self._value(f"min(time() - timestamp({COUNT}{selector}))")
@@ -75,7 +75,7 @@ class Prometheus:
         return self._value(" / ".join(parts)) or 0.0
 
     def _value(self, query: str) -> float | None:
-        """The first sample of an instant vector; None if there is none, or it is no finite number."""
+        """The first sample of an instant vector; None if there is none, or if it is not finite."""
         answer: dict[str, Any] = orjson.loads(self._transport(query))
         if answer["status"] != "success":
             raise ValueError(str(answer.get("error", "no answer")))

@@ -136,7 +136,7 @@ def test_an_allocation_is_whole_or_absent():
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"cost": "much"}', '{"cost": "-1"}', '{"cost": "NaN"}', "[1]"])
-def test_a_cost_that_is_no_price_leaves_the_allocation_out(text):
+def test_a_cost_that_is_not_a_price_leaves_the_allocation_out(text):
     costs = config("accelerator-unit-costs", SYSTEM, {"A100": text})
     assert "currentAlloc" not in projected(variant(), deployment(2), costs).status
 
