@@ -21,6 +21,9 @@ MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 APPLIED: Final = "modelgate.dev/applied"
 """The annotation with a digest of what was applied last: only this shows that a field is not wanted any more."""
 
+_FIXED: Final = {("batch", "Job"), ("", "PersistentVolumeClaim")}
+"""Kinds that Kubernetes does not let be changed: such a child stays as it was created."""
+
 _TERMINATING: Final = "being terminated"
 """Part of the API server's message for a creation in a namespace that is being deleted."""
 
@@ -82,7 +85,7 @@ class Children:
                 return True
         if existing is None or _controller(existing).get("uid") != owner["metadata"]["uid"]:
             return False
-        if not covers(existing, wanted):
+        if (resource.group, resource.kind) not in _FIXED and not covers(existing, wanted):
             uid = {"uid": existing["metadata"]["uid"]}
             self._api.apply(resource, {**wanted, "metadata": {**wanted["metadata"], **uid}})
         return True

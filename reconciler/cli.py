@@ -25,7 +25,7 @@ from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
 from reconciler.process import Process
 from reconciler.projection import Controller
-from reconciler.projections import llmaz, llmd, llmkube
+from reconciler.projections import aim, llmaz, llmd, llmkube
 from reconciler.projections.prometheus import Measured, Prometheus, over_http
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
@@ -49,7 +49,7 @@ colons).
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
 
-APIS: Final = ("llmaz", "llmd", "llmkube")
+APIS: Final = ("aim", "llmaz", "llmd", "llmkube")
 """The APIs with a projection."""
 
 
@@ -118,6 +118,7 @@ def _process(options: argparse.Namespace) -> Process:
 def _controllers(options: argparse.Namespace) -> list[Controller]:
     roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
     known = {
+        "aim": aim.controllers(),
         "llmaz": [llmaz.controller()],
         "llmd": [llmd.controller(_source(options), options.llmd_interval)],
         "llmkube": [llmkube.controller(roots)],

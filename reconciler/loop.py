@@ -96,10 +96,9 @@ class Loop:
         item = Item(kind, key)
         if kind in self._kinds and (after is None or not self._is_known(item, _version(after))):
             self.queue.add(item)
-        if kind not in self._kinds:
-            self._children.changed(kind, key, before, after)
-            if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
-                self._wake(*owner)
+        self._children.changed(kind, key, before, after)
+        if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
+            self._wake(*owner)
         if self._essence(kind, before) != self._essence(kind, after):
             for dependent in self._dependents.of(kind, key) - {item}:
                 self.queue.add_after(dependent, DEBOUNCE)

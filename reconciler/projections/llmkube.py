@@ -53,7 +53,7 @@ class ModelState:
 
 def controller(allowed_roots: Sequence[str] = ()) -> Controller:
     """The controller of Models; ``allowed_roots`` are the host paths allowed for local sources, none by default."""
-    reads = {VOLUME_CLAIM: _PHASE, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
+    reads = {VOLUME_CLAIM: trimmed, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
     return Controller(MODELS, "llmkube", partial(project, allowed_roots=allowed_roots), reads)
 
 
@@ -71,7 +71,7 @@ def _only(*members: str) -> Reduce:
 
 
 _NAMES = ("name", "namespace", "uid", "resourceVersion", "labels")
-_NAME, _PHASE, _CAPACITY = _only(), _only("phase"), _only("capacity")
+_NAME, _CAPACITY = _only(), _only("capacity")
 
 
 def project(model: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = ()) -> Projection:

@@ -90,6 +90,7 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 
 LLMKUBE = "reconciler.apis.llmkube=true"
+CACHES = ("aimmodelcaches", "aimtemplatecaches")
 REPORTS = {"openreports.io": ("reports", "clusterreports"), "wgpolicyk8s.io": ("policyreports", "clusterpolicyreports")}
 
 
@@ -130,6 +131,13 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "llmd.ai", "variantautoscalings/status", ()): ["patch", "update"],
         ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
         ("ClusterRole", "", "configmaps", ()): ["get"],
+    }
+    caching = rights("modelgate-reconciler", "reconciler.apis.aim=true")
+    assert {key: verbs for key, verbs in caching.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in CACHES},
+        ("ClusterRole", "aim.silogen.ai", "aimmodelcaches", ()): every,
+        ("ClusterRole", "", "persistentvolumeclaims", ()): every,
+        ("ClusterRole", "batch", "jobs", ()): every,
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",

@@ -273,4 +273,4 @@ def test_an_unknown_api_is_an_error(kubeconfig):
     with command("--kubeconfig", kubeconfig, "--apis", "nothing") as process:
         _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert "unknown API nothing: use llmaz, llmd, llmkube" in log
+    assert "unknown API nothing: use aim, llmaz, llmd, llmkube" in log

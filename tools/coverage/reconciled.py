@@ -28,10 +28,14 @@ OUTLETS: Final = {
 }
 
 ACTS: Final = {
+    "AIMModelCache": "status, persistentVolumeClaim; StorageReady, Ready, Progressing, Failure",
+    "AIMTemplateCache": "status, resolvedTemplateKind; Resolved, CacheWarm, Ready, Progressing, Failure",
     "Model": "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded",
     "OpenModel": "Accepted",
     "VariantAutoscaling": "currentAlloc, desiredOptimizedAlloc, actuation; MetricsAvailable, OptimizationReady; gauges",
 }
+
+CHILDREN: Final = {"AIMModelCache": "PersistentVolumeClaim, Job", "AIMTemplateCache": "AIMModelCache"}
 
 UPSTREAM: Final = {
     "AIMModelCache": "operator at the revision of the document",
@@ -58,4 +62,4 @@ def reconciled() -> Iterator[str]:
     yield "| kind | outlet | acts | children | upstream |\n|---|---|---|---|---|\n"
     for each in sorted(rules.kinds(), key=lambda each: each.kind):
         acts, upstream = ACTS.get(each.kind, ""), UPSTREAM.get(each.kind, "operator at the revision of the document")
-        yield f"| {each.kind} | {OUTLETS[rules.outlet(each)]} | {acts} | | {upstream} |\n"
+        yield f"| {each.kind} | {OUTLETS[rules.outlet(each)]} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"
