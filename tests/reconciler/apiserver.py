@@ -29,7 +29,7 @@ PATH = re.compile(
     r"/apis?/(?P<api>.+?)(/namespaces/(?P<ns>[^/]+))?/(?P<plural>[a-z]+)(/(?P<name>[^/]+))?(/(?P<sub>status))?"
 )
 ROOT = re.compile(r"/apis/(?P<group>[^/]+)(/(?P<version>[^/]+))?|/api/(?P<core>[^/]+)")
-PATIENCE = 10.0  # for an answer that is due at once; only a broken test waits that long
+PATIENCE = 60.0  # for an answer that is due at once; only a broken test waits that long
 
 
 class Denied(Exception):

@@ -176,13 +176,17 @@ def kubeconfig(server, tmp_path):
     return path
 
 
+@contextmanager
 def command(*flags):
-    """What the console script runs."""
+    """What the console script runs; it ends with the test."""
     code = "import sys; from webhook.cli import main; sys.exit(main())"
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MODELGATE_", "KUBE"))}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "reconcile", *map(str, flags)], env=clean, stderr=subprocess.PIPE, text=True
-    )
+    arguments = [sys.executable, "-c", code, "reconcile", *map(str, flags)]
+    with subprocess.Popen(arguments, env=clean, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_the_command_works_until_it_is_told_to_end(server, kubeconfig):
