@@ -180,6 +180,7 @@ def policies(node, kubectl):
     node.helm("upgrade", NAME, CHART, "--reuse-values", f"--set-json=policies={json.dumps(given)}", *flags)
     yield
     node.helm("rollback", NAME, "1", *flags)
+    kubectl("delete", "configmap", "limits")
 
 
 def replicas(kubectl, count):
