@@ -1,7 +1,7 @@
 """The reconciler on a real API server: 2,000 Models, half of them older than the gate, 5 % bad. Needs `make assets`.
 
 It prints the time until every object has its verdict, what that cost, and what a minute without changes costs.
-MODELGATE_BENCH_OBJECTS is another number of objects.
+BENCH_OBJECTS is another number of objects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REQUEST = re.compile(
 
 def main() -> None:
     """Measure, or print why it cannot be measured here."""
-    size = int(os.environ.get("MODELGATE_BENCH_OBJECTS", "2000"))
+    size = int(os.environ.get("BENCH_OBJECTS", "2000"))
     try:
         programs = assets("plane")
     except Unavailable as reason:
