@@ -1,4 +1,4 @@
-"""Answer the kubelet's probes: /healthz (restart if it fails) and /readyz (role, and age of the last event)."""
+"""Answer the kubelet's probes, /healthz (restart if it fails) and /readyz, and Prometheus (/metrics)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class _Server(ThreadingTCPServer):
     daemon_threads = True
     address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
     checks: dict[str, Check]
+    metrics: Callable[[], str]
 
     def server_bind(self) -> None:
         if self.address_family == socket.AF_INET6:
@@ -33,11 +34,19 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 5
 
     def do_GET(self) -> None:
-        check = self.server.checks.get(self.path.partition("?")[0])
-        well, line = check() if check else (False, "not found")
-        body = f"{line}\n".encode()
-        self.send_response(200 if well else 503 if check else 404)
-        self.send_header("content-type", "text/plain; charset=utf-8")
+        path = self.path.partition("?")[0]
+        check = self.server.checks.get(path)
+        if path == "/metrics":
+            self._send(200, self.server.metrics().encode())
+        elif check is None:
+            self._send(404, b"not found\n")
+        else:
+            well, line = check()
+            self._send(200 if well else 503, f"{line}\n".encode())
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "text/plain; version=0.0.4; charset=utf-8")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -49,9 +58,10 @@ class _Handler(BaseHTTPRequestHandler):
 class Health:
     """A small HTTP server in a thread; port 0 picks a free one."""
 
-    def __init__(self, port: int, checks: dict[str, Check]) -> None:
+    def __init__(self, port: int, checks: dict[str, Check], metrics: Callable[[], str]) -> None:
         self._server = _Server(("", port), _Handler)
         self._server.checks = checks
+        self._server.metrics = metrics
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="health", daemon=True)
 
     @property

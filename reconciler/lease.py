@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from reconciler.conditions import utc_now
 from reconciler.resource import LEASES
+from reconciler.say.conditions import utc_now
 from reconciler.writer import ApiError, Writer
 
 __all__ = ["CALL_TIMEOUT", "Lease"]

@@ -1,170 +1,287 @@
-"""The loop for every kind: take a key, read, check the stamp, project, apply. It writes only changes."""
+"""The loop for every kind: judge, heal, say, and act on what is right. It writes only changes."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from reconciler import admission
-from reconciler.apply import apply_child, apply_status
-from reconciler.conditions import Condition, find, merged, utc_now
-from reconciler.events import record
-from reconciler.observer import Observer
-from reconciler.projection import Controller, Happening, Projection
+from reconciler.audit import Rules, Verdict, judge
+from reconciler.children import Children, owner_of
+from reconciler.guard import Guard
+from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
+from reconciler.metrics import Metrics
+from reconciler.projection import Controller, Happening, Observed
 from reconciler.queue import Queue
-from reconciler.resource import Key
+from reconciler.resource import APIResource, Item, Key, Kind
+from reconciler.say.conditions import NORMALISED, Condition, utc_now, with_condition
+from reconciler.say.events import record
+from reconciler.say.speaker import Speaker
+from reconciler.say.status import write_status
+from reconciler.seen import Dependents, Seen
 from reconciler.writer import ApiError, Writer
+from webhook.admission.errors import ModelgateError
+from webhook.cluster.live import LiveView
 
 __all__ = ["Loop"]
 
 log = logging.getLogger(__name__)
 
-# Seconds after an error: soon at first, because most errors pass within seconds; later at a rate that a broken cluster
-# can bear.
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0
+"""Seconds after an error: soon at first, because most errors pass within seconds; later at a rate that a broken cluster
+can bear."""
 
-# A refused object stays refused until it is edited, which triggers the loop anyway, or the rules change.
 FIRST_REFUSED, LONGEST_REFUSED = 60.0, 3600.0
+"""After a refusal by the gate or by another policy of what the rules here allow."""
 
-# A gate that does not answer restarts (seconds) or is scaled to zero (hours).
 FIRST_ABSENT, LONGEST_ABSENT = 5.0, 300.0
+"""A gate that does not answer restarts (seconds) or is scaled to zero (hours)."""
 
+AUDIT: Final = 3600.0
+"""Every object is judged again, also when no change was seen: facts of native policies are not watched."""
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The resource version of a reconciled object, and when to check it again (clock; None: never)."""
-
-    version: str
-    due: float | None
+DEBOUNCE: Final = 1.0
+"""An object may refer to many that change together, as when a release of runtimes is installed."""
 
 
 class Loop:
-    """Applies one controller's projections. ``changed`` and ``deleted`` feed it; any number of threads ``work``."""
+    """Reconciles all kinds. ``changed`` feeds it; any number of threads ``work``."""
 
     def __init__(
         self,
         api: Writer,
-        controller: Controller,
+        view: LiveView,
+        rules: Rules,
+        controllers: Mapping[Kind, Controller],
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
-        self._controller = controller
+        self._view = view
+        self._rules = rules
+        self._controllers = controllers
         self._now = now
         self._clock = clock
-        self._observer = Observer(api, now, clock)
-        self._settled: dict[Key, Settled] = {}
-        self._verified = admission.Verified()
-        self.queue: Queue[Key] = Queue(clock)
+        self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
+        self._judged_by_status = rules.judged_by_status()
+        self._dependents = Dependents()
+        self._children = Children(api, view)
+        self._healer = Healer(api, clock)
+        self._speaker = Speaker(api, view, self._children, now, clock)
+        self._settled: dict[Item, str] = {}
+        self._ahead: dict[Item, tuple[frozenset[str], dict[str, Any]]] = {}  # memory has one of these versions
+        self._lock = threading.Lock()
+        self.guard = Guard(now())
+        self.queue: Queue[Item] = Queue(clock)
+        self.metrics = Metrics(self.queue, self.guard)
 
-    def changed(self, key: Key, version: str) -> None:
-        """Queue an object that exists or has changed; the loop's own writes are recognised and skipped."""
-        settled = self._settled.get(key)
-        if settled is None or settled.version != version:
-            self.queue.add(key)
+    @property
+    def rules(self) -> Rules:
+        return self._rules
 
-    def deleted(self, key: Key) -> None:
-        self._settled.pop(key, None)
-        self._verified.forget(key)
-        self.queue.forget(key)
+    def use(self, rules: Rules) -> None:
+        """Judge by these rules from now on, and every object again if they differ."""
+        changed, self._rules = rules.digest != self._rules.digest, rules
+        if changed:
+            log.info("rules %s: judging every object again", rules.digest)
+            for kind in self._kinds:
+                for key in self._view.names(kind):
+                    self.queue.add(Item(kind, key))
+
+    def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        """Queue what a change concerns: the object, its owner, and those that were judged by it."""
+        item = Item(kind, key)
+        if kind in self._kinds and (after is None or not self._is_known(item, _version(after))):
+            self.queue.add(item)
+        self._children.changed(kind, key, before, after)
+        if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
+            self._wake(*owner)
+        if self._essence(kind, before) != self._essence(kind, after):
+            for dependent in self._dependents.of(kind, key) - {item}:
+                self.queue.add_after(dependent, DEBOUNCE)
+
+    def _wake(self, kind: Kind, key: Key) -> None:
+        resource = self._kinds.get(kind)
+        if resource is not None:
+            self.queue.add_after(Item(kind, key if resource.namespaced else Key("", key.name)), DEBOUNCE)
+
+    def _essence(self, kind: Kind, obj: dict[str, Any] | None) -> Any:
+        """What others may have read of an object."""
+        if obj is None:
+            return None
+        metadata = {name: obj["metadata"].get(name) for name in ("uid", "labels", "annotations")}
+        rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+        if kind in self._kinds and kind.kind not in self._judged_by_status:
+            return metadata, rest
+        status = obj.get("status") or {}
+        if not isinstance(conditions := status.get("conditions"), list):
+            return metadata, rest, status
+        others = [each for each in conditions if each.get("type") != NORMALISED]
+        return metadata, rest, {**status, "conditions": others}
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""
-        while (key := self.queue.get()) is not None:
+        while (item := self.queue.get()) is not None:
             try:
-                self.step(key)
+                self.step(item)
             finally:
-                self.queue.done(key)
+                self.queue.done(item)
 
-    def step(self, key: Key) -> None:
-        """Reconcile one key; an error is logged and leads to a retry."""
-        try:
-            self._reconcile(key)
-        except ApiError as error:
-            delay = self._again(key)
-            log.warning("%s %s: %s; retry in %.0f s", self._controller.resource.kind, key, error, delay)
-        except Exception:  # a fault in one projection must not stop the others
-            delay = self._again(key)
-            log.exception("%s %s; retry in %.0f s", self._controller.resource.kind, key, delay)
+    def step(self, item: Item) -> None:
+        """Reconcile one object; an error is logged and leads to a retry."""
+        with self.metrics.seconds.time():
+            try:
+                self._look(item)
+            except (ApiError, ModelgateError) as error:
+                delay = self._again(item)
+                gone = isinstance(error, ApiError) and error.status == 404  # as the watch will say, too
+                log.log(logging.DEBUG if gone else logging.WARNING, "%s: %s; retry in %.0f s", item, error, delay)
+            except Exception:  # a fault in one projection must not stop the others
+                delay = self._again(item)
+                log.exception("%s; retry in %.0f s", item, delay)
 
-    def _again(self, key: Key) -> float:
-        self._settled.pop(key, None)
-        delay = self.queue.backoff(key, FIRST_RETRY, LONGEST_RETRY)
-        self.queue.add_after(key, delay)
+    def _again(self, item: Item) -> float:
+        delay = self.queue.backoff(item, FIRST_RETRY, LONGEST_RETRY)
+        self.queue.add_after(item, delay)
         return delay
 
-    def _reconcile(self, key: Key) -> None:
-        obj = self._api.get(self._controller.resource, key.namespace, key.name)
+    def _look(self, item: Item) -> None:
+        resource, rules = self._kinds[item.kind], self._rules
+        obj = self._current(item)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
-            self.deleted(key)
-        elif not self._rests(key, obj):
-            self._act(key, obj)
-
-    def _rests(self, key: Key, obj: dict[str, Any]) -> bool:
-        """Whether the object is unchanged since it was reconciled and not due yet."""
-        settled = self._settled.get(key)
-        if settled is None or settled.version != obj["metadata"]["resourceVersion"]:
-            return False
-        if settled.due is None:
-            return True
-        left = settled.due - self._clock()
-        if left > 0:
-            self.queue.add_after(key, left)
-        return left > 0
-
-    def _act(self, key: Key, obj: dict[str, Any]) -> None:
-        answer = admission.ask(self._api, self._controller.resource, obj, self._verified)
-        if not answer.condition.status:
-            self._hold_back(key, answer)
+            self._forget(item)
             return
-        projection = self._project(answer.obj)
-        for child in projection.children:
-            apply_child(self._api, self._controller.child(child), answer.obj, child)
-        stored = self._write_status(answer.obj, projection, answer.condition)
-        for happening in projection.events:
-            record(self._api, stored, happening, self._now())
-        self.queue.forget(key)
-        self._settle(key, stored, projection.requeue)
+        seen = Seen(self._view)
+        verdict = judge(obj, rules, seen)
+        self._dependents.note(item, seen.reads)
+        if verdict is None:
+            return
+        answer = self._healer.stand(item, resource, obj, verdict, rules)
+        if answer.obj is not obj:
+            self._keep(item, obj, answer.obj)
+        wait = answer.wait or self._speaker.turn(item, answer.obj, answer.condition)
+        if wait:
+            self.queue.add_after(item, wait)
+            return
+        self._conclude(item, resource, answer, verdict, rules)
 
-    def _project(self, obj: dict[str, Any]) -> Projection:
-        observed = self._observer.observe(self._controller.lookups(obj))
-        facts = self._controller.facts(obj, observed.view)
-        return self._controller.project(obj, facts, observed)
+    def _conclude(self, item: Item, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules) -> None:
+        obj, condition = answer.obj, answer.condition
+        log.debug("%s: %s", item, condition.reason)
+        self.metrics.note(item, condition.reason, verdict.codes)
+        self._speaker.announce(item, obj, condition)
+        self._speaker.report(obj, resource, rules, verdict, condition)
+        again = AUDIT * _jitter(item) if condition.status or not verdict.clean else self._patience(item, condition)
+        controller = self._controllers.get(item.kind)
+        if controller is not None and condition.status and not self._is_held(item, obj, controller.api):
+            again = min(again, self._act(item, controller, obj, condition))
+        elif not self._is_held(item, obj, rules.api(resource)):
+            refused = controller.refused if controller is not None and not verdict.clean else None
+            more = () if refused is None else (refused(verdict.causes),)
+            stored = self._speaker.conditions(item, obj, resource, rules.outlet(resource), *more, condition)
+            self._keep(item, obj, stored)
+        if condition.status:
+            self.queue.forget(item)
+        self.queue.add_after(item, again)
 
-    def _write_status(self, obj: dict[str, Any], projection: Projection, condition: Condition) -> dict[str, Any]:
-        if projection.status is None:
-            return obj
-        return apply_status(self._api, self._controller.resource, obj, self._with(obj, projection.status, condition))
+    def _act(self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition) -> float:
+        """Make children and status as the projection says; returns the seconds until the next look."""
+        seen = Seen(self._view)
+        try:
+            measured = controller.observe(obj, seen) if controller.observe else None
+            projection = controller.project(obj, Observed(self._now(), seen, measured))
+        except ModelgateError:
+            raise  # the cluster could not be read
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            record(self._api, obj, Happening("Warning", "ProjectionFailed", text), self._now())
+            raise
+        self._dependents.note(item, seen.reads | self._dependents.reads(item))
+        kinds = {Kind(each.group, each.kind) for each in controller.children}
+        wanted = [(controller.child(child), child) for child in projection.children]
+        self.metrics.show(item, projection.gauges)
+        conflicts = self._children.sync(obj, wanted, kinds)
+        events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
+        if projection.status is not None:
+            stored = write_status(self._api, controller.resource, obj, self._whole(obj, projection.status, condition))
+            self._speaker.wrote(item, stored)
+            self._keep(item, obj, stored)
+        for happening in (*projection.events, *events):
+            record(self._api, obj, happening, self._now())
+        return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
 
-    def _hold_back(self, key: Key, answer: admission.GateAnswer) -> None:
-        """Report on the object why the reconciler does not act on it; the rest of its status stays."""
-        before = find((answer.obj.get("status") or {}).get("conditions") or (), admission.NORMALISED)
-        status = self._with(answer.obj, answer.obj.get("status") or {}, answer.condition)
-        stored = apply_status(self._api, self._controller.resource, answer.obj, status)
-        if before is None or _said(before) != _said(status["conditions"][-1]):
-            happening = Happening("Warning", answer.condition.reason, answer.condition.message)
-            record(self._api, stored, happening, self._now())
-        absent = answer.condition.reason == admission.ABSENT
-        first, most = (FIRST_ABSENT, LONGEST_ABSENT) if absent else (FIRST_REFUSED, LONGEST_REFUSED)
-        self._settle(key, stored, self.queue.backoff(key, first, most))
-
-    def _with(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
-        """A status with the condition as the last of its conditions."""
+    def _whole(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
+        """The projected status with the verdict, and with the conditions of other controllers."""
         before = (obj.get("status") or {}).get("conditions") or []
-        generation = obj["metadata"].get("generation", 0)
-        others = [item for item in status.get("conditions", ()) if item["type"] != condition.type]
-        return {**status, "conditions": others + merged(before, [condition], generation, self._now())}
+        own = {each["type"] for each in status.get("conditions") or ()}
+        foreign = [each for each in before if each.get("type") not in own]
+        joined = {**status, "conditions": [*status.get("conditions", ()), *foreign]}
+        return with_condition(joined, before, condition, obj["metadata"].get("generation", 0), self._now())
 
-    def _settle(self, key: Key, stored: dict[str, Any], requeue: float | None) -> None:
-        due = None if requeue is None else self._clock() + requeue
-        self._settled[key] = Settled(stored["metadata"]["resourceVersion"], due)
-        if requeue is not None:
-            self.queue.add_after(key, requeue)
+    def _is_held(self, item: Item, obj: dict[str, Any], api: str) -> bool:
+        """Whether the status of the API's objects is left to another manager."""
+        why = ""
+        if item.kind in self._controllers:
+            why = self.guard.check(api, obj)
+        if api not in self.guard.held and self._speaker.is_erased(item, obj):
+            why = self.guard.hold(api, obj)
+        if why:
+            log.warning("%s: %s", item, why)
+            record(self._api, obj, Happening("Warning", "HeldBack", why), self._now())
+        return api in self.guard.held
+
+    def _patience(self, item: Item, condition: Condition) -> float:
+        """Seconds until the gate is asked again about an object that the rules here allow."""
+        soon = condition.reason in {ABSENT, OUTDATED}
+        first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
+        return self.queue.backoff(item, first, most)
+
+    def _current(self, item: Item) -> dict[str, Any] | None:
+        """The object in memory, or what was stored last if memory does not have it yet."""
+        obj = self._view.held(item.kind, item.key)
+        with self._lock:
+            older, stored = self._ahead.get(item, (frozenset[str](), None))
+            if obj is not None and stored is not None and _version(obj) in older:
+                return stored
+            self._ahead.pop(item, None)
+        return obj
+
+    def _is_known(self, item: Item, version: str) -> bool:
+        """Whether a version is the result of a write of this loop, or older than that."""
+        with self._lock:
+            if self._settled.get(item) == version:
+                self._ahead.pop(item, None)
+                return True
+            return version in self._ahead.get(item, (frozenset[str](), None))[0]
+
+    def _keep(self, item: Item, before: dict[str, Any], stored: dict[str, Any]) -> None:
+        """Remember the result of a write, until the watch has it, too."""
+        if stored is before:
+            return
+        with self._lock:
+            older = self._ahead.get(item, (frozenset[str](), None))[0]
+            self._ahead[item] = older | {_version(before)}, stored
+            self._settled[item] = _version(stored)
+
+    def _forget(self, item: Item) -> None:
+        self._healer.forget(item)
+        self._speaker.forget(item)
+        self._dependents.note(item, ())
+        self.queue.forget(item)
+        self.metrics.forget(item)
+        with self._lock:
+            self._settled.pop(item, None)
+            self._ahead.pop(item, None)
 
 
-def _said(condition: dict[str, Any]) -> tuple[str, str, str]:
-    return condition["status"], condition["reason"], condition["message"]
+def _jitter(item: Item) -> float:
+    """From 0.9 to 1.1, the same for the same object: not all are judged at one time."""
+    return 0.9 + (hash(item) % 1000) / 5000
+
+
+def _version(obj: dict[str, Any]) -> str:
+    version: str = obj["metadata"]["resourceVersion"]
+    return version

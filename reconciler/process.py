@@ -1,44 +1,86 @@
-"""The process: wait to lead, watch the resources, work, and stop in order."""
+"""The process: wait to lead, follow the cluster, work, and stop in order."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+from reconciler.audit import Rules
+from reconciler.children import MANAGED
+from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.writer import Writer
+from reconciler.resource import DEFINITIONS, Key, Kind
+from reconciler.say import reports
+from reconciler.writer import ApiError, Writer
 from webhook.cluster.backoff import join
+from webhook.cluster.definitions import Definitions
+from webhook.cluster.informer import Following, Listener
+from webhook.cluster.live import LiveView
 from webhook.cluster.reflector import Reflector
-from webhook.cluster.resource import Key
+from webhook.facts.reads import FETCHED, WATCHED
 
-__all__ = ["Process"]
+__all__ = ["Process", "Reload"]
 
-# Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
-# kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process
-# that has lost the lease does not wait at all: another may work already.
-GRACE = 20.0
+log = logging.getLogger(__name__)
 
-# Seconds. Bookmarks come about once a minute: after three are missing, the objects in memory may be out of date.
-STALE = 180.0
+Reload = Callable[[], Callable[[Rules], Rules] | None]
+"""Whether the files of the rules have changed: the change to make, or None."""
+
+GRACE: Final = 20.0
+"""Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
+kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process that
+has lost the lease does not wait at all: another may work already."""
+
+STALE: Final = 180.0
+"""Seconds. Bookmarks come about once a minute: after three are missing, the objects in memory may be out of date."""
+
+TICK: Final = 0.5
+"""Seconds between two looks of the keeper at what has changed beside objects: definitions, and files of policies."""
+
+LOOK_AGAIN: Final = 300.0
+"""Seconds between two checks for an API that is not installed. Its definition is watched, so this is a precaution."""
+
+READ_SECONDS: Final = 10.0
+"""For one request of a definition, which has up to two megabytes."""
+
+MANAGED_BY: Final = "=".join(MANAGED)
 
 
 class Process:
-    """All controllers of one reconciler."""
+    """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for."""
 
     def __init__(
-        self, api: Writer, controllers: Sequence[Controller], lease: Lease | None, workers: int = 2, namespace: str = ""
+        self,
+        api: Writer,
+        rules: Rules,
+        controllers: Sequence[Controller] = (),
+        lease: Lease | None = None,
+        workers: int = 2,
+        reload: Reload = lambda: None,
     ) -> None:
+        self._api = api
         self._lease = lease
         self._workers = workers
-        self._loops = [Loop(api, controller) for controller in controllers]
-        self._reflectors = [
-            Reflector(api, controller.resource, _noting(loop), loop.deleted, namespace, metadata_only=True)
-            for controller, loop in zip(controllers, self._loops, strict=True)
-        ]
+        self._reload = reload
+        self._view = LiveView(api, _followed(rules, controllers, self._changed), FETCHED, STALE)
+        by_kind = {Kind(each.resource.group, each.resource.kind): each for each in controllers}
+        self._loop = Loop(api, self._view, rules, by_kind)
+        api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
+        self._kinds = {Kind(each.group, each.kind): f"{each.plural}.{each.group}" for each in rules.kinds()}
+        self._definitions = Definitions(api)
+        self._redefined = threading.Event()
+        self._redefined.set()
+        self._crds = Reflector(api, DEFINITIONS, self._defined, self._undefined, metadata_only=True)
+        self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._trouble = ""
+
+    def metrics(self) -> str:
+        return self._loop.metrics.text()
 
     def run(self, stop: threading.Event) -> bool:
         """Work until ``stop`` is set (True), or leadership is lost (False) and another process may have begun."""
@@ -49,7 +91,7 @@ class Process:
         try:
             kept = self._lease.hold(stop) if self._lease is not None else stop.wait()
         finally:
-            self._stop(GRACE if kept else 0.0)
+            self._end(GRACE if kept else 0.0)
         if self._lease is not None and kept:
             self._lease.release()
         return kept
@@ -60,33 +102,94 @@ class Process:
         return not dead, f"ended: {', '.join(dead)}" if dead else "ok"
 
     def ready(self) -> tuple[bool, str]:
-        """Whether the watches are up to date; a process that waits to lead has none and is ready."""
+        """Whether the objects in memory are current; a process that waits to lead has none and is ready."""
         if not self._threads:
             return True, "waiting to lead"
-        silences = [reflector.silence() for reflector in self._reflectors]
-        if None in silences:
-            return False, "not listed yet"
-        longest = max(silence for silence in silences if silence is not None)
-        return longest < STALE, f"leading; last event {longest:.0f} s ago"
+        reasons = [*self._view.unready(), *filter(None, [self._trouble])]
+        return not reasons, "; ".join(reasons) or f"leading; rules {self._loop.rules.digest}"
 
     def _start(self) -> None:
-        targets = [(f"reflector-{index}", reflector.run) for index, reflector in enumerate(self._reflectors)]
-        targets += [(f"worker-{index}", loop.work) for loop in self._loops for index in range(self._workers)]
-        self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in targets]
+        self._loop.metrics.leading = True
+        self._view.start()
+        named = [("definitions", self._crds.run), ("keeper", self._keep)]
+        self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in named]
         for thread in self._threads:
             thread.start()
 
-    def _stop(self, grace: float) -> None:
-        for reflector in self._reflectors:
-            reflector.stop()
-        for loop in self._loops:
-            loop.queue.close()
-        join(self._threads, grace)
-        self._threads = []
+    def _end(self, grace: float) -> None:
+        self._stop.set()
+        self._crds.stop()
+        self._loop.queue.close()
+        threads, self._threads = self._threads, []
+        if grace:
+            self._view.stop()
+            join(threads, grace)
+
+    def _keep(self) -> None:
+        """Begin to work when everything is known, and follow what changes beside objects."""
+        while not self._stop.is_set() and not (self._view.synced() and self._look()):
+            self._stop.wait(TICK / 5)
+        named = [(f"worker-{index}", self._loop.work) for index in range(self._workers)]
+        workers = [threading.Thread(target=run, name=name, daemon=True) for name, run in named]
+        self._threads = [*self._threads, *workers] if not self._stop.is_set() else self._threads
+        for worker in workers:
+            worker.start()
+        while not self._stop.wait(TICK):
+            self._look()
+
+    def _look(self) -> bool:
+        """Take up new definitions and policies; False if the definitions could not be read yet."""
+        if self._redefined.is_set():
+            self._redefined.clear()
+            try:
+                self._definitions.refresh(sorted(set(self._kinds.values())), READ_SECONDS)
+            except ApiError as error:
+                self._trouble = f"the installed definitions cannot be read: {error}"
+                log.warning("%s", self._trouble)
+                if error.status not in {401, 403}:
+                    self._redefined.set()
+                    self._stop.wait(1.0)
+                    return False
+            else:
+                self._trouble = ""
+            self._loop.use(self._loop.rules.under(self._definitions.documents()))
+        change = self._reload()
+        if change is not None:
+            self._loop.use(change(self._loop.rules))
+        return True
+
+    def _changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        self._loop.changed(kind, key, before, after)
+
+    def _defined(self, key: Key, _: dict[str, Any]) -> None:
+        """A definition is there, or has changed: look for its API at once."""
+        if key.name in self._kinds.values():
+            self._redefined.set()
+        group = key.name.partition(".")[2]
+        for kind in {*self._kinds, *reports.KINDS, *WATCHED}:
+            if kind.group == group and self._view.watches(kind) and self._view.resource(kind) is None:
+                self._view.recheck(kind)
+
+    def _undefined(self, key: Key) -> None:
+        if key.name in self._kinds.values():
+            self._redefined.set()
 
 
-def _noting(loop: Loop) -> Callable[[Key, dict[str, Any]], None]:
-    def changed(key: Key, partial: dict[str, Any]) -> None:
-        loop.changed(key, partial["metadata"]["resourceVersion"])
-
-    return changed
+def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:
+    """Every kind to follow, and how. A kind that no fact reads is held as text."""
+    reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
+    made = [child for controller in controllers for child in controller.children]
+    versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
+    own = {Kind(each.group, each.kind) for each in rules.kinds()}
+    managed = {*reports.KINDS, *(Kind(each.group, each.kind) for each in made)} - own
+    return {
+        kind: Following(
+            versions.get(kind, ""),
+            MANAGED_BY if kind in managed - reads.keys() else "",
+            reads.get(kind, trimmed),
+            kind not in WATCHED,
+            LOOK_AGAIN,
+            listener,
+        )
+        for kind in {*WATCHED, *versions, *managed, *reads}
+    }

@@ -1,41 +1,46 @@
 """The inputs and results of a projection: values only.
 
-A projection is a pure function from a normalised object, its facts and observed objects to the desired state. The loop
+A projection is a pure function from a normalised object and the cluster to the desired state. The loop
 (:mod:`reconciler.loop`) reads before it and writes after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reconciler.resource import APIResource
-from webhook.cluster.view import ClusterView, Kind
+from reconciler.resource import APIResource, Kind
+from reconciler.say.conditions import Condition
+from webhook.admission.decision import Cause
+from webhook.cluster.view import ClusterView
 from webhook.golang.credentials import masked
 
-__all__ = ["Controller", "Happening", "Lookup", "Observed", "Projection"]
+__all__ = ["Controller", "Gauge", "Happening", "Observed", "Projection", "Reduce"]
 
 
-class Lookup(NamedTuple):
-    """An object that a projection needs, or, without a name, all objects of a kind."""
-
-    kind: Kind
-    namespace: str
-    name: str = ""
+Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was read at one moment.
+    """What is known at one moment. ``view`` is complete: an object missing from it does not exist.
 
-    ``view`` holds the objects that exist; ``unknown`` names those that could not be read, which may or may not exist.
+    ``measured`` is the result of the controller's ``observe``.
     """
 
     now: datetime
     view: ClusterView
-    unknown: frozenset[Lookup] = frozenset()
+    measured: Any = None
+
+
+class Gauge(NamedTuple):
+    """A sample of ``/metrics`` about one object."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +59,35 @@ class Happening:
 class Projection:
     """The desired state.
 
-    ``children`` are whole objects to apply, owned by the projected one; ``status`` is the whole desired status (None:
-    leave it unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of the object
-    can matter.
+    ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
+    unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
+    read can matter. ``gauges`` are shown until the object is gone.
     """
 
     status: dict[str, Any] | None = None
     children: tuple[dict[str, Any], ...] = ()
     requeue: float | None = None
     events: tuple[Happening, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Everything that the loop needs for one kind.
+    """Acts on the objects of one kind.
 
-    ``lookups(obj)`` names what to read, ``facts(obj, view)`` computes the ``facts`` that policies read,
-    ``project(obj, facts, observed)`` decides. All three are pure. ``children`` are the resources that a projection may
-    create.
+    ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
+    that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
+    ``observe`` reads what is not in the cluster, such as metrics; it does not raise. ``refused`` makes a condition of
+    what refuses an object, for a kind that says it in words of its own.
     """
 
     resource: APIResource
-    lookups: Callable[[dict[str, Any]], Sequence[Lookup]]
-    facts: Callable[[dict[str, Any], ClusterView], dict[str, Any]]
-    project: Callable[[dict[str, Any], dict[str, Any], Observed], Projection]
+    api: str
+    project: Callable[[dict[str, Any], Observed], Projection]
+    reads: Mapping[Kind, Reduce] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()
+    refused: Callable[[Sequence[Cause]], Condition] | None = None
+    observe: Callable[[dict[str, Any], ClusterView], Any] | None = None
 
     def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""

@@ -6,6 +6,8 @@ out again when the worker is done.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import threading
 import time
 from collections import deque
@@ -29,6 +31,9 @@ class Queue(Generic[K]):
         self._queued: set[K] = set()  # to be handed out, including held keys
         self._held: set[K] = set()
         self._due: dict[K, float] = {}
+        self._times: list[tuple[float, int, K]] = []  # a heap of what is and was in _due
+        self._count = itertools.count()  # keys need not be ordered
+        self._since: dict[K, float] = {}  # when each waiting key was added
         self._failures: dict[K, int] = {}
         self._closed = False
 
@@ -36,6 +41,11 @@ class Queue(Generic[K]):
         """The number of keys that wait for a worker, without those that are due later."""
         with self._changed:
             return len(self._ready)
+
+    def age(self) -> float:
+        """Seconds that the oldest key has waited for a worker."""
+        with self._changed:
+            return self._clock() - self._since[self._ready[0]] if self._ready else 0.0
 
     def add(self, key: K) -> None:
         with self._changed:
@@ -45,8 +55,11 @@ class Queue(Generic[K]):
         """Add the key later; of several times the earliest counts."""
         due = self._clock() + seconds
         with self._changed:
-            self._due[key] = min(due, self._due.get(key, due))
-            self._changed.notify()
+            if due < self._due.get(key, float("inf")):
+                self._due[key] = due
+                heapq.heappush(self._times, (due, next(self._count), key))
+                self._sweep()
+                self._changed.notify()
 
     def backoff(self, key: K, first: float, most: float) -> float:
         """Seconds until the next attempt: ``first``, doubled with every call until :meth:`forget`, at most ``most``."""
@@ -93,6 +106,7 @@ class Queue(Generic[K]):
         if key in self._queued:
             return
         self._queued.add(key)
+        self._since[key] = self._clock()
         if key not in self._held:
             self._ready.append(key)
             self._changed.notify()
@@ -100,15 +114,28 @@ class Queue(Generic[K]):
     def _hand_out(self) -> K:
         key = self._ready.popleft()
         self._queued.discard(key)
+        del self._since[key]
         self._held.add(key)
         self._due.pop(key, None)
         return key
 
     def _wake(self) -> None:
         now = self._clock()
-        for key in [key for key, due in self._due.items() if due <= now]:
-            del self._due[key]
-            self._enqueue(key)
+        while self._times and (self._times[0][0] <= now or self._is_void(*self._times[0])):
+            due, _, key = heapq.heappop(self._times)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self._enqueue(key)
+
+    def _is_void(self, due: float, _: int, key: K) -> bool:
+        """Whether the key is due at another time, or was handed out before."""
+        return self._due.get(key) != due
+
+    def _sweep(self) -> None:
+        """Rebuild the heap when most of its entries are void: a key that comes again and again leaves one each time."""
+        if len(self._times) > 64 + 2 * len(self._due):
+            self._times = [(due, next(self._count), key) for key, due in self._due.items()]
+            heapq.heapify(self._times)
 
     def _until_next(self) -> float | None:
-        return max(0.0, min(self._due.values()) - self._clock()) if self._due else None
+        return max(0.0, self._times[0][0] - self._clock()) if self._times else None

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = [
-    "CLAIMS",
-    "CLAIM_TEMPLATES",
-    "EVENTS",
-    "LEASES",
-    "MODELS",
-    "NODES",
-    "READABLE",
-    "VOLUME_CLAIMS",
-    "APIResource",
-    "Key",
-]
+__all__ = ["DEFINITIONS", "EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind"]
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
-VOLUME_CLAIMS = APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-NODES = APIResource("", "v1", "nodes", "Node")
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
-CLAIMS = APIResource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
-CLAIM_TEMPLATES = APIResource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+DEFINITIONS = APIResource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
 
-# The resources that a projection may read.
-READABLE = {
-    Kind(resource.group, resource.kind): resource for resource in (VOLUME_CLAIMS, NODES, CLAIMS, CLAIM_TEMPLATES)
-}
+
+class Item(NamedTuple):
+    """One object of any kind."""
+
+    kind: Kind
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind} {self.key}"

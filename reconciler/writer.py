@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import urllib3
@@ -25,6 +26,9 @@ class Writer(Reader):
 
     USER_AGENT: ClassVar = "modelgate-reconciler"
 
+    written: Callable[[str, str], None] = staticmethod(lambda _verb, _resource: None)
+    """Told of each write that succeeds: its verb, and the resource with the subresource."""
+
     def merge_patch(
         self, resource: APIResource, namespace: str, name: str, patch: dict[str, Any], *, dry_run: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
@@ -32,6 +36,8 @@ class Writer(Reader):
         path = resource.path(namespace, name)
         query = {"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})}
         response = self._request("PATCH", path, query, patch, content_type=MERGE_PATCH)
+        if not dry_run:
+            self.written("patch", resource.plural)
         return content_of(response), _warnings(response)
 
     def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
@@ -39,17 +45,38 @@ class Writer(Reader):
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        return self._call("PATCH", path, query, obj, content_type=APPLY_PATCH)
+        stored = self._call("PATCH", path, query, obj, content_type=APPLY_PATCH)
+        self.written("apply", _named(resource, subresource))
+        return stored
 
     def create(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
         path = resource.path(obj["metadata"].get("namespace", ""))
-        return self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
+        stored = self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
+        self.written("create", resource.plural)
+        return stored
 
-    def replace(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+    def replace(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
         metadata = obj["metadata"]
-        path = resource.path(metadata.get("namespace", ""), metadata["name"])
-        return self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        stored = self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)
+        self.written("update", _named(resource, subresource))
+        return stored
+
+    def delete(self, resource: APIResource, namespace: str, name: str, uid: str) -> None:
+        """Delete this very object and, in the background, its own children. It may be gone already."""
+        body = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
+        try:
+            self._call("DELETE", resource.path(namespace, name), None, body)
+        except ApiError as error:
+            if error.status not in {404, 409}:
+                raise
+        else:
+            self.written("delete", resource.plural)
+
+
+def _named(resource: APIResource, subresource: str) -> str:
+    return f"{resource.plural}/{subresource}" if subresource else resource.plural
 
 
 def _warnings(response: urllib3.BaseHTTPResponse) -> list[str]:

@@ -131,3 +131,127 @@ rules:
     scope: {{ .scope | default "*" | quote }}
 {{- end }}
 {{- end -}}
+
+{{/* What decides how strict the rules are and what they follow: the same for the gate and for the reconciler. */}}
+{{- define "modelgate.rules" -}}
+- --profile={{ .Values.gate.profile }}
+{{- with .Values.gate.ome }}
+- --ome={{ .behaviour }}
+- --{{ if not .migration }}no-{{ end }}ome-migration
+- --ome-namespace={{ .namespace }}
+{{- end }}
+{{- with .Values.gate.aim }}
+- --{{ if not .documentedPrecision }}no-{{ end }}aim-documented-precision
+- --{{ if not .autoSelection }}no-{{ end }}aim-auto-selection
+- --aim-namespace={{ .namespace }}
+{{- end }}
+{{- if include "modelgate.policies" . }}
+- --admission-policies=/policies
+{{- end }}
+{{- end -}}
+
+{{/* The volume with the user's policies, if any. */}}
+{{- define "modelgate.policyVolume" -}}
+{{- if include "modelgate.policies" . -}}
+- name: policies
+  projected:
+    sources:
+      {{- with .Values.policies.configMap }}
+      - configMap:
+          name: {{ . | quote }}
+      {{- end }}
+      {{- if .Values.policies.documents }}
+      - configMap:
+          name: {{ include "modelgate.fullname" . }}-policies
+      {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* Rights: what facts read. */}}
+{{- define "modelgate.reads" -}}
+# The kinds that rules refer to, guarded or not: the gate is not ready while it cannot read one of them. list: all
+# objects at the start; watch: changes; get: an object that was just applied, before the watch reports it.
+- apiGroups: [aim.silogen.ai]
+  resources:
+    - aimclusterimages
+    - aimclusterruntimeconfigs
+    - aimclusterservicetemplates
+    - aimimages
+    - aimmodelcaches
+    - aimruntimeconfigs
+    - aimservices
+    - aimservicetemplates
+    - aimtemplatecaches
+  verbs: [get, list, watch]
+# Available GPUs, from the labels of nodes.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list, watch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [get, list, watch]
+# The number of GPUs that LLMKube's services request for a Model.
+- apiGroups: [inference.llmkube.dev]
+  resources: [inferenceservices]
+  verbs: [get, list, watch]
+- apiGroups: [llmd.ai]
+  resources: [variantautoscalings]
+  verbs: [get, list, watch]
+- apiGroups: [ome.io]
+  resources:
+    - basemodels
+    - clusterbasemodels
+    - clusterservingruntimes
+    - finetunedweights
+    - inferenceservices
+    - servingruntimes
+  verbs: [get, list, watch]
+# get: the definitions of the guarded kinds, which may be of another release than the rules. No other definition.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames:
+    - aimclusterimages.aim.silogen.ai
+    - aimclusterruntimeconfigs.aim.silogen.ai
+    - aimclusterservicetemplates.aim.silogen.ai
+    - aimimages.aim.silogen.ai
+    - aimmodelcaches.aim.silogen.ai
+    - aimruntimeconfigs.aim.silogen.ai
+    - aimservices.aim.silogen.ai
+    - aimservicetemplates.aim.silogen.ai
+    - aimtemplatecaches.aim.silogen.ai
+    - basemodels.ome.io
+    - benchmarkjobs.ome.io
+    - clusterbasemodels.ome.io
+    - clusterservingruntimes.ome.io
+    - finetunedweights.ome.io
+    - inferenceservices.ome.io
+    - models.inference.llmkube.dev
+    - openmodels.llmaz.io
+    - servingruntimes.ome.io
+    - variantautoscalings.llmd.ai
+  verbs: [get]
+# get: OME's defaults, in OME's namespace. No other ConfigMap.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [inferenceservice-config]
+  verbs: [get]
+{{- end -}}
+
+{{/* Rights: what the user's policies read, if there are any. */}}
+{{- define "modelgate.asks" -}}
+{{- if include "modelgate.policies" . }}
+# What policies can read: the object's namespace (namespaceObject, namespaceSelector) and permissions (authorizer).
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- range .Values.policies.paramKinds }}
+# get: a param by its name; list: params by a selector.
+- apiGroups: [{{ .group | quote }}]
+  resources: {{ toJson .resources }}
+  verbs: [get, list]
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -224,9 +224,29 @@ def test_callers_prove_who_they_are_by_a_token_for_the_address_of_the_webhooks()
 def test_the_reconciler_is_started_with_what_it_takes():
     options = parsed(container("reconciler", "reconciler")["args"])
     assert (options.health_port, options.namespace, options.lease) == (8080, NAMESPACE, "modelgate-reconciler")
-    assert options.allowed_host_path_root is None
+    assert (options.allowed_host_path_root, options.apis) == (None, ("llmaz",))
+    assert parsed(pods("reconciler.apis.llmkube=true")["reconciler"]["containers"][0]["args"]).apis == (
+        "llmaz",
+        "llmkube",
+    )
+    scaling = ("reconciler.apis.llmd=true", 'reconciler.llmd.prometheus="http://p:9090"', "reconciler.llmd.interval=30")
+    options = parsed(pods(*scaling)["reconciler"]["containers"][0]["args"])
+    assert (options.prometheus, options.llmd_interval, options.scale_to_zero_after) == ("http://p:9090", 30, 0)
     arguments = pods('reconciler.allowedHostPathRoots=["/models","/a b: c"]')["reconciler"]["containers"][0]["args"]
     assert parsed(arguments).allowed_host_path_root == ["/models", "/a b: c"]
+
+
+def test_gate_and_reconciler_judge_by_the_same_rules():
+    sets = ('gate.profile="strict"', 'gate.ome.behaviour="doc-era"', "gate.aim.autoSelection=true", POLICIES)
+    found = []
+    for component in ("gate", "reconciler"):
+        (each,) = [one for one in pods(*sets)[component]["containers"] if one["name"] == component]
+        options = parsed(each["args"])
+        assert volumes_of(each)["policies"]["mountPath"] == str(options.admission_policies)
+        found.append((options.profile, str(options.admission_policies), chosen(options)))
+    assert found[0] == found[1]
+    assert found[0][0] == "strict"
+    assert found[0][2] == Settings(ome=Behaviour.DOC_ERA, aim_auto_selection=True)
 
 
 def test_the_service_selects_the_gate_and_not_the_reconciler():

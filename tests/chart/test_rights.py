@@ -2,14 +2,17 @@
 
 import pytest
 
-from reconciler.llmkube import controller
+from reconciler.audit import Outlet
+from reconciler.resource import MODELS
 from tests.chart.helm import NAMESPACE, NO_CRDS, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
+from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
 DEFINITIONS = tuple(sorted(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions()))
+RULES = rules()
 BLIND = 'gate.view="none"'
 
 
@@ -86,35 +89,70 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
     assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
 
 
+LLMKUBE = "reconciler.apis.llmkube=true"
+CACHES = ("aimmodelcaches", "aimtemplatecaches")
+REPORTS = {"openreports.io": ("reports", "clusterreports"), "wgpolicyk8s.io": ("policyreports", "clusterpolicyreports")}
+
+
 @pytest.mark.parametrize("sets", [(), (KINDS,)])
-def test_the_reconciler_may_act_on_the_kinds_that_it_projects_whatever_the_gate_guards(sets):
+def test_the_reconciler_may_judge_and_heal_every_kind_whatever_the_gate_guards(sets):
     granted = rights("modelgate-reconciler", *sets)
-    acted = {controller([]).resource, *controller([]).children}
-    assert {key: verbs for key, verbs in granted.items() if "patch" in verbs} == {
-        **{("ClusterRole", each.group, each.plural, ()): ["get", "list", "patch", "watch"] for each in acted},
-        **{("ClusterRole", each.group, f"{each.plural}/status", ()): ["patch"] for each in acted},
-    }
+    for each in RULES.kinds():
+        assert granted["ClusterRole", each.group, each.plural, ()] == ["get", "list", "patch", "watch"]
 
 
-def test_the_reconciler_holds_one_lease_and_reads_what_a_model_refers_to():
+def test_the_reconciler_may_write_into_a_status_that_has_room_for_a_condition_and_into_no_other():
     granted = rights("modelgate-reconciler")
-    assert {key: verbs for key, verbs in granted.items() if "patch" not in verbs} == {
+    verbs = {Outlet.APPLY: ["patch"], Outlet.REPLACE: ["update"], Outlet.NONE: None}
+    for each in RULES.kinds():
+        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[RULES.outlet(each)]
+    assert rights("modelgate-reconciler", LLMKUBE)["ClusterRole", MODELS.group, "models/status", ()] == [
+        "patch",
+        "update",
+    ]
+
+
+def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_events_and_reports():
+    granted = rights("modelgate-reconciler")
+    kinds = {(each.group, name) for each in RULES.kinds() for name in (each.plural, f"{each.plural}/status")}
+    every = ["create", "delete", "get", "list", "patch", "watch"]
+    assert {key: verbs for key, verbs in granted.items() if key[1:3] not in kinds} == {
+        **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds},
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
-        ("ClusterRole", "", "persistentvolumeclaims", ()): ["get"],
-        ("ClusterRole", "resource.k8s.io", "resourceclaims", ()): ["get"],
-        ("ClusterRole", "resource.k8s.io", "resourceclaimtemplates", ()): ["get"],
-        ("ClusterRole", "", "nodes", ()): ["list"],
+        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
+        **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},
+    }
+    usual = rights("modelgate-reconciler")
+    more = {key: verbs for key, verbs in rights("modelgate-reconciler", LLMKUBE).items() if usual.get(key) != verbs}
+    scaling = rights("modelgate-reconciler", "reconciler.apis.llmd=true")
+    assert {key: verbs for key, verbs in scaling.items() if usual.get(key) != verbs} == {
+        ("ClusterRole", "llmd.ai", "variantautoscalings/status", ()): ["patch", "update"],
+        ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ()): ["get"],
+    }
+    caching = rights("modelgate-reconciler", "reconciler.apis.aim=true")
+    assert {key: verbs for key, verbs in caching.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in CACHES},
+        ("ClusterRole", "aim.silogen.ai", "aimmodelcaches", ()): every,
+        ("ClusterRole", "", "persistentvolumeclaims", ()): every,
+        ("ClusterRole", "batch", "jobs", ()): every,
+    }
+    assert {key[2] for key in more if key[1] != MODELS.group} == {
+        "persistentvolumeclaims",
+        "resourceclaims",
+        "resourceclaimtemplates",
     }
 
 
-def test_there_is_no_wildcard_and_no_verb_that_deletes_or_escalates():
+def test_there_is_no_wildcard_and_no_verb_that_escalates_or_deletes_but_reports():
     for kind in ("Role", "ClusterRole"):
         for role in of_kind(kind):
             for rule in role["rules"]:
                 assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
-                assert not {"delete", "deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
+                assert not {"deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
+                assert "delete" not in rule["verbs"] or rule["apiGroups"][0] in REPORTS
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():

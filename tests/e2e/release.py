@@ -23,7 +23,8 @@ def installed(node: Node | GivenCluster, image: str, *flags: str) -> Iterator[Ku
     repository, _, tag = image.rpartition(":")
     node.kubectl("create", "namespace", NAMESPACE)
     node.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
-    values = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", f"--set=gate.profile={PROFILE}"]
+    image_of = [f"--set=image.repository={repository}", f"--set=image.tag={tag}"]
+    values = [*image_of, f"--set=gate.profile={PROFILE}", "--set=reconciler.apis.llmkube=true"]
     kubectl = node.kubectl.within(NAMESPACE)
     try:
         node.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--wait", "--timeout=1m", *values, *flags)

@@ -17,7 +17,7 @@ RIGHTS = {("ServiceAccount", VIEW), ("ClusterRole", VIEW), ("ClusterRoleBinding"
 @contextmanager
 def with_view(plane: Plane, gate: Gate) -> Iterator[Gate]:
     """The gate, started again under the chart's own profile, and once more as it was when this ends."""
-    file = _as_the_chart_lets_it(plane)
+    file = as_the_chart_lets_it(plane)
     gate.stop()
     gate.start("--view=live", f"--view-kubeconfig={file}", "--profile=standard")
     try:
@@ -27,7 +27,7 @@ def with_view(plane: Plane, gate: Gate) -> Iterator[Gate]:
         gate.start()
 
 
-def _as_the_chart_lets_it(plane: Plane) -> Path:
+def as_the_chart_lets_it(plane: Plane) -> Path:
     """A kubeconfig with a token of the account that the chart makes for the view."""
     objects = [each for each in rendered(plane) if (each["kind"], each["metadata"]["name"]) in RIGHTS]
     assert len(objects) == len(RIGHTS)

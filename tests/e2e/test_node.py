@@ -112,7 +112,7 @@ def test_the_status_is_written_by_the_reconcilers_pod(release, kubectl):
     kubectl.send("apply", model("observed"))
     kubectl("wait", "model/observed", "--for=jsonpath={.status.phase}=Ready", "--timeout=30s")
     written = kubectl.json("get", "model", "observed", "--show-managed-fields")["metadata"]["managedFields"]
-    assert [(w["manager"], w["operation"]) for w in written if w.get("subresource") == "status"] == [(NAME, "Apply")]
+    assert [(w["manager"], w["operation"]) for w in written if w.get("subresource") == "status"] == [(NAME, "Update")]
     leader = release.find("lease", RECONCILER)["spec"]["holderIdentity"]
     assert any(pod.startswith(RECONCILER) and pod in leader for pod in names(release, "pods"))
 

@@ -2,87 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import os
+import contextlib
+import threading
 from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.apply import apply_status
 from reconciler.connect import connect
-from reconciler.resource import MODELS
+from reconciler.resource import MODELS, APIResource
+from reconciler.say.status import write_status
 from reconciler.writer import ApiError, Writer
-from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
+from tests.e2e.gate import NAMESPACE
+from tests.e2e.kinds import KINDS
 from tests.e2e.models import bad_model, model
-from tests.e2e.processes import Process, wait_until
+from tests.e2e.processes import wait_until
+from tests.e2e.reconciling import ACCOUNT, Reconciler, condition, events, wait_for
 from webhook.admission.stamp import Stamp
 
-ACCOUNT = f"{NAME}-reconciler"
 pytestmark = pytest.mark.usefixtures("reconciler")
 
-RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-
-
-class Reconciler:
-    """``modelgate reconcile`` with a token of its service account."""
-
-    def __init__(self, plane):
-        self._log = plane.folder / "reconciler.log"
-        self._config = plane.folder / "reconciler.kubeconfig"
-        self._plane = plane
-        self._process = None
-
-    def __enter__(self):
-        rights = [
-            each for each in rendered(self._plane) if each["kind"] in RIGHTS and each["metadata"]["name"] == ACCOUNT
-        ]
-        self._plane.kubectl.send_all("apply", rights, "--server-side", "--force-conflicts")
-        config = json.loads(self._plane.kubeconfig.read_text())
-        token = self._plane.kubectl("create", "token", ACCOUNT, f"--namespace={NAMESPACE}").strip()
-        config["users"][0]["user"] = {"token": token}
-        self._config.write_text(json.dumps(config))
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def start(self):
-        command = modelgate("reconcile", f"--kubeconfig={self._config}", f"--namespace={NAMESPACE}")
-        self._process = Process("reconciler", command, self._log, os.environ | {"PYTHONPATH": str(CHECKOUT)})
-
-    def stop(self):
-        self._process.stop()
-
-    def log(self):
-        return self._log.read_text()
+FLAGS = ("--profile=strict", "--apis=llmkube")
+SERVICES = APIResource("ome.io", "v1beta1", "inferenceservices", "InferenceService")
+SETS = ("reconciler.apis.llmkube=true",)
 
 
 @pytest.fixture(scope="module")
 def reconciler(plane, gate):  # noqa: ARG001  (behind the gate, which makes its namespace)
-    with Reconciler(plane) as started:
+    with Reconciler(plane, *FLAGS, sets=SETS) as started:
         yield started
-
-
-def condition(obj, kind):
-    conditions = (obj or {}).get("status", {}).get("conditions", [])
-    return next((each for each in conditions if each["type"] == kind), {})
-
-
-def wait_for(kubectl, name, kind, status, reason):
-    """The Model, once it has the condition."""
-
-    def there():
-        obj = kubectl.find("model", name)
-        found = condition(obj, kind)
-        return obj if (found.get("status"), found.get("reason")) == (status, reason) else None
-
-    return wait_until(there, f"{kind}={status}, {reason} on {name}")
-
-
-def events(kubectl, name):
-    found = kubectl.json("get", "events", f"--field-selector=involvedObject.name={name}")["items"]
-    return [(each["type"], each["reason"], each["message"]) for each in found]
 
 
 def test_an_applied_model_gets_its_status(kubectl):
@@ -94,12 +41,12 @@ def test_an_applied_model_gets_its_status(kubectl):
     assert status["acceleratorReady"] is False  # this cluster has no nodes
 
 
-def test_the_status_is_ours_by_server_side_apply(kubectl):
+def test_the_status_is_written_whole_by_one_manager(kubectl):
     kubectl.send("apply", model("owned"))
     wait_for(kubectl, "owned", "Available", "True", "WorkloadResolved")
     writers = kubectl.json("get", "model", "owned", "--show-managed-fields")["metadata"]["managedFields"]
     of_status = [each for each in writers if each.get("subresource") == "status"]
-    assert [(each["manager"], each["operation"]) for each in of_status] == [("modelgate", "Apply")]
+    assert [(each["manager"], each["operation"]) for each in of_status] == [("modelgate", "Update")]
 
 
 def test_a_status_computed_from_an_older_object_is_refused(kubectl, plane):
@@ -107,7 +54,7 @@ def test_a_status_computed_from_an_older_object_is_refused(kubectl, plane):
     before = wait_for(kubectl, "raced", "Available", "True", "WorkloadResolved")
     kubectl.patch("model", "raced", {"metadata": {"labels": {"team": "blue"}}})
     with pytest.raises(ApiError) as refused:
-        apply_status(Writer(connect(plane.kubeconfig)), MODELS, before, {"phase": "Failed"})
+        write_status(Writer(connect(plane.kubeconfig)), MODELS, before, {"phase": "Failed"})
     assert refused.value.status == 409
 
 
@@ -200,7 +147,7 @@ def test_a_gate_that_does_not_answer_is_named(kubectl, gate, reconciler):
 
 def test_a_second_reconciler_waits_and_takes_over(kubectl, plane, reconciler):
     lease = plane.kubectl.within(NAMESPACE).find("lease", ACCOUNT)
-    with Reconciler(plane):
+    with Reconciler(plane, *FLAGS, sets=SETS, name="second"):
         reconciler.stop()
         kubectl.send("apply", model("handed-over"))
         wait_for(kubectl, "handed-over", "Available", "True", "WorkloadResolved")
@@ -210,10 +157,82 @@ def test_a_second_reconciler_waits_and_takes_over(kubectl, plane, reconciler):
     reconciler.start()
 
 
+def test_a_leader_that_is_killed_amid_its_work_is_followed_and_nothing_is_done_twice(kubectl, plane, gate, reconciler):
+    names = [f"many-{number}" for number in range(60)]
+    reconciler.stop()
+    with gate.absent():
+        kubectl.send_all("create", [model(name) for name in names])
+    reconciler.start()
+    with Reconciler(plane, *FLAGS, sets=SETS, name="next"):
+        wait_for(kubectl, names[10], "Available", "True", "WorkloadResolved")
+        reconciler.kill()
+        for name in names:
+            wait_for(kubectl, name, "Available", "True", "WorkloadResolved")
+        found = [kubectl.find("model", name) for name in (names[0], names[-1])]
+        assert {each["metadata"]["generation"] for each in found} == {2}
+    reconciler.start()
+
+
 def test_a_model_that_is_deleted_is_gone_at_once(kubectl):
     kubectl.send("apply", model("leaving"))
     wait_for(kubectl, "leaving", "Available", "True", "WorkloadResolved")
     kubectl("delete", "model", "leaving", "--timeout=20s")
+
+
+class Operator(threading.Thread):
+    """Another controller: it replaces the status of an object twice a second, as an operator does that knows only its
+    own conditions.
+    """
+
+    def __init__(self, plane, resource, namespace, name, status):
+        super().__init__(daemon=True)
+        self._api = Writer(connect(plane.kubeconfig))
+        self._resource, self._place, self._status = resource, (namespace, name), status
+        self.stopped = threading.Event()
+
+    def run(self):
+        turn = 0
+        while not self.stopped.wait(0.5):
+            turn += 1
+            with contextlib.suppress(ApiError):  # a conflict: the next time
+                obj = self._api.get(self._resource, *self._place)
+                turning = (
+                    {"phase": ("Pending", "Failed")[turn % 2]} if "phase" in self._status else {"url": f"http://{turn}"}
+                )
+                obj["status"] = {**self._status, **turning}
+                path = self._resource.path(*self._place, "status")
+                self._api._call("PUT", path, {"fieldManager": "operator"}, obj)
+
+
+def status_writes(reconciler):
+    return reconciler.metric("/status")
+
+
+def test_where_another_controller_writes_the_status_nothing_is_written_after_one_hold_back(kubectl, plane, reconciler):
+    namespace = kubectl.flags[-1]
+    kubectl.send("apply", model("fought-over"))
+    wait_for(kubectl, "fought-over", "Available", "True", "WorkloadResolved")
+    service = next(each for each in KINDS if each.kind == "InferenceService" and each.apiVersion.startswith("ome.io"))
+    kubectl.send("apply", service.object("fought-over"))
+    operators = [
+        Operator(plane, MODELS, namespace, "fought-over", {"phase": "Pending"}),
+        Operator(plane, SERVICES, namespace, "fought-over", {"conditions": [{"type": "Ready", "status": "False"}]}),
+    ]
+    for each in operators:
+        each.start()
+    try:
+        wait_until(lambda: reconciler.metric('modelgate_held_back{api="llmkube",manager="operator"}'), "the hold-back")
+        assert [each[1] for each in events(kubectl, "fought-over")].count("HeldBack") == 1
+        before = status_writes(reconciler)
+        seen = kubectl.find("model", "fought-over")["metadata"]["resourceVersion"]
+        wait_until(
+            lambda: int(kubectl.find("model", "fought-over")["metadata"]["resourceVersion"]) > int(seen) + 20,
+            "twenty more writes of the operators",
+        )
+        assert status_writes(reconciler) == before
+    finally:
+        for each in operators:
+            each.stopped.set()
 
 
 def test_the_chart_gave_every_right_that_was_needed_and_nothing_went_wrong(reconciler):

@@ -6,6 +6,7 @@ What it does not model (schemas, defaulting of built-in kinds, RBAC) the e2e tes
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import itertools
 import json
 import re
@@ -28,7 +29,7 @@ PATH = re.compile(
     r"/apis?/(?P<api>.+?)(/namespaces/(?P<ns>[^/]+))?/(?P<plural>[a-z]+)(/(?P<name>[^/]+))?(/(?P<sub>status))?"
 )
 ROOT = re.compile(r"/apis/(?P<group>[^/]+)(/(?P<version>[^/]+))?|/api/(?P<core>[^/]+)")
-PATIENCE = 10.0  # for an answer that is due at once; only a broken test waits that long
+PATIENCE = 60.0  # for an answer that is due at once; only a broken test waits that long
 
 
 class Denied(Exception):
@@ -191,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_PATCH = do_POST = do_PUT = do_GET  # noqa: N815  (http.server's names)
+    do_PATCH = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815  (http.server's names)
 
     def _serve(self) -> None:
         state: ApiServer = self.server.state
@@ -238,8 +239,11 @@ class _Handler(BaseHTTPRequestHandler):
             dry = "dryRun" in self.query
             answer = state.admission(copy.deepcopy(patched)) if dry else state._admitted(place, patched)
             self._send(200, answer, state.warnings)
+        elif self.command == "DELETE":
+            state.delete(place[0].rpartition("/")[2], place[2], place[1])
+            self._send(200, {"kind": "Status", "status": "Success"})
         else:
-            self._replace(state, place)
+            self._replace(state, place, subresource)
 
     def _discover(self, served: Sequence[APIResource], group: str, version: str | None) -> None:
         found = [each for each in served if each.group == group and version in {None, each.version}]
@@ -262,9 +266,12 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(201, state._admitted(place, self.body))
 
-    def _replace(self, state: ApiServer, place: Place) -> None:
-        if self.body["metadata"]["resourceVersion"] != state._objects[place]["metadata"]["resourceVersion"]:
+    def _replace(self, state: ApiServer, place: Place, subresource: str) -> None:
+        current = state._objects[place]
+        if self.body["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"]:
             self._status(409, "the object has been modified")
+        elif subresource:
+            self._send(200, state._store(place, self._owned({**copy.deepcopy(current), "status": self.body["status"]})))
         else:
             self._send(200, state._admitted(place, self.body))
 
@@ -285,7 +292,16 @@ class _Handler(BaseHTTPRequestHandler):
         last = state._applied.get((place, subresource), {})
         merged = apply(current or {}, applied, last)
         state._applied[place, subresource] = applied
-        self._send(200, state._store(place, merged) if subresource else state._admitted(place, merged))
+        self._send(200, state._store(place, self._owned(merged)) if subresource else state._admitted(place, merged))
+
+    def _owned(self, obj: Object) -> Object:
+        """With a note of who has written the status."""
+        obj = copy.deepcopy(obj)
+        manager = self.query["fieldManager"]
+        kept = [each for each in obj["metadata"].get("managedFields", ()) if each["manager"] != manager]
+        time = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        obj["metadata"]["managedFields"] = [*kept, {"manager": manager, "subresource": "status", "time": time}]
+        return obj
 
     def _list(self, state: ApiServer, place: Place) -> None:
         with state.changed:
@@ -356,6 +372,8 @@ def _is_labelled(obj: Object, requirement: str) -> bool:
     """Of the forms of a selector, ``key in (value)`` and ``!key``."""
     labels = obj["metadata"].get("labels", {})
     key, _, value = requirement.removesuffix(")").partition(" in (")
+    if "=" in requirement:
+        return labels.get(requirement.partition("=")[0]) == requirement.partition("=")[2]
     return requirement[1:] not in labels if requirement.startswith("!") else labels.get(key) == value
 
 

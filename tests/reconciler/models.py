@@ -1,13 +1,9 @@
-"""LLMKube Models for the tests, and a gate that stamps them."""
+"""LLMKube Models for the tests."""
 
 from __future__ import annotations
 
-import copy
 from datetime import UTC, datetime
 from typing import Any
-
-from tests.reconciler.apiserver import Denied
-from webhook.admission.stamp import ANNOTATION, Stamp
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -27,21 +23,8 @@ def model(name: str = "m", /, **spec: Any) -> dict[str, Any]:
         "apiVersion": "inference.llmkube.dev/v1alpha1",
         "kind": "Model",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"source": "hf://org/repo", "format": "gguf", **spec},
+        "spec": {"source": "hf://org/repo", "format": "safetensors", **spec},
     }
-
-
-def stamp(obj: dict[str, Any]) -> dict[str, Any]:
-    """What our gate does with an object: a default and the stamp; refuses a source that says so."""
-    if obj.get("kind") != "Model":
-        return obj
-    if obj["spec"]["source"].startswith("bad"):
-        raise Denied('admission webhook "validate.modelgate.dev" denied the request: spec.source: no')
-    stamped = copy.deepcopy(obj)
-    stamped["spec"].setdefault("refreshPolicy", "IfNotPresent")
-    annotations = stamped["metadata"].setdefault("annotations", {})
-    annotations[ANNOTATION] = Stamp.of(stamped, "catalog", {}).encode()
-    return stamped
 
 
 def volume_claim(name: str, phase: str) -> dict[str, Any]:

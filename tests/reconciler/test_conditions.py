@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
-from reconciler.conditions import MESSAGE_LIMIT, Condition, find, merged, timestamp
 from reconciler.projection import Happening
+from reconciler.say.conditions import MESSAGE_LIMIT, Condition, find, merged, timestamp
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 999999, tzinfo=UTC)
 BEFORE = [

@@ -14,17 +14,35 @@ import yaml
 
 from reconciler.health import Health
 from reconciler.lease import Lease
-from reconciler.llmkube import controller
 from reconciler.process import Process
 from reconciler.projection import Projection
-from reconciler.resource import MODELS
+from reconciler.projections.llmkube import controller
+from reconciler.resource import DEFINITIONS, EVENTS, LEASES, MODELS, APIResource, Kind
 from tests.reconciler.apiserver import PATIENCE
-from tests.reconciler.models import model, stamp
+from tests.reconciler.models import model
+from tests.reconciler.world import Gate, rules
+from webhook.cluster.view import MemoryView
 
 
 @pytest.fixture(autouse=True)
 def with_a_gate(server):
     server.admission = stamp
+    server.serve(*rules().kinds(), DEFINITIONS, EVENTS, LEASES, *OTHERS)
+
+
+OTHERS = (
+    APIResource("", "v1", "nodes", "Node", False),
+    APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    APIResource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False),
+)
+
+
+def stamp(obj):
+    return Gate(rules(), MemoryView())(obj)
+
+
+def started(server, *more, **settings):
+    return Process(server.api(), rules(), [controller()], *more, **settings)
 
 
 def lease(server, identity, duration=15.0):
@@ -51,27 +69,28 @@ def phase(server, name="m"):
 
 def test_models_that_are_there_and_models_that_come_get_their_status(server):
     server.put("models", model("old"))
-    process = Process(server.api(), [controller()], lease(server, "a"))
+    process = started(server, lease(server, "a"))
     with running(process) as (results, _):
         server.wait(lambda: phase(server, "old") == "Ready")
         server.put("models", stamp(model("new")))
         server.wait(lambda: phase(server, "new") == "Ready")
         assert process.alive() == (True, "ok")
         assert process.ready()[0]
+        assert "modelgate_leader 1.0" in process.metrics()
     assert results == [True]
 
 
 def test_many_models_are_each_written_once(server):
     for number in range(40):
         server.put("models", stamp(model(f"m{number:02}")))
-    with running(Process(server.api(), [controller()], None, workers=4)):
+    with running(started(server, None, workers=4)):
         server.wait(lambda: all(phase(server, f"m{number:02}") == "Ready" for number in range(40)))
     assert len(server.writes()) == 40
 
 
 def test_a_leader_that_ends_releases_the_lease_and_the_next_takes_over(server):
-    second = Process(server.api(), [controller()], lease(server, "b"))
-    with running(Process(server.api(), [controller()], lease(server, "a"))) as (_, thread):
+    second = started(server, lease(server, "b"))
+    with running(started(server, lease(server, "a"))) as (_, thread):
         server.wait(lambda: any(obj["spec"]["holderIdentity"] == "a" for obj in server.all("leases")))
         with running(second):
             assert second.ready() == (True, "waiting to lead")
@@ -82,7 +101,7 @@ def test_a_leader_that_ends_releases_the_lease_and_the_next_takes_over(server):
 
 
 def test_a_leader_whose_lease_is_taken_ends_and_says_so(server):
-    process = Process(server.api(), [controller()], lease(server, "a"))
+    process = started(server, lease(server, "a"))
     process._lease.deadline = 0.0
     with running(process) as (results, thread):
         server.wait(lambda: server.all("leases"))
@@ -101,7 +120,7 @@ def test_who_has_lost_the_lease_does_not_wait_for_what_is_being_done(server):
         go_on.wait(PATIENCE * 2)
         return Projection()
 
-    process = Process(server.api(), [replace(controller(), project=project)], lease(server, "a"))
+    process = Process(server.api(), rules(), [replace(controller(), project=project)], lease(server, "a"))
     process._lease.deadline = 0.0
     server.put("models", stamp(model()))
     with running(process) as (results, thread):
@@ -115,7 +134,7 @@ def test_who_has_lost_the_lease_does_not_wait_for_what_is_being_done(server):
 def test_a_process_that_waits_to_lead_does_nothing(server):
     server.put("models", stamp(model()))
     lease(server, "other").attempt()
-    with running(Process(server.api(), [controller()], lease(server, "a"))) as (results, _):
+    with running(started(server, lease(server, "a"))) as (results, _):
         server.wait(lambda: server.requests.count(("GET", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l")) > 3)
     assert results == [True]
     assert phase(server) is None
@@ -132,11 +151,14 @@ def get(port, path):
 
 
 def test_health_answers_with_a_code_and_a_line():
-    health = Health(0, {"/healthz": lambda: (True, "ok"), "/readyz": lambda: (False, "not listed yet")})
+    health = Health(
+        0, {"/healthz": lambda: (True, "ok"), "/readyz": lambda: (False, "not listed yet")}, lambda: "a_metric 1\n"
+    )
     health.start()
     try:
         assert get(health.port, "/healthz") == (200, "ok\n")
         assert get(health.port, "/readyz?verbose") == (503, "not listed yet\n")
+        assert get(health.port, "/metrics") == (200, "a_metric 1\n")
         assert get(health.port, "/") == (404, "not found\n")
     finally:
         health.stop()
@@ -154,18 +176,22 @@ def kubeconfig(server, tmp_path):
     return path
 
 
+@contextmanager
 def command(*flags):
-    """What the console script runs."""
+    """What the console script runs; it ends with the test."""
     code = "import sys; from webhook.cli import main; sys.exit(main())"
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MODELGATE_", "KUBE"))}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "reconcile", *map(str, flags)], env=clean, stderr=subprocess.PIPE, text=True
-    )
+    arguments = [sys.executable, "-c", code, "reconcile", *map(str, flags)]
+    with subprocess.Popen(arguments, env=clean, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_the_command_works_until_it_is_told_to_end(server, kubeconfig):
     server.put("models", stamp(model()))
-    with command("--kubeconfig", kubeconfig, "--namespace", "ns") as process:
+    with command("--kubeconfig", kubeconfig, "--namespace", "ns", "--apis", "llmkube") as process:
         server.wait(lambda: phase(server) == "Ready")
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=PATIENCE)
@@ -177,7 +203,9 @@ def test_the_command_works_until_it_is_told_to_end(server, kubeconfig):
 
 def test_the_command_allows_host_paths_by_flag(server, kubeconfig):
     server.put("models", stamp(model(source="/models/m.gguf")))
-    with command("--kubeconfig", kubeconfig, "--no-lease", "--allowed-host-path-root", "/models") as process:
+    with command(
+        "--kubeconfig", kubeconfig, "--no-lease", "--apis", "llmkube", "--allowed-host-path-root", "/models"
+    ) as process:
         server.wait(lambda: phase(server) == "Ready")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
@@ -192,7 +220,61 @@ def test_without_a_cluster_the_command_says_so(tmp_path):
     assert "Traceback" not in log
 
 
-def test_a_watched_namespace_is_the_only_one_that_is_asked_for(server):
-    with running(Process(server.api(), [controller()], None, namespace="default")):
-        server.wait(lambda: server.requests.count(("GET", MODELS.path("default"))) == 2)
-    assert ("GET", MODELS.path()) not in server.requests
+def test_an_api_that_is_not_installed_is_nothing_to_do_until_it_appears(server):
+    server.served = [each for each in server.served if each != MODELS]
+    process = started(server)
+    with running(process):
+        definition = {"apiVersion": DEFINITIONS.api_version, "kind": DEFINITIONS.kind}
+        server.wait(lambda: server.requests.count(("GET", DEFINITIONS.path())) == 2)
+        until(lambda: process.ready()[0])
+        server.serve(MODELS)
+        server.put("models", model())
+        server.put(
+            "customresourcedefinitions",
+            {**definition, "metadata": {"name": "models.inference.llmkube.dev"}, "spec": {}},
+        )
+        server.wait(lambda: phase(server) == "Ready")
+
+
+def test_policies_that_change_lead_to_a_new_judgement(server):
+    changes = []
+
+    def reload():
+        return changes.pop() if changes else None
+
+    server.put("models", stamp(model(hardware={"memoryFraction": 1.5})))
+    process = Process(server.api(), rules(), reload=reload)
+    with running(process):
+        server.wait(lambda: verdict(server) == "Stamped")
+        changes.append(lambda _: rules("strict"))
+        server.wait(lambda: verdict(server) == "Refused")
+
+
+def verdict(server):
+    conditions = server.get("models", "m").get("status", {}).get("conditions", [{"reason": ""}])
+    return conditions[-1]["reason"]
+
+
+def until(predicate):
+    tick = threading.Event()
+    for _ in range(int(PATIENCE * 100)):
+        if predicate():
+            return
+        tick.wait(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_a_kind_that_no_fact_reads_is_held_as_text(server):
+    server.put("models", model())
+    process = started(server)
+    with running(process):
+        server.wait(lambda: phase(server) == "Ready")
+        store = process._view._informers[Kind("inference.llmkube.dev", "Model")]._store
+        assert [type(each) for each in store._objects.values()] == [bytes]
+
+
+def test_an_unknown_api_is_an_error(kubeconfig):
+    with command("--kubeconfig", kubeconfig, "--apis", "nothing") as process:
+        _, log = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert "unknown API nothing: use aim, llmaz, llmd, llmkube" in log

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import pytest
 from kubernetes.client import ApiClient, Configuration
 
-from reconciler.resource import LEASES, MODELS, NODES, APIResource
+from reconciler.resource import LEASES, MODELS, APIResource
 from reconciler.writer import ApiError, Unreachable, Writer
 from tests.reconciler.apiserver import PATIENCE
 
+NODES = APIResource("", "v1", "nodes", "Node")
 ROLES = APIResource("rbac.authorization.k8s.io", "v1", "roles", "Role")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import yaml
 
 from tools.coverage.formats import read_document, seed_fields
+from tools.coverage.reconciled import reconciled
 from tools.coverage.rows import Row, rows
 from tools.coverage.seeds import DOCUMENTS
 from tools.coverage.sentences import answered, reasons
@@ -86,7 +87,15 @@ def made_page(catalog: Catalog) -> str:
     seeds = yaml.safe_load(SEEDS.read_text())
     kinds = sorted(catalog.kinds.values(), key=lambda known: (known.api, known.gvk.kind))
     return "".join(
-        [HEAD, *_kinds(kinds, seeds["kinds"]), SENTENCES, *_sentences(seeds["statements"]), RULES, *_rules()]
+        [
+            HEAD,
+            *_kinds(kinds, seeds["kinds"]),
+            *reconciled(),
+            SENTENCES,
+            *_sentences(seeds["statements"]),
+            RULES,
+            *_rules(),
+        ]
     )
 
 

@@ -77,7 +77,7 @@ def _list(loaded: Catalog) -> Iterator[str]:
     for known in loaded.kinds.values():
         found: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in found:
-            rules.setdefault(rule.code, (_where(rule, known), []))[1].append(known.gvk.kind)
+            rules.setdefault(rule.code, (_where(rule, [known]), []))[1].append(known.gvk.kind)
     for code, (where, kinds) in sorted(rules.items()):
         yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
     yield from (f"{code}  a finding without a rule" for code in CODES)

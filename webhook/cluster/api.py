@@ -128,10 +128,10 @@ class Reader:
         return status
 
     def pages(
-        self, resource: APIResource, namespace: str = "", metadata_only: bool = False
+        self, resource: APIResource, namespace: str = "", metadata_only: bool = False, selector: str = ""
     ) -> Iterator[dict[str, Any]]:
         """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
-        query = {"limit": str(PAGE)}
+        query = {"limit": str(PAGE), **_selecting(selector)}
         while True:
             page = self._call("GET", resource.path(namespace), query, accept=_accept("List", metadata_only))
             yield page
@@ -140,10 +140,16 @@ class Reader:
                 return
 
     def watch(
-        self, resource: APIResource, namespace: str, resource_version: str, metadata_only: bool = False
+        self,
+        resource: APIResource,
+        namespace: str,
+        resource_version: str,
+        metadata_only: bool = False,
+        selector: str = "",
     ) -> Stream:
         """The events after a resource version, with bookmarks."""
         query = {
+            **_selecting(selector),
             "watch": "true",
             "resourceVersion": resource_version,
             "allowWatchBookmarks": "true",
@@ -207,6 +213,10 @@ class Reader:
         except Exception as error:  # each way to renew a token raises other errors
             raise Unreachable(f"no credentials: {error}") from error
         return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
+
+
+def _selecting(selector: str) -> dict[str, str]:
+    return {"labelSelector": selector} if selector else {}
 
 
 def _accept(kind: str, metadata_only: bool) -> str:

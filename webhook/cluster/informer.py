@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
@@ -17,7 +18,7 @@ from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
 
-__all__ = ["Informer"]
+__all__ = ["Following", "Informer", "Listener"]
 
 log = logging.getLogger("modelgate")
 
@@ -26,15 +27,42 @@ DISCOVERY_SECONDS: Final = 15.0
 objects triggers a check at once (:class:`webhook.cluster.live.LiveView`)."""
 
 
+Listener = Callable[[Kind, Key, dict[str, Any] | None, dict[str, Any] | None], None]
+"""Told of each change: the object before (None: it is new) and after (None: it is deleted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """How to follow one kind.
+
+    ``version``: only this version of the API; else the preferred one. ``selector``: only objects with these labels.
+    ``reduce`` removes from each object what its readers never read. ``packed``: see :class:`Store`. ``look_again``:
+    seconds between two checks for an API that is not installed, instead of :data:`DISCOVERY_SECONDS`.
+    """
+
+    version: str = ""
+    selector: str = ""
+    reduce: Callable[[dict[str, Any], APIResource], dict[str, Any]] = light
+    packed: bool = False
+    look_again: float | None = None
+    listener: Listener | None = None
+
+
+PLAIN: Final = Following()
+
+
 class Informer:
     """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block."""
 
-    def __init__(self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic, following: Following = PLAIN
+    ) -> None:
         self.kind = kind
+        self._following = following
         self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
-        self._store = Store()
+        self._store = Store(packed=following.packed)
         self._reflector: Reflector | None = None
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
@@ -46,7 +74,7 @@ class Informer:
         failures = 0
         while not self._stop.is_set():
             try:
-                self.resource = find(self._api, self.kind)
+                self.resource = find(self._api, self.kind, version=self._following.version)
             except ApiError as error:
                 self._trouble = str(error)
                 wait = backoff(failures, FIRST_WAIT, LONGEST_WAIT)
@@ -57,7 +85,8 @@ class Informer:
             failures, self._trouble = 0, ""
             if self.resource is None:
                 self._absent_at = self._clock()
-                self._pause(DISCOVERY_SECONDS)
+                again = self._following.look_again
+                self._pause(DISCOVERY_SECONDS if again is None else again)
             else:
                 self._follow(self.resource)
 
@@ -88,6 +117,10 @@ class Informer:
         """The number of objects in memory."""
         return self._store.count()
 
+    def names(self) -> Sequence[Key]:
+        """The keys of the objects in memory."""
+        return self._store.names()
+
     def silence(self) -> float:
         """Seconds since the last event of the kind; infinite before the first list."""
         reflector, absent_at = self._reflector, self._absent_at
@@ -114,10 +147,11 @@ class Informer:
         reflector = Reflector(
             self._api,
             resource,
-            lambda key, obj: self._store.put(key, light(obj, resource)),
-            self._store.drop,
+            lambda key, obj: self._put(key, self._following.reduce(obj, resource)),
+            self._drop,
             clock=self._clock,
             until_absent=True,
+            selector=self._following.selector,
         )
         self._reflector = reflector
         if self._stop.is_set():  # stopped meanwhile
@@ -126,8 +160,23 @@ class Informer:
         if not self._stop.is_set():
             log.warning("%s is not served as %s any more", self, resource.api_version)
             self._reflector, self._absent_at = None, None
-            self._store.clear()
+            for key in self._store.names():
+                self._drop(key)
             self._pause(FIRST_WAIT)
+
+    def _put(self, key: Key, obj: dict[str, Any]) -> None:
+        listener = self._following.listener
+        before = None if listener is None else self._store.get(key)
+        self._store.put(key, obj)
+        if listener is not None:
+            listener(self.kind, key, before, obj)
+
+    def _drop(self, key: Key) -> None:
+        listener = self._following.listener
+        before = None if listener is None else self._store.get(key)
+        self._store.drop(key)
+        if listener is not None:
+            listener(self.kind, key, before, None)
 
     def _pause(self, seconds: float) -> None:
         self._wake.wait(seconds)

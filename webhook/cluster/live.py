@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
@@ -16,7 +16,7 @@ from webhook.admission.errors import Fault, NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import join
 from webhook.cluster.discovery import find
-from webhook.cluster.informer import Informer
+from webhook.cluster.informer import Following, Informer
 from webhook.cluster.questions import MIN_TIMEOUT, ask
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
 from webhook.cluster.recent import RecentAnswers
@@ -29,25 +29,30 @@ __all__ = ["STALE", "LiveView", "connect", "live_view", "reader"]
 STALE: Final = 180.0
 """Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
 
+CONNECTIONS: Final = 64
+"""Kept open: each watched kind holds one, and the reconciler watches some thirty."""
+
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
 
 
 class LiveView:
     """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds, which have too many
-    objects to watch, it reads single objects. Questions of admission policies go to the API server.
+    objects to watch, it reads single objects. Questions of admission policies go to the API server. ``watched`` may be
+    a mapping that says how to follow each kind.
     """
 
     def __init__(
         self,
         api: Reader,
-        watched: Iterable[Kind],
+        watched: Iterable[Kind] | Mapping[Kind, Following],
         fetched: Iterable[Kind] = (),
         stale: float = STALE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
-        self._informers = {kind: Informer(api, kind, clock) for kind in sorted(watched)}
+        how = watched if isinstance(watched, Mapping) else {}
+        self._informers = {kind: Informer(api, kind, clock, how.get(kind, Following())) for kind in sorted(watched)}
         self._fetched = frozenset(fetched)
         self._stale = stale
         self._clock = clock
@@ -86,6 +91,26 @@ class LiveView:
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).list(namespace)
+
+    def watches(self, kind: Kind) -> bool:
+        """Whether all objects of the kind are kept in memory."""
+        return kind in self._informers
+
+    def held(self, kind: Kind, key: Key) -> dict[str, Any] | None:
+        """The object in memory of a watched kind."""
+        return self._informer(kind).get(key)
+
+    def names(self, kind: Kind) -> Sequence[Key]:
+        """The keys of the objects in memory of a watched kind."""
+        return self._informer(kind).names()
+
+    def resource(self, kind: Kind) -> APIResource | None:
+        """How the API server serves a watched kind; None if it does not."""
+        return self._informer(kind).resource
+
+    def recheck(self, kind: Kind) -> None:
+        """Check at once whether the API of a watched kind is installed."""
+        self._informer(kind).recheck()
 
     def listed(self, kind: Kind) -> bool:
         return self._informer(kind).synced
@@ -148,6 +173,7 @@ def connect(kubeconfig: Path | None = None) -> ApiClient:
         kubernetes.config.ConfigException: none of them exists or can be read.
     """
     configuration = Configuration()
+    configuration.connection_pool_maxsize = CONNECTIONS
     if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the library's
         return ApiClient(configuration)

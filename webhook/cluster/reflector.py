@@ -29,7 +29,8 @@ class Reflector:
 
     ``changed(key, object)`` is called for objects that exist or change, ``deleted(key)`` for deleted ones, also if the
     deletion happened between a watch and the next list. With ``metadata_only`` the objects are PartialObjectMetadata.
-    With ``until_absent``, :meth:`run` ends when the API server no longer serves the resource.
+    With a ``selector`` it follows only objects with these labels. With ``until_absent``, :meth:`run` ends when the API
+    server no longer serves the resource.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Reflector:
         *,
         metadata_only: bool = False,
         until_absent: bool = False,
+        selector: str = "",
     ) -> None:
         self._api = api
         self._resource = resource
@@ -52,6 +54,7 @@ class Reflector:
         self._clock = clock
         self._metadata_only = metadata_only
         self._until_absent = until_absent
+        self._selector = selector
         self._keys: set[Key] = set()
         self._version = ""  # where the next watch begins; "" asks for a list
         self._failures = 0
@@ -94,7 +97,7 @@ class Reflector:
     def _list(self) -> None:
         found: set[Key] = set()
         version = ""
-        for page in self._api.pages(self._resource, self._namespace, self._metadata_only):
+        for page in self._api.pages(self._resource, self._namespace, self._metadata_only, self._selector):
             version = page["metadata"]["resourceVersion"]
             for item in page.get("items") or ():
                 key = Key.of(item)
@@ -114,7 +117,7 @@ class Reflector:
 
     def _follow(self) -> None:
         """Run one watch to its end; raises ApiError unless the server's time limit ends it."""
-        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only)
+        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only, self._selector)
         self._stream = stream
         if self._stop.is_set():  # stopped meanwhile
             stream.close()

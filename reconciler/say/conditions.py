@@ -9,7 +9,10 @@ from typing import Any
 
 from webhook.golang.credentials import masked
 
-__all__ = ["MESSAGE_LIMIT", "Condition", "find", "merged", "timestamp", "utc_now"]
+__all__ = ["MESSAGE_LIMIT", "NORMALISED", "Condition", "find", "merged", "timestamp", "utc_now", "with_condition"]
+
+NORMALISED = "Normalised"
+"""The type of the condition that says whether an object may be acted on."""
 
 # metav1.Condition's own limit.
 MESSAGE_LIMIT = 32768
@@ -17,10 +20,13 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden."""
+    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden.
+
+    A ``status`` of None is Unknown.
+    """
 
     type: str
-    status: bool
+    status: bool | None
     reason: str
     message: str
 
@@ -48,8 +54,16 @@ def merged(
     return [_written(find(before, condition.type), condition, generation, now) for condition in wanted]
 
 
+def with_condition(
+    status: dict[str, Any], before: Sequence[dict[str, Any]], wanted: Condition, generation: int, now: datetime
+) -> dict[str, Any]:
+    """A status with the condition as the last of its conditions."""
+    others = [item for item in status.get("conditions") or () if item.get("type") != wanted.type]
+    return {**status, "conditions": [*others, *merged(before, [wanted], generation, now)]}
+
+
 def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
-    status = "True" if wanted.status else "False"
+    status = "Unknown" if wanted.status is None else str(wanted.status)
     same = before is not None and before.get("status") == status
     return {
         "type": wanted.type,

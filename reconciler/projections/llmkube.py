@@ -7,27 +7,26 @@ download or read weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reconciler.conditions import Condition, find, merged, timestamp
-from reconciler.hostpath import refusal
-from reconciler.projection import Controller, Happening, Lookup, Observed, Projection
-from reconciler.resource import MODELS
-from webhook.cluster.view import ClusterView, Kind
+from reconciler.guard import trimmed
+from reconciler.projection import Controller, Happening, Observed, Projection, Reduce
+from reconciler.projections.hostpath import refusal
+from reconciler.resource import MODELS, APIResource, Kind
+from reconciler.say.conditions import Condition, find, merged, timestamp
 from webhook.facts.llmkube import (
     FACTS,
     FileSet,
     SourceKind,
     accelerator_resource,
     cache_key,
-    parse_source,
     resolve_fileset,
 )
 
-__all__ = ["controller", "facts", "lookups", "project"]
+__all__ = ["controller", "project"]
 
 NODE = Kind("", "Node")
 VOLUME_CLAIM = Kind("", "PersistentVolumeClaim")
@@ -35,12 +34,6 @@ CLAIM = Kind("resource.k8s.io", "ResourceClaim")
 CLAIM_TEMPLATE = Kind("resource.k8s.io", "ResourceClaimTemplate")
 
 AVAILABLE, PROGRESSING, DEGRADED = "Available", "Progressing", "Degraded"
-
-# The operator's retry intervals for faults that may pass, in seconds.
-VOLUME_UNBOUND, VOLUME_MISSING, FILE_SET = 10.0, 30.0, 300.0
-
-# Seconds. Nodes are not watched; acceleratorReady is informational and may be late.
-ACCELERATOR_CHECK = 300.0
 
 # The weights are not read, so their size is unknown.
 UNKNOWN_SIZE = "0"
@@ -56,44 +49,38 @@ class ModelState:
     message: str
     path: str = ""
     cache_key: str = ""
-    requeue: float | None = None
 
 
 def controller(allowed_roots: Sequence[str] = ()) -> Controller:
-    return Controller(MODELS, lookups, facts, partial(project, allowed_roots=allowed_roots))
+    """The controller of Models; ``allowed_roots`` are the host paths allowed for local sources, none by default."""
+    reads = {VOLUME_CLAIM: trimmed, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
+    return Controller(MODELS, "llmkube", partial(project, allowed_roots=allowed_roots), reads)
 
 
-def facts(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    return {name: fact.compute(model, view) for name, fact in FACTS["Model"].items()}
+def _only(*members: str) -> Reduce:
+    """Keep of each object its name, its labels and these members of the status."""
+
+    def reduce(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
+        kept = trimmed(obj, resource)
+        metadata = {key: kept["metadata"][key] for key in _NAMES if key in kept["metadata"]}
+        status = obj.get("status") or {}
+        named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        return {**named, "status": {key: status[key] for key in members if key in status}}
+
+    return reduce
 
 
-def lookups(model: dict[str, Any]) -> list[Lookup]:
-    """What to read: the volume claim, and the nodes or device claims that the accelerator depends on."""
-    namespace = model["metadata"]["namespace"]
-    source = parse_source(model["spec"]["source"])
-    volume = [Lookup(VOLUME_CLAIM, namespace, source.claim)] if source.claim and not source.error else []
-    devices = _device_lookups(model)
-    nodes = [Lookup(NODE, "")] if _node_resource(model) and not devices else []
-    return volume + [device for device in devices if device.name] + nodes
+_NAMES = ("name", "namespace", "uid", "resourceVersion", "labels")
+_NAME, _CAPACITY = _only(), _only("capacity")
 
 
-def project(
-    model: dict[str, Any], facts: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = ()
-) -> Projection:
-    """The status of a model that has passed the gate.
-
-    ``facts`` are those that policies read; ``allowed_roots`` are the host paths allowed for local sources, none by
-    default.
-    """
+def project(model: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = ()) -> Projection:
+    """The status of a model that has passed the gate."""
     spec = model["spec"]
+    source = FACTS["Model"]["source"].compute(model, observed.view)
     files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
-    state = _rejected(model, facts["source"], files, allowed_roots) or _resolved(model, facts["source"], observed)
-    if state is None:
-        return Projection(requeue=VOLUME_UNBOUND)
-    status = _status(model, state, files, observed)
-    recheck = ACCELERATOR_CHECK if _device_lookups(model) or _node_resource(model) else None
-    requeue = min((seconds for seconds in (state.requeue, recheck) if seconds is not None), default=None)
-    return Projection(status, requeue=requeue, events=_events(model, state))
+    state = _rejected(model, source, files, allowed_roots) or _resolved(model, source, observed)
+    return Projection(_status(model, state, files, observed), events=_events(model, state))
 
 
 def _rejected(
@@ -105,12 +92,12 @@ def _rejected(
         if why:
             return _failed("SourceNotAllowed", why)
     if files.error:
-        return _failed("InvalidFileSet", files.error, FILE_SET)
+        return _failed("InvalidFileSet", files.error)
     return _failed("InvalidSource", source["error"]) if source["error"] else None
 
 
-def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
-    """The location of a servable source; None if it could not be determined."""
+def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState:
+    """The location of a servable source."""
     metal = _hardware(model).get("accelerator") == "metal"
     key = cache_key(model["spec"]["source"])
     match source["kind"]:
@@ -127,17 +114,15 @@ def _resolved(model: dict[str, Any], source: dict[str, Any], observed: Observed)
     return _ready("WorkloadResolved", "The workload reads the path on its node", path=source["path"], cache_key=key)
 
 
-def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState | None:
+def _on_volume(model: dict[str, Any], source: dict[str, Any], observed: Observed) -> ModelState:
     namespace, claim = model["metadata"]["namespace"], source["claim"]
-    if Lookup(VOLUME_CLAIM, namespace, claim) in observed.unknown:
-        return None
     volume = observed.view.get(VOLUME_CLAIM, namespace, claim)
     if volume is None:
-        return _failed("PVCNotFound", f'PVC "{claim}" not found in namespace "{namespace}"', VOLUME_MISSING)
+        return _failed("PVCNotFound", f'PVC "{claim}" not found in namespace "{namespace}"')
     phase = (volume.get("status") or {}).get("phase", "Pending")
     if phase != "Bound":
         waiting = f'PVC "{claim}" is {phase}, waiting for it to be Bound'
-        return ModelState("Pending", PROGRESSING, "PVCNotBound", waiting, requeue=VOLUME_UNBOUND)
+        return ModelState("Pending", PROGRESSING, "PVCNotBound", waiting)
     path, key = f"/model-source/{source['path']}", cache_key(model["spec"]["source"])
     return _ready("PVCModelReady", f'Model available on PVC "{claim}"', path=path, cache_key=key)
 
@@ -146,8 +131,8 @@ def _ready(reason: str, message: str, path: str = "", cache_key: str = "") -> Mo
     return ModelState("Ready", AVAILABLE, reason, message, path, cache_key)
 
 
-def _failed(reason: str, message: str, requeue: float | None = None) -> ModelState:
-    return ModelState("Failed", DEGRADED, reason, message, requeue=requeue)
+def _failed(reason: str, message: str) -> ModelState:
+    return ModelState("Failed", DEGRADED, reason, message)
 
 
 def _status(model: dict[str, Any], state: ModelState, files: FileSet, observed: Observed) -> dict[str, Any]:
@@ -194,14 +179,12 @@ def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:
-    """``status.acceleratorReady``; objects that cannot be read count as present, because the field is informational."""
-    devices = _device_lookups(model)
+    """``status.acceleratorReady``: whether the device claims exist, or a node has the resource."""
+    devices = [*_devices(model)]
     if devices:
-        return all(device in observed.unknown or observed.view.get(*device) for device in devices)
+        return all(observed.view.get(*device) is not None for device in devices)
     resource = _node_resource(model)
-    if not resource or Lookup(NODE, "") in observed.unknown:
-        return True
-    return any(_has(node, resource) for node in observed.view.list(NODE))
+    return not resource or any(_has(node, resource) for node in observed.view.list(NODE))
 
 
 def _has(node: dict[str, Any], resource: str) -> bool:
@@ -217,17 +200,16 @@ def _gpu(model: dict[str, Any]) -> dict[str, Any]:
     return _hardware(model).get("gpu") or {}
 
 
-def _device_lookups(model: dict[str, Any]) -> list[Lookup]:
+def _devices(model: dict[str, Any]) -> Iterator[tuple[Kind, str, str]]:
     """The device claims of the accelerator; they take precedence over a resource name."""
     if not accelerator_resource(_hardware(model).get("accelerator", "")):
-        return []
+        return
     namespace = model["metadata"]["namespace"]
-    return [
-        Lookup(CLAIM, namespace, claim["resourceClaimName"])
-        if "resourceClaimName" in claim
-        else Lookup(CLAIM_TEMPLATE, namespace, claim.get("resourceClaimTemplateName", ""))
-        for claim in _gpu(model).get("resourceClaims") or ()
-    ]
+    for claim in _gpu(model).get("resourceClaims") or ():
+        if "resourceClaimName" in claim:
+            yield CLAIM, namespace, claim["resourceClaimName"]
+        else:
+            yield CLAIM_TEMPLATE, namespace, claim.get("resourceClaimTemplateName", "")
 
 
 def _node_resource(model: dict[str, Any]) -> str:

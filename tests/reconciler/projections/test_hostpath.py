@@ -1,6 +1,6 @@
 import pytest
 
-from reconciler.hostpath import refusal
+from reconciler.projections.hostpath import refusal
 
 
 @pytest.mark.parametrize(

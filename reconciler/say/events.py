@@ -7,9 +7,9 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from reconciler.conditions import timestamp
 from reconciler.projection import Happening
 from reconciler.resource import EVENTS
+from reconciler.say.conditions import timestamp
 from reconciler.writer import ApiError, Writer
 
 __all__ = ["record"]
@@ -22,25 +22,26 @@ MESSAGE_LIMIT = 1024
 COMPONENT = "modelgate"
 
 
-def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime) -> None:
+def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> None:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
 
-    A failed write is logged and otherwise ignored: Events are informational.
+    ``again``: it has happened anew, so it is another Event than before. A failed write is logged and otherwise ignored:
+    Events are informational.
     """
     try:
-        api.create(EVENTS, _event(obj, happening, now))
+        api.create(EVENTS, _event(obj, happening, now, again=again))
     except ApiError as error:
         if error.status != 409:  # it exists already
             log.warning("event %s about %s: %s", happening.reason, obj["metadata"]["name"], error)
 
 
-def _event(obj: dict[str, Any], happening: Happening, now: datetime) -> dict[str, Any]:
+def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool) -> dict[str, Any]:
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "default")
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
-        "metadata": {"name": _name(obj, happening), "namespace": namespace},
+        "metadata": {"name": _name(obj, happening, timestamp(now) if again else ""), "namespace": namespace},
         "involvedObject": {
             "apiVersion": obj["apiVersion"],
             "kind": obj["kind"],
@@ -59,8 +60,8 @@ def _event(obj: dict[str, Any], happening: Happening, now: datetime) -> dict[str
     }
 
 
-def _name(obj: dict[str, Any], happening: Happening) -> str:
+def _name(obj: dict[str, Any], happening: Happening, moment: str) -> str:
     metadata = obj["metadata"]
-    parts = (metadata.get("uid", ""), metadata.get("generation", 0), happening.reason, happening.message)
+    parts = (metadata.get("uid", ""), metadata.get("generation", 0), happening.reason, happening.message, moment)
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
     return f"{metadata['name'][:200]}.{digest}"  # a name has at most 253 characters

@@ -1,0 +1,153 @@
+"""Objects that belong to another one: created, changed or deleted only if this one is their controller."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+
+from reconciler.resource import APIResource, Key, Kind
+from reconciler.writer import ApiError, Writer
+from webhook.cluster.live import LiveView
+
+__all__ = ["MANAGED", "Children", "covers", "owner_of"]
+
+MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
+"""The label of every child, by which children are watched."""
+
+APPLIED: Final = "modelgate.dev/applied"
+"""The annotation with a digest of what was applied last: only this shows that a field is not wanted any more."""
+
+_FIXED: Final = {("batch", "Job"), ("", "PersistentVolumeClaim")}
+"""Kinds that Kubernetes does not let be changed: such a child stays as it was created."""
+
+_TERMINATING: Final = "being terminated"
+"""Part of the API server's message for a creation in a namespace that is being deleted."""
+
+
+class Children:
+    """The children of all owners. ``view`` follows their kinds."""
+
+    def __init__(self, api: Writer, view: LiveView) -> None:
+        self._api = api
+        self._view = view
+        self._of: dict[str, set[tuple[Kind, Key]]] = {}
+        self._lock = threading.Lock()
+
+    def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        """Note which owner has a child, as its kind is followed."""
+        with self._lock:
+            if uid := _controller(before or {}).get("uid"):
+                self._of.get(uid, set()).discard((kind, key))
+                if not self._of.get(uid):
+                    self._of.pop(uid, None)
+            if uid := _controller(after or {}).get("uid"):
+                self._of.setdefault(uid, set()).add((kind, key))
+
+    def sync(
+        self, owner: dict[str, Any], wanted: Sequence[tuple[APIResource, dict[str, Any]]], kinds: Collection[Kind]
+    ) -> list[str]:
+        """Make the children of these ``kinds`` as wanted; the names of those that belong to another owner.
+
+        Raises:
+            ApiError: a write failed; a namespace that is being deleted does not count.
+        """
+        kept: set[tuple[Kind, Key]] = set()
+        conflicts = []
+        for resource, child in wanted:
+            owned = _owned(child, owner)
+            key = Key.of(owned)
+            kept.add((Kind(resource.group, resource.kind), key))
+            try:
+                if not self._made(resource, key, owned, owner):
+                    conflicts.append(f"{resource.kind} {key}")
+            except ApiError as error:
+                if _TERMINATING not in error.message:
+                    raise
+        for kind, key in self._unwanted(owner, kinds, kept):
+            self._delete(kind, key)
+        return conflicts
+
+    def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
+        """Create or change a child; False if it belongs to another owner."""
+        existing = self._view.held(Kind(resource.group, resource.kind), key)
+        if existing is None:
+            try:
+                self._api.create(resource, wanted)
+            except ApiError as error:
+                if error.status != 409:
+                    raise
+                existing = self._api.get(resource, key.namespace, key.name)
+            else:
+                return True
+        if existing is None or _controller(existing).get("uid") != owner["metadata"]["uid"]:
+            return False
+        if (resource.group, resource.kind) not in _FIXED and not covers(existing, wanted):
+            uid = {"uid": existing["metadata"]["uid"]}
+            self._api.apply(resource, {**wanted, "metadata": {**wanted["metadata"], **uid}})
+        return True
+
+    def _unwanted(
+        self, owner: dict[str, Any], kinds: Collection[Kind], kept: set[tuple[Kind, Key]]
+    ) -> Iterator[tuple[Kind, Key]]:
+        with self._lock:
+            found = self._of.get(owner["metadata"]["uid"], set()) - kept
+        yield from sorted(each for each in found if each[0] in kinds)
+
+    def _delete(self, kind: Kind, key: Key) -> None:
+        existing, resource = self._view.held(kind, key), self._view.resource(kind)
+        if existing is None or resource is None or APPLIED not in (existing["metadata"].get("annotations") or {}):
+            return
+        self._api.delete(resource, key.namespace, key.name, existing["metadata"]["uid"])
+
+
+def owner_of(obj: dict[str, Any] | None) -> tuple[Kind, Key] | None:
+    """The controller of an object, in its namespace or, for an owner of cluster scope, in none."""
+    found = _controller(obj or {})
+    if not found or obj is None:
+        return None
+    group = found["apiVersion"].rpartition("/")[0]
+    return Kind(group, found["kind"]), Key(obj["metadata"].get("namespace", ""), found["name"])
+
+
+def covers(existing: Any, wanted: Any) -> bool:
+    """Whether everything wanted is present; other keys of a map are ignored."""
+    if isinstance(wanted, dict):
+        return isinstance(existing, dict) and all(
+            key in existing and covers(existing[key], value) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(existing, list) and len(existing) == len(wanted) and all(map(covers, existing, wanted))
+    return bool(existing == wanted)
+
+
+def _controller(obj: dict[str, Any]) -> dict[str, Any]:
+    references = obj.get("metadata", {}).get("ownerReferences") or ()
+    return next((each for each in references if each.get("controller")), {})
+
+
+def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+    metadata = dict(child["metadata"])
+    if "namespace" in owner["metadata"]:
+        metadata["namespace"] = owner["metadata"]["namespace"]
+    metadata["ownerReferences"] = [_reference(owner)]
+    metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
+    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
+    return {**child, "metadata": metadata}
+
+
+def _reference(owner: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,  # without blockOwnerDeletion, which needs a right on the owner's finalizers
+    }
+
+
+def _digest(child: dict[str, Any]) -> str:
+    return hashlib.sha256(orjson.dumps(child, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""What the reconciler counts, for Prometheus. Only gauges of projections have labels with names of objects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import prometheus_client
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from reconciler.guard import Guard
+from reconciler.projection import Gauge
+from reconciler.queue import Queue
+from reconciler.resource import Item
+
+__all__ = ["Metrics"]
+
+
+class Metrics(Collector):
+    """The metrics of one reconciler, in a registry of their own."""
+
+    def __init__(self, queue: Queue[Item], guard: Guard) -> None:
+        self._queue = queue
+        self._guard = guard
+        self._verdicts: dict[Item, str] = {}
+        self._codes: dict[Item, frozenset[str]] = {}
+        self._gauges: dict[Item, tuple[Gauge, ...]] = {}
+        self.leading = False
+        self.registry = CollectorRegistry()
+        self.seconds = prometheus_client.Histogram(
+            "modelgate_reconcile_seconds", "Time to reconcile one object.", registry=self.registry
+        )
+        self.writes = prometheus_client.Counter(
+            "modelgate_writes",
+            "Writes to the API server, without dry runs.",
+            ["verb", "resource"],
+            registry=self.registry,
+        )
+        self.registry.register(self)
+
+    def note(self, item: Item, verdict: str, codes: Iterable[str]) -> None:
+        """Record the verdict on an object."""
+        self._verdicts[item], self._codes[item] = verdict, frozenset(codes)
+
+    def show(self, item: Item, gauges: tuple[Gauge, ...]) -> None:
+        """Show these samples about an object, and no others."""
+        self._gauges[item] = gauges
+
+    def forget(self, item: Item) -> None:
+        self._gauges.pop(item, None)
+        self._verdicts.pop(item, None)
+        self._codes.pop(item, None)
+
+    def text(self) -> str:
+        return prometheus_client.generate_latest(self.registry).decode()
+
+    def collect(self) -> Iterator[Metric]:
+        verdicts = Counter((item.kind.group, item.kind.kind, verdict) for item, verdict in [*self._verdicts.items()])
+        findings = Counter(code for codes in [*self._codes.values()] for code in codes)
+        yield _gauge("modelgate_objects", "Objects by verdict.", ["group", "kind", "verdict"], verdicts)
+        yield _gauge(
+            "modelgate_object_findings", "Objects with a finding.", ["code"], {(c,): n for c, n in findings.items()}
+        )
+        held = dict.fromkeys(self._guard.held.items(), 1)
+        yield _gauge("modelgate_held_back", "APIs whose status another manager writes.", ["api", "manager"], held)
+        yield GaugeMetricFamily("modelgate_queue_depth", "Objects that wait for a worker.", len(self._queue))
+        yield GaugeMetricFamily("modelgate_queue_age_seconds", "Time that the oldest has waited.", self._queue.age())
+        yield from _families([gauge for gauges in [*self._gauges.values()] for gauge in gauges])
+        yield GaugeMetricFamily("modelgate_leader", "1 if this process leads.", int(self.leading))
+
+
+def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
+
+
+def _families(gauges: list[Gauge]) -> Iterator[GaugeMetricFamily]:
+    for name in sorted({gauge.name for gauge in gauges}):
+        same = [gauge for gauge in gauges if gauge.name == name]
+        family = GaugeMetricFamily(name, "A signal of a projection.", labels=[*same[0].labels])
+        for gauge in same:
+            family.add_metric([*gauge.labels.values()], gauge.value)
+        yield family

@@ -1,0 +1,243 @@
+"""AIM's caches of models: an AIMModelCache downloads one source into a volume, an AIMTemplateCache has one for each
+source of its template.
+
+It follows the operator, with two corrections: a cache stays available when its finished Job is gone, and a template
+cache is as good as the worst of its sources. An AIMTemplateCache owns the caches that it creates, so they go with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reconciler.guard import trimmed
+from reconciler.projection import Controller, Observed, Projection
+from reconciler.resource import APIResource, Kind
+from reconciler.say.conditions import Condition, merged
+from webhook.cluster.view import ClusterView
+
+__all__ = ["controllers", "project_model_cache", "project_template_cache"]
+
+MODEL_CACHES: Final = APIResource("aim.silogen.ai", "v1alpha1", "aimmodelcaches", "AIMModelCache")
+TEMPLATE_CACHES: Final = APIResource("aim.silogen.ai", "v1alpha1", "aimtemplatecaches", "AIMTemplateCache")
+VOLUMES: Final = APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+JOBS: Final = APIResource("batch", "v1", "jobs", "Job")
+
+MODEL_CACHE: Final = Kind("aim.silogen.ai", "AIMModelCache")
+TEMPLATES: Final = (Kind("aim.silogen.ai", "AIMServiceTemplate"), Kind("aim.silogen.ai", "AIMClusterServiceTemplate"))
+VOLUME: Final = Kind("", "PersistentVolumeClaim")
+JOB: Final = Kind("batch", "Job")
+CLASS: Final = Kind("storage.k8s.io", "StorageClass")
+
+DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+
+WORST_FIRST: Final = ("Failed", "Pending", "Progressing", "Available")
+
+
+def controllers() -> list[Controller]:
+    """Those of both kinds of caches."""
+    return [
+        Controller(MODEL_CACHES, "aim", project_model_cache, {VOLUME: trimmed}, (VOLUMES, JOBS)),
+        Controller(TEMPLATE_CACHES, "aim", project_template_cache, children=(MODEL_CACHES,)),
+    ]
+
+
+def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection:
+    """The volume, the Job that fills it, and how far they are."""
+    namespace, name, view = cache["metadata"]["namespace"], cache["metadata"]["name"], observed.view
+    claim_name, job_name = _short(f"{name}-cache"), _short(f"{name}-cache-download")
+    phase = _phase(view.get(VOLUME, namespace, claim_name))
+    job = _job_state(view.get(JOB, namespace, job_name))
+    was_available = (cache.get("status") or {}).get("status") == "Available"
+    bound = phase == "Bound"
+    creatable = bound or (phase == "Pending" and _waits_for_consumer(cache, view))
+    ready = bound and (job == "succeeded" or (not job and was_available))
+    conditions = [*_storage(phase), *_progress(phase, job, ready=ready, creatable=creatable)]
+    status = {
+        "status": _summary(job, conditions, ready=ready),
+        "observedGeneration": cache["metadata"].get("generation", 0),
+        "conditions": _merged(cache, conditions, observed),
+        **({"persistentVolumeClaim": claim_name} if phase else {}),
+    }
+    children = [_volume(cache, claim_name)]
+    if job or (creatable and not ready):
+        children.append(_job(cache, job_name, claim_name))
+    return Projection(status, tuple(children))
+
+
+def _phase(claim: dict[str, Any] | None) -> str:
+    """The phase of a volume claim; empty if it does not exist."""
+    return "" if claim is None else str((claim.get("status") or {}).get("phase", "Pending"))
+
+
+def _job_state(job: dict[str, Any] | None) -> str:
+    """What a Job does: "succeeded", "failed" or "active"; empty if it does not exist."""
+    if job is None:
+        return ""
+    found = {each["type"]: each["status"] for each in (job.get("status") or {}).get("conditions") or ()}
+    if found.get("Complete") == "True":
+        return "succeeded"
+    return "failed" if found.get("Failed") == "True" else "active"
+
+
+def _waits_for_consumer(cache: dict[str, Any], view: ClusterView) -> bool:
+    """Whether the volume is bound only when a pod uses it."""
+    named = cache["spec"].get("storageClassName")
+    classes = [view.get(CLASS, "", named)] if named else [each for each in view.list(CLASS) if _is_default(each)]
+    return any(each is not None and each.get("volumeBindingMode") == "WaitForFirstConsumer" for each in classes)
+
+
+def _is_default(storage_class: dict[str, Any]) -> bool:
+    annotations = storage_class["metadata"].get("annotations") or {}
+    return bool(annotations.get(DEFAULT_CLASS) == "true")
+
+
+def _storage(phase: str) -> Iterator[Condition]:
+    match phase:
+        case "Bound":
+            yield Condition("StorageReady", True, "PVCBound", "the volume is bound")
+        case "Lost":
+            yield Condition("StorageReady", False, "PVCLost", "the volume is lost")
+        case "":
+            yield Condition("StorageReady", False, "PVCPending", "PVC not created yet")
+        case _:
+            yield Condition("StorageReady", False, "PVCProvisioning", "the volume is not bound yet")
+
+
+def _progress(phase: str, job: str, *, ready: bool, creatable: bool) -> Iterator[Condition]:
+    waiting = "WaitingForPVC" if phase != "Bound" and not (creatable and job) else "Downloading"
+    failed = "PVCLost" if phase == "Lost" else "DownloadFailed" if job == "failed" else ""
+    busy = not ready and not failed
+    yield Condition("Ready", ready, "Warm" if ready else waiting, "the model is in the volume" if ready else "not yet")
+    why = "Warm" if ready else "RetryBackoff" if job == "failed" else waiting
+    yield Condition("Progressing", busy, why, "the model is being downloaded" if busy else "nothing is under way")
+    text = {"PVCLost": "the volume is lost", "DownloadFailed": "the download Job failed; its pods have the log"}
+    yield Condition("Failure", bool(failed), failed or "NoFailure", text.get(failed, "no failure"))
+
+
+def _summary(job: str, conditions: list[Condition], *, ready: bool) -> str:
+    progressing = any(each.type == "Progressing" and each.status for each in conditions)
+    return "Failed" if job == "failed" else "Available" if ready else "Progressing" if progressing else "Pending"
+
+
+def _volume(cache: dict[str, Any], name: str) -> dict[str, Any]:
+    spec = cache["spec"]
+    request = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": spec["size"]}}}
+    named = {"storageClassName": spec["storageClassName"]} if spec.get("storageClassName") else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {**request, **named},
+    }
+
+
+def _job(cache: dict[str, Any], name: str, claim: str) -> dict[str, Any]:
+    """The Job that runs KServe's storage initializer."""
+    spec = cache["spec"]
+    env = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": "/cache/.hf", "UMASK": "0022"}
+    own = {each["name"] for each in spec.get("env") or ()}
+    container = {
+        "name": "download",
+        "image": spec["modelDownloadImage"],
+        "args": [spec["sourceUri"], "/cache"],
+        "env": [*(spec.get("env") or ()), *({"name": k, "value": v} for k, v in env.items() if k not in own)],
+        "volumeMounts": [{"name": "cache", "mountPath": "/cache"}, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    pod = {
+        "restartPolicy": "Never",
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000},
+        "containers": [container],
+        "volumes": [
+            {"name": "cache", "persistentVolumeClaim": {"claimName": claim}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": "500Mi"}},
+        ],
+        **({"imagePullSecrets": spec["imagePullSecrets"]} if spec.get("imagePullSecrets") else {}),
+    }
+    job = {"backoffLimit": 2, "ttlSecondsAfterFinished": 600, "template": {"spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": job}
+
+
+def project_template_cache(cache: dict[str, Any], observed: Observed) -> Projection:
+    """A cache for each source of the template, and how far the worst of them is."""
+    namespace, view = cache["metadata"]["namespace"], observed.view
+    found = _template(cache, view)
+    if found is None:
+        text = f'Waiting for template "{cache["spec"]["templateRef"]}" to be created'
+        conditions = [Condition("Resolved", False, "TemplateNotFound", text)]
+        return Projection(_template_status(cache, "Pending", conditions, observed))
+    kind, template = found
+    children, statuses = [], []
+    for source in (template.get("status") or {}).get("modelSources") or ():
+        named = source.get("name") or source["sourceUri"].rpartition("/")[2]
+        own = _short(named.replace(".", "-"))
+        others = [each for each in _caches(cache, source["sourceUri"], view) if each["metadata"]["name"] != own]
+        mine = view.get(MODEL_CACHE, namespace, own)
+        if mine is not None or not others:
+            children.append(_model_cache(cache, own, source))
+        known = [*others, *([mine] if mine is not None else [])]
+        states = [(each.get("status") or {}).get("status", "Pending") for each in known]
+        statuses.append(max(states, key=WORST_FIRST.index, default="Pending"))
+    worst = min(statuses, key=WORST_FIRST.index, default="Pending")
+    conditions = _template_conditions(kind.kind, worst, len(statuses))
+    status = _template_status(cache, worst, conditions, observed) | {"resolvedTemplateKind": kind.kind}
+    return Projection(status, tuple(children))
+
+
+def _template(cache: dict[str, Any], view: ClusterView) -> tuple[Kind, dict[str, Any]] | None:
+    name = cache["spec"]["templateRef"]
+    for kind, namespace in zip(TEMPLATES, (cache["metadata"]["namespace"], ""), strict=True):
+        template = view.get(kind, namespace, name)
+        if template is not None:
+            return kind, template
+    return None
+
+
+def _caches(cache: dict[str, Any], uri: str, view: ClusterView) -> list[dict[str, Any]]:
+    """The caches of a source in the namespace, of the wanted storage class."""
+    wanted = cache["spec"].get("storageClassName")
+    return [
+        each
+        for each in view.list(MODEL_CACHE, cache["metadata"]["namespace"])
+        if each["spec"]["sourceUri"] == uri and wanted in {None, "", each["spec"].get("storageClassName")}
+    ]
+
+
+def _model_cache(cache: dict[str, Any], name: str, source: dict[str, Any]) -> dict[str, Any]:
+    copied = {
+        key: cache["spec"][key] for key in ("storageClassName", "env", "imagePullSecrets") if cache["spec"].get(key)
+    }
+    spec = {"sourceUri": source["sourceUri"], "size": source["size"], **copied}
+    return {"apiVersion": MODEL_CACHES.api_version, "kind": MODEL_CACHES.kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _template_conditions(kind: str, worst: str, sources: int) -> list[Condition]:
+    warm = worst == "Available"
+    reason = "Warm" if warm else "Failed" if worst == "Failed" else "Warming"
+    text = f"{sources} sources, the worst is {worst}"
+    return [
+        Condition("Resolved", True, "Resolved", f"{kind} found"),
+        Condition("CacheWarm", warm, reason, text),
+        Condition("Ready", warm, reason, text),
+        Condition("Progressing", worst in {"Pending", "Progressing"}, reason, text),
+        Condition("Failure", worst == "Failed", "Failed" if worst == "Failed" else "NoFailure", text),
+    ]
+
+
+def _template_status(
+    cache: dict[str, Any], status: str, conditions: list[Condition], observed: Observed
+) -> dict[str, Any]:
+    generation = cache["metadata"].get("generation", 0)
+    return {"status": status, "observedGeneration": generation, "conditions": _merged(cache, conditions, observed)}
+
+
+def _merged(cache: dict[str, Any], conditions: list[Condition], observed: Observed) -> list[dict[str, Any]]:
+    before = (cache.get("status") or {}).get("conditions") or ()
+    return merged(before, conditions, cache["metadata"].get("generation", 0), observed.now)
+
+
+def _short(name: str) -> str:
+    """A name of at most 63 characters, as the operator cuts it."""
+    return re.sub("[^a-z0-9-]", "-", name.lower())[:63].strip("-")

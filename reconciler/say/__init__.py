@@ -1,0 +1,1 @@
+"""Tell users of a verdict: by a condition, an Event and a Report."""

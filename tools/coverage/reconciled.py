@@ -1,0 +1,65 @@
+"""The table of what the reconciler does for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler import audit
+from reconciler.audit import Outlet
+from webhook.facts.settings import DEFAULT_SETTINGS
+
+__all__ = ["reconciled"]
+
+HEAD: Final = """
+## What the reconciler does
+
+Every kind is judged, healed and reported on: with an Event on each change of the verdict, with a Report while there are
+findings, and with the condition `Normalised` where the status has room for it. The *outlet* says how the condition is
+written. *Acts* says what the reconciler writes besides, if the API is enabled in `reconciler.apis`. *Upstream* says who
+else writes the status.
+
+"""
+
+OUTLETS: Final = {
+    Outlet.APPLY: "server-side apply of one condition",
+    Outlet.REPLACE: "update of the status, unless another manager writes it",
+    Outlet.NONE: "Event and Report only",
+}
+
+ACTS: Final = {
+    "AIMModelCache": "status, persistentVolumeClaim; StorageReady, Ready, Progressing, Failure",
+    "AIMTemplateCache": "status, resolvedTemplateKind; Resolved, CacheWarm, Ready, Progressing, Failure",
+    "Model": "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded",
+    "OpenModel": "Accepted",
+    "VariantAutoscaling": "currentAlloc, desiredOptimizedAlloc, actuation; MetricsAvailable, OptimizationReady; gauges",
+}
+
+CHILDREN: Final = {"AIMModelCache": "PersistentVolumeClaim, Job", "AIMTemplateCache": "AIMModelCache"}
+
+UPSTREAM: Final = {
+    "AIMModelCache": "operator at the revision of the document",
+    "AIMClusterRuntimeConfig": "none: it has no status subresource",
+    "AIMRuntimeConfig": "none: it has no status subresource",
+    "AIMTemplateCache": "none at the revision of the document",
+    "BaseModel": "OME manager and model agent",
+    "BenchmarkJob": "OME manager",
+    "ClusterBaseModel": "OME manager and model agent",
+    "ClusterServingRuntime": "none: it has no status",
+    "FineTunedWeight": "none",
+    "InferenceService": "OME manager",
+    "Model": "LLMKube's operator",
+    "OpenModel": "a controller that writes nothing",
+    "ServingRuntime": "none: it has no status",
+    "VariantAutoscaling": "no released controller of this schema",
+}
+
+
+def reconciled() -> Iterator[str]:
+    """The section, line by line."""
+    rules = audit.load("standard", DEFAULT_SETTINGS)
+    yield HEAD
+    yield "| kind | outlet | acts | children | upstream |\n|---|---|---|---|---|\n"
+    for each in sorted(rules.kinds(), key=lambda each: each.kind):
+        acts, upstream = ACTS.get(each.kind, ""), UPSTREAM.get(each.kind, "operator at the revision of the document")
+        yield f"| {each.kind} | {OUTLETS[rules.outlet(each)]} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"
