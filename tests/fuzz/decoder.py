@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message
 from tests.shared import ROOT
 from webhook.admission import review
 from webhook.admission.errors import RequestError
-from webhook.cli import RECURSION
+from webhook.cel.limits import RECURSION
 from webhook.engine import catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate

@@ -50,8 +50,8 @@ def _limit_memory(pid: int) -> None:
         return resource.prlimit(pid, resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
     wait_until(limited, CHILD_SECONDS, "the child has a limit of its own")
-    limit = processes.virtual(pid) + processes.MIB  # what it has stays, and it gets hardly more
-    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+    limit = processes.data(pid) + processes.MIB  # what it has stays, and it gets hardly more
+    resource.prlimit(pid, resource.RLIMIT_DATA, (limit, limit))
 
 
 ENDS: list[tuple[str, Callable[[int], None], str, set[int]]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 MIB = 1024 * 1024
@@ -47,9 +48,9 @@ def rss(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
 
 
-def virtual(pid: int) -> int:
-    """Bytes of address space of one process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+def data(pid: int) -> int:
+    """Bytes that one process may write to: its address space without what is only reserved."""
+    return 1024 * int(re.search(r"VmData:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
 
 
 def descriptors(pid: int) -> int:

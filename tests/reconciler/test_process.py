@@ -276,5 +276,5 @@ def test_a_kind_that_no_fact_reads_is_held_as_text(server):
 def test_an_unknown_api_is_an_error(kubeconfig):
     with command("--kubeconfig", kubeconfig, "--apis", "nothing") as process:
         _, log = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 2
+    assert process.returncode == 64
     assert "unknown API nothing: use aim, llmaz, llmd, llmkube" in log

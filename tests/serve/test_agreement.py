@@ -30,6 +30,7 @@ from webhook.admission.decision import Decision
 from webhook.admission.request import Request
 from webhook.cli import manifests
 from webhook.cli.cases import run
+from webhook.cli.input.flags import add_arguments
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
@@ -166,7 +167,7 @@ def test_every_manifest_gets_the_same_verdict_from_the_server(
     given: Path, profile: str, server: Server, loaded: Catalog
 ):
     flags = argparse.ArgumentParser()
-    manifests.add_arguments(flags)
+    add_arguments(flags)
     found = manifests.outcomes(flags.parse_args([str(given), f"--profile={profile}"])).reviews
     view = MemoryView(list(manifests.in_cluster(read_all([given]), loaded)))
     server.use(loaded, view, Options(Profile(profile), complete=False))

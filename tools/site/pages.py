@@ -28,7 +28,7 @@ def assemble(target: Path) -> None:
     pages = target / "docs"
     for source in sorted((ROOT / "docs").rglob("*")):
         name = source.relative_to(ROOT / "docs")
-        if source.is_dir() or name.parts[:2] == ("spec", "sentences"):
+        if source.is_dir():
             continue
         (pages / name).parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":

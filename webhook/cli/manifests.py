@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -83,8 +84,8 @@ class ReviewedManifest:
 class Outcomes(NamedTuple):
     """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read.
 
-    ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes`` are
-    those of all rules.
+    ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
+    gives those of all rules.
     """
 
     reviews: list[ReviewedManifest]
@@ -92,7 +93,7 @@ class Outcomes(NamedTuple):
     problems: list[Problem]
     given: Manifests
     judge: Callable[[Document], ReviewedManifest]
-    codes: frozenset[str]
+    codes: Callable[[], frozenset[str]]
     view: ClusterView
     settings: Settings
 
@@ -143,7 +144,11 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 
     found = [judge(item) for item in given.documents]
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
-    codes = frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
+
+    @cache  # it compiles the rules of all kinds
+    def codes() -> frozenset[str]:
+        return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
+
     return Outcomes(shown, [*deviations, *remarks], given.problems, given, judge, codes, view, settings)
 
 

@@ -139,8 +139,10 @@ def _identity(origin: Document) -> tuple[str, str]:
 
 
 def _named(origin: Document, found: Problem) -> Problem:
-    """Add the kind and name to a problem of a JSON document: it has no line numbers."""
-    return found if origin.node else replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
+    """Add the kind and name to a problem of a JSON document: many may be on one line."""
+    if origin.node is not None and not origin.source.endswith(".json"):
+        return found
+    return replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
 
 
 class _Loader:

@@ -17,7 +17,7 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report import cisystems, junit, machine, sarif, text
 from webhook.cli.report.building import report_of
-from webhook.cli.report.finding import CODES, Report, Severity
+from webhook.cli.report.finding import Report, Severity
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.text import Style
 
@@ -86,7 +86,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     options = configured(options)
     outcomes = manifests.outcomes(options)
-    ignored = known_codes(options.ignore, outcomes.codes | CODES.keys())
+    ignored = known_codes(options.ignore, outcomes.codes)
     if options.fix:
         outcomes = _fix(outcomes)
     report = report_of(outcomes, ignored)

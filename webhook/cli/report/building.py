@@ -10,7 +10,7 @@ from webhook.admission.decision import Cause
 from webhook.admission.request import group_version
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
-from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report, Verdict
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
 from webhook.cli.report.ignoring import kept
 from webhook.engine.catalog import SUCCESSORS
 from webhook.manifests.documents import Document
@@ -21,9 +21,8 @@ __all__ = ["report_of"]
 def report_of(outcomes: Outcomes, ignored: Collection[str]) -> Report:
     """The report; ``ignored`` are the codes of warnings to leave out."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped)
-    codes = outcomes.codes | CODES.keys()
     for outcome in outcomes.reviews:
-        found, count = kept(findings_of(outcome), outcome.document, ignored, codes)
+        found, count = kept(findings_of(outcome), outcome.document, ignored, outcomes.codes)
         report.objects.append(_object(outcome, found))
         report.ignored += count
     return report

@@ -6,7 +6,7 @@ Only warnings can be left out. What is refused stays refused, whatever a manifes
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
@@ -18,18 +18,22 @@ from webhook.manifests.places import Place
 
 __all__ = ["ANNOTATION", "kept", "known_codes", "unknown"]
 
+Codes = Callable[[], frozenset[str]]
+"""Gives the codes of all rules, which takes a while."""
+
 ANNOTATION: Final = "modelgate.dev/ignore"
 _COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+)")
 
 
-def known_codes(given: Collection[str], codes: Collection[str], source: str = "--ignore") -> frozenset[str]:
+def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") -> frozenset[str]:
     """The codes that a flag names, in any case and separated by commas.
 
     Raises:
         SettingsError: a code does not exist.
     """
     named = [each for text in given for each in _split(text)]
-    problems = [Problem(source, "", unknown(each, codes)) for each in named if each not in codes]
+    known = codes() | CODES.keys() if named else ()
+    problems = [Problem(source, "", unknown(each, known)) for each in named if each not in known]
     if problems:
         raise SettingsError(problems)
     return frozenset(named)
@@ -50,7 +54,7 @@ def _numbered(code: str, codes: Collection[str]) -> list[str]:
 
 
 def kept(
-    findings: Collection[Finding], document: Document, ignored: Collection[str], codes: Collection[str]
+    findings: Collection[Finding], document: Document, ignored: Collection[str], codes: Codes
 ) -> tuple[list[Finding], int]:
     """The findings without the ignored warnings, with a warning about each unknown code; and how many are left out."""
     named, comments = _annotated(document), _comments(document)
@@ -100,13 +104,14 @@ def _comments_of(text: str) -> dict[int, frozenset[str]]:
 
 
 def _mistakes(
-    document: Document, named: Collection[str], comments: dict[int, frozenset[str]], codes: Collection[str]
+    document: Document, named: Collection[str], comments: dict[int, frozenset[str]], codes: Codes
 ) -> Iterator[Finding]:
     places = [(code, document.place(f"metadata.annotations[{ANNOTATION}]")) for code in named]
     places += [(code, Place(line, 1, 2)) for line, found in comments.items() for code in found]
+    known = codes() | CODES.keys() if places else ()
     for code, place in sorted(places, key=lambda item: (item[1], item[0])):
-        if code not in codes:
-            yield Finding(Severity.WARNING, "note", "", f"modelgate: ignore: {unknown(code, codes)}", place)
+        if code not in known:
+            yield Finding(Severity.WARNING, "note", "", f"modelgate: ignore: {unknown(code, known)}", place)
 
 
 def _split(text: str) -> list[str]:
