@@ -276,7 +276,7 @@ def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> 
     assert steps[:3] == ["schema", "policy", "LK201"]
     assert steps.count("LK213") == 2  # once for each file
     steps.clear()
-    LOADED.prepared()
+    LOADED.kinds[MODEL].policy.prepare()
     engine.validate(request, LOADED, VIEW, replace(one_by_one, references=True))
     assert steps[:3] == ["schema", "policy", "rules"]  # one function for all, whose cost is bounded
     assert steps.count("LK213") == 2

@@ -73,11 +73,16 @@ class Catalog:
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
 
-    def prepared(self) -> Catalog:
-        """This catalog with all that is otherwise made when it is first needed."""
-        for kind in self.kinds.values():
-            kind.policy.prepare()
+    def compiled(self) -> Catalog:
+        """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it."""
+        for _ in self.kinds.values():
+            pass
         return self
+
+    def prepare_screens(self) -> None:
+        """Make the screens of the kinds that are in use."""
+        for kind in self.kinds.values():
+            kind.policy.prepare_if_due()
 
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""

@@ -95,6 +95,11 @@ class Gate:
             self._definitions = definitions
             self._swap()
 
+    def prepare_screens(self) -> None:
+        """Make what judges objects of the kinds in use faster. It takes a while: call it in a thread."""
+        if self.catalog is not None:
+            self.catalog.prepare_screens()
+
     def definition_names(self) -> list[str]:
         """The names of the definitions of the loaded catalog's kinds."""
         loaded = self._loaded or self.catalog

@@ -122,7 +122,7 @@ def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
         found = catalog.load(folder, gate.options.settings)
         if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
             raise CatalogError([Problem(str(folder), "", "no API found")])
-        return found.prepared()
+        return found
 
     return Reloader(gate, "rules", folder, load, gate.use, gate.metrics.reloads)
 

@@ -54,6 +54,9 @@ LAST_REQUESTS: Final = 10
 MEMORY_SECONDS: Final = 3.0
 """Seconds between two looks at the memory that could be given back."""
 
+SCREEN_SECONDS: Final = 1.0
+"""Seconds between two looks for kinds whose rules should become one function (:mod:`webhook.cel.screen`)."""
+
 STARTUP_FAILURE: Final = 3
 """uvicorn's exit code if the application does not start."""
 
@@ -139,6 +142,7 @@ def run(settings: Settings) -> int:
         lambda: repeated(files.check, settings.tls_poll_seconds, hangup),
         _settled,
         lambda: repeated(Memory().trim, MEMORY_SECONDS),
+        lambda: repeated(gate.prepare_screens, SCREEN_SECONDS),
         *calling,
         *_view(gate, settings),
         *_events(gate, settings),
@@ -239,7 +243,7 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
-        gate.use(catalog.load(settings=settings.facts).prepared())
+        gate.use(catalog.load(settings=settings.facts).compiled())
     else:
         yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:
