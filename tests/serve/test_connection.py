@@ -234,6 +234,7 @@ def test_of_too_many_connections_the_one_that_was_of_no_use_longest_is_closed(
         peers[0].sendall(GET)  # the oldest, and the last to be used
         assert one_answer(peers[0]).endswith(b"ok\n")
         peers[1].sendall(with_length(len(BODY)) + BODY[:-1])  # in use, but it keeps us waiting
+        until(lambda: any(each.cycle and not each.cycle.response_complete for each in held), "the server reads it")
         newest = stack.enter_context(connected(server))
         newest.sendall(GET)
         assert one_answer(newest).endswith(b"ok\n")
