@@ -206,14 +206,15 @@ def test_policies_that_are_refused_are_an_event_about_each_pod(release, kubectl)
     broken = POLICY.replace("object.spec.replicas <=", "object.spec.replicas <= <=")
     release.patch("configmap", f"{NAME}-policies", {"data": {"mine.yaml": broken}})
     release("annotate", "pod", GATES, "looked-at=now")  # the kubelet then looks at its volumes at once
-    pods = {each["metadata"]["name"] for each in release.json("get", "pods", GATES)["items"]}
 
     def told():
+        pods = [each["metadata"] for each in release.json("get", "pods", GATES)["items"]]
         found = release.json("get", "events.events.k8s.io")["items"]
-        return {each["regarding"]["name"] for each in found if each["reason"] == "AdmissionPoliciesRefused"} >= pods
+        about = {each["regarding"]["name"] for each in found if each["reason"] == "AdmissionPoliciesRefused"}
+        return about and about >= {each["name"] for each in pods if "deletionTimestamp" not in each}
 
     wait_until(told, "an Event about each pod", 150)
-    assert "AdmissionPoliciesRefused" in release("describe", "pod", GATES)
+    assert "AdmissionPoliciesRefused" in release("describe", "pod", GATES, "--show-events")
     wait_until(lambda: replicas(kubectl, 3).code != 0, "the policies before to be used")
 
 
