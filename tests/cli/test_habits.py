@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from tests.cli.trees import GOOD
+from tests.cli.trees import GOOD, RUNTIMES
 from tests.shared import ROOT
 from webhook.cli import COMMANDS, exits, main
 
@@ -153,15 +153,8 @@ kind: ClusterBaseModel
 metadata: {name: m}
 spec: {modelFormat: {name: onnx}, modelFramework: {name: f}, storage: {storageUri: "hf://org/m"}}
 ---
-apiVersion: ome.io/v1beta1
-kind: ClusterServingRuntime
-metadata: {name: fits}
-spec: {supportedModelFormats: [{modelFormat: {name: onnx}, modelFramework: {name: f}, autoSelect: true}]}
----
-apiVersion: ome.io/v1beta1
-kind: ClusterServingRuntime
-metadata: {name: other}
-spec: {supportedModelFormats: [{modelFormat: {name: safetensors}, modelFramework: {name: f}, autoSelect: true}]}
+"""
+PARTS = """\
 ---
 apiVersion: aim.silogen.ai/v1alpha1
 kind: AIMService
@@ -182,7 +175,7 @@ spec: {image: "r/x:1", resources: {requests: {cpu: 1, memory: 1Gi}, limits: {mem
 
 def test_explain_shows_what_is_chosen_and_where_fields_come_from(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "all.yaml"
-    file.write_text(SERVICE)
+    file.write_text(SERVICE + RUNTIMES + PARTS)
     assert main(["explain", str(file)]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     for expected in (
@@ -202,7 +195,7 @@ def test_explain_shows_what_is_chosen_and_where_fields_come_from(tmp_path: Path,
 
 def test_explain_answers_for_one_field(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "all.yaml"
-    file.write_text(SERVICE)
+    file.write_text(SERVICE + RUNTIMES + PARTS)
     assert main(["explain", "--field=spec.runtime", str(file)]) == 0
     out = capsys.readouterr().out
     assert out.count("spec.") == 3

@@ -12,14 +12,12 @@ import yaml
 import webhook.cli.check
 import webhook.cli.normalise
 import webhook.cli.serve
+from tests.cli.trees import GOOD, RUNTIMES
 from tests.engine.test_installed import changed, with_prefetch
 from webhook.cli import main
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
 
-GOOD = (
-    "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
-)
 BAD = """\
 apiVersion: inference.llmkube.dev/v1alpha1
 kind: Model
@@ -189,19 +187,6 @@ def test_what_an_agent_fills_in_later_is_unknown_in_a_file_and_missing_in_a_clus
     (tmp_path / "there.yaml").write_text(UNFINISHED.partition("---")[0])
     assert main(["check", f"--view={tmp_path / 'there.yaml'}", str(file)]) == 1
     assert "model format name is required" in capsys.readouterr().out
-
-
-RUNTIMES = """\
-apiVersion: ome.io/v1beta1
-kind: ClusterServingRuntime
-metadata: {name: fits}
-spec: {supportedModelFormats: [{modelFormat: {name: onnx}, modelFramework: {name: f}, autoSelect: true}]}
----
-apiVersion: ome.io/v1beta1
-kind: ClusterServingRuntime
-metadata: {name: other}
-spec: {supportedModelFormats: [{modelFormat: {name: safetensors}, modelFramework: {name: f}, autoSelect: true}]}
-"""
 
 
 def test_a_verbose_check_compares_all_runtimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,7 @@
 """Laws of the engine: it is total and idempotent, touches nothing of the user's, and never blocks a deletion."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import load
 from tests.laws import examples
 from webhook import engine
 from webhook.admission import patch
@@ -359,3 +362,15 @@ def test_a_field_that_the_schema_refuses_gets_no_other_finding():
 def test_a_hint_comes_first_in_a_warning_which_may_be_cut():
     (warning,) = validated({"source": "ab c"}, Options(Profile.AUDIT)).warnings
     assert warning.message.startswith('would be refused: "ab c" is not a recognised model source; ')
+
+
+def test_a_kind_that_two_threads_meet_first_has_all_its_rules_in_both() -> None:
+    rules = len(LOADED.kinds[MODEL].policy.validations)
+    fresh, together = load(), threading.Barrier(4)  # not the one that all tests share
+
+    def met(_: int) -> int:
+        together.wait()
+        return len(fresh.kinds[MODEL].policy.validations)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(met, range(4))) == {rules}

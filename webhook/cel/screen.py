@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.codegen import members
-from webhook.cel.codegen.code import CLASSES, CONTAINERS, Block, Code, Unsupported, is_not_of, render
-from webhook.cel.codegen.generate import FORMS, LIMIT
+from webhook.cel.codegen.code import Block, Code, Unsupported, class_of, is_not_of, render
+from webhook.cel.codegen.generate import FORMS, LIMIT, made
 from webhook.cel.codegen.listing import file_name, register
-from webhook.cel.codegen.runtime import GLOBALS
 from webhook.cel.codegen.writer import Forms, Writer
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
@@ -93,10 +92,8 @@ class Screen:
         self._conditions, self._variables = conditions, variables
         writer, others = _written(conditions, variables)
         self.others = frozenset(others)
-        scope: dict[str, Any] = {}
         file = file_name(name)
-        exec(compile(writer.text(), file, "exec"), GLOBALS, scope)  # noqa: S102 - as in webhook.cel.codegen.generate
-        self.run: Run = scope["make"](*writer.constants)
+        self.run: Run = made(writer.text(), file)(*writer.constants)
         register(file, self)
 
     def text(self) -> str:
@@ -195,7 +192,7 @@ class _ScreenWriter(Writer):
     # What the conditions share
 
     def shared(self, operand: Code, name: str, child: Node) -> str | None:
-        wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
+        wanted = class_of(child)
         if wanted is None or operand.node is None or operand.node.kind != "object" or operand.text not in self._roots:
             return None
         return self._member(operand.text, name, wanted)
@@ -300,7 +297,7 @@ class _ScreenWriter(Writer):
             child = node.items if node.kind == "map" else node.field(key)
         if child is None:
             raise Unsupported
-        wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
+        wanted = class_of(child)
         return Code(self._member(parent.text, key, wanted), DYN, child, is_name=True)
 
     def _looped(self, index: int, condition: Condition, rest: tuple[str, ...], parent: Code) -> None:

@@ -157,7 +157,7 @@ class _Loader:
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
         for document in self._documents(folder, folder.name):
             if self.on_demand:
-                for gvk in _targets(document):
+                for gvk in _gvks(Target.model_validate(document.value["spec"]["target"])):
                     self.waiting.setdefault(gvk, []).append(document)
                 continue
             try:
@@ -166,16 +166,17 @@ class _Loader:
                 self.problems += error.problems
 
     def compiled(self, gvk: GroupVersionKind) -> KnownKind:
-        """A kind with the policies that were waiting for it.
+        """A kind with the policies that wait for it; the loader's own stays as it is.
 
         Raises:
             CatalogError: with every problem of these policies.
         """
-        for document in self.waiting.pop(gvk, ()):
-            self._policy(self.kinds[gvk].api, document, parse_policy(document), only=gvk)
+        known = self.kinds[gvk]
+        for document in self.waiting.get(gvk, ()):
+            known = self._joined(known, document, parse_policy(document))
         if self.problems:
             raise CatalogError(self.problems)
-        return self.kinds[gvk]
+        return known
 
     def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
         if not folder.is_dir():
@@ -193,29 +194,27 @@ class _Loader:
     def _crd(self, api: str, crd: CRD) -> None:
         self.kinds.update({kind.gvk: kind for kind in _kinds_of(api, crd)})
 
-    def _policy(
-        self, api: str, origin: Document, document: PolicyDocument, only: GroupVersionKind | None = None
-    ) -> None:
-        target = document.spec.target
-        for version, kind in product(target.versions, target.kinds):
-            gvk = GroupVersionKind(target.group, version, kind)
-            if only not in (None, gvk):
-                continue
+    def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+        for gvk in _gvks(document.spec.target):
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"
                 self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
-                continue
-            facts = {name: fact.schema for name, fact in known.facts.items()}
-            policy = compile_policy(document, origin, known.schema.raw, facts)
-            self._claim(policy, origin)
-            try:
-                joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
-            except ValueError as error:
-                self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
-                continue
-            source = PolicySource(document, replace(origin, node=None))
-            self.kinds[gvk] = replace(known, policy=joined, sources=(*known.sources, source))
+            else:
+                self.kinds[gvk] = self._joined(known, origin, document)
+
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
+        """The kind with one more policy."""
+        facts = {name: fact.schema for name, fact in known.facts.items()}
+        policy = compile_policy(document, origin, known.schema.raw, facts)
+        self._claim(policy, origin)
+        try:
+            joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
+        except ValueError as error:
+            self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
+            return known
+        source = PolicySource(document, replace(origin, node=None))
+        return replace(known, policy=joined, sources=(*known.sources, source))
 
     def _claim(self, policy: Policy, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""
@@ -225,9 +224,7 @@ class _Loader:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
 
 
-def _targets(document: Document) -> Iterator[GroupVersionKind]:
-    """The kinds of a built-in policy, before the rest of it is read."""
-    target = Target.model_validate(document.value["spec"]["target"])
+def _gvks(target: Target) -> Iterator[GroupVersionKind]:
     for version, kind in product(target.versions, target.kinds):
         yield GroupVersionKind(target.group, version, kind)
 
@@ -237,9 +234,12 @@ class _Kinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __init__(self, loader: _Loader) -> None:
         self._loader = loader
+        self._compiled: dict[GroupVersionKind, KnownKind] = {}
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
-        return self._loader.compiled(gvk) if gvk in self._loader.waiting else self._loader.kinds[gvk]
+        if gvk not in self._compiled:  # two threads may both compile it; the first result counts
+            self._compiled.setdefault(gvk, self._loader.compiled(gvk))
+        return self._compiled[gvk]
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds

@@ -85,7 +85,7 @@ class PolicyScope:
 
     def suspects(self) -> frozenset[int] | None:
         """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
-        screen = self._policy.screen
+        screen = self._policy.screen()
         found = None if screen is None else screen.run(self._root, self.fact)
         if screen is None or found is None:
             return None

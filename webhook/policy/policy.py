@@ -162,9 +162,11 @@ class Policy:
             self._actions[profile] = tuple((rule, rule.action_under(profile)) for rule in self.validations)
         return self._actions[profile]
 
-    @property
     def screen(self) -> Screen | None:
-        """The function that tells which validation rules an object does not meet; None before :meth:`prepare`."""
+        """The function that tells which validation rules an object does not meet; None before :meth:`prepare`.
+
+        Each call counts as one object, for :meth:`prepare_if_due`.
+        """
         self._judged[0] += 1
         return self._screen[0]
 

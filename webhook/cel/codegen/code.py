@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.values.nodes import Node
 
-__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "is_not_of", "is_of", "render"]
+__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "class_of", "is_not_of", "is_of", "render"]
 
 Block = list[Any]
 """Lines of source. A pair is a header and the block below it; a list is a part of the block itself."""
@@ -27,6 +27,11 @@ CLASSES: Final[dict[Any, str]] = {
 """The scalars whose JSON is already a CEL value, by the class (or classes) it must have."""
 
 CONTAINERS: Final = {"object": "dict", "map": "dict", "list": "list", "set": "list", "maplist": "list"}
+
+
+def class_of(node: Node) -> str | None:
+    """The class (or classes) that JSON under a schema must have to be used as it is; None if it must be converted."""
+    return CLASSES.get(node.enter) or CONTAINERS.get(node.kind)
 
 
 class Unsupported(Exception):

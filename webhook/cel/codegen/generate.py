@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["FORMS", "LIMIT", "Fast", "Generated", "Source", "generate", "write"]
+__all__ = ["FORMS", "LIMIT", "Fast", "Generated", "Source", "generate", "made", "write"]
 
 FORMS: Final[Forms] = {
     Const: members.write_const,
@@ -107,7 +107,7 @@ def generate(
         source = write(checked, functions, nodes)
         if source is None:
             return None
-        make = _compiled(source.text, file)
+        make = made(source.text, file)
     except (RecursionError, SyntaxError, MemoryError):
         return None
     return Generated(make(exact, *source.constants), make(_undecided, *source.constants), source.bound)
@@ -151,7 +151,8 @@ def _text(writer: Writer) -> str:
     )
 
 
-def _compiled(text: str, file: str) -> Callable[..., Fast]:
+def made(text: str, file: str) -> Callable[..., Fast]:
+    """The function ``make`` of a generated source, compiled under a file name."""
     scope: dict[str, Any] = {}
     exec(compile(text, file, "exec"), GLOBALS, scope)  # noqa: S102 - it contains no text of users, see above
     make: Callable[..., Fast] = scope["make"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webhook.cel.codegen.code import CLASSES, CONTAINERS, Code, Unsupported, is_not_of, is_of
+from webhook.cel.codegen.code import Code, Unsupported, class_of, is_not_of, is_of
 from webhook.cel.codegen.writer import Writer, path_of_test
 from webhook.cel.cost.runtime import MAP_CREATE
 from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr, Select
@@ -120,7 +120,7 @@ def _presence_test(writer: Writer, operand: Code, parent: str, field: str, local
         return f"{field!r} in {parent}"
     child, name = _declared_member(operand.node, field)
     is_map = operand.node.kind == "map"
-    wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
+    wanted = class_of(child)
     value = f"{parent}[{name!r}]"
     if wanted is None or is_map:
         fits = f"{writer.constant(child.value)}({value}) is not A"
@@ -166,7 +166,7 @@ def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code
 def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: bool) -> None:
     if is_null_absent:
         writer.line(f"if {found} is None: {found} = A")
-    wanted = CLASSES.get(child.enter) or CONTAINERS.get(child.kind)
+    wanted = class_of(child)
     if wanted is not None:
         writer.line(f"if {found} is not A and {is_not_of(found, wanted)}: raise E")
     else:
@@ -181,8 +181,9 @@ def write_list(writer: Writer, expr: ListExpr) -> Code:
     of = writer.type_of(expr)
     node = _common_map(codes)
     if node is not None:
-        maps = [writer.container(code, "dict") for code in codes]
-        return Code(f"[{', '.join(maps)}]", of, node_of({"type": "array", "items": node.schema}), checked=True)
+        maps = ", ".join(writer.container(code, "dict") for code in codes)
+        listed = node_of({"type": "array", "items": node.schema}, whole_floats=node.whole_floats)
+        return Code(f"[{maps}]", of, listed, checked=True)
     elements = [writer.value(code) for code in codes]
     if all(element.is_literal for element in elements):
         return writer.literal([element.literal for element in elements], of)
