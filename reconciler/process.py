@@ -121,8 +121,8 @@ class Process:
         self._crds.stop()
         self._loop.queue.close()
         threads, self._threads = self._threads, []
+        self._view.stop(grace)
         if grace:
-            self._view.stop()
             join(threads, grace)
 
     def _keep(self) -> None:

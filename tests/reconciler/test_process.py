@@ -128,6 +128,7 @@ def test_who_has_lost_the_lease_does_not_wait_for_what_is_being_done(server):
         server.fail("GET", "/leases", 503, times=100)
         thread.join(PATIENCE)
         assert results == [False]
+        until(lambda: not any(each.is_alive() for each in process._view._threads))
         go_on.set()
 
 

@@ -66,10 +66,12 @@ class LiveView:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
+        """End all threads, and wait so many seconds for them; 0 waits for none."""
         for informer in self._informers.values():
             informer.stop()
-        join(self._threads, GRACE)
+        if grace:
+            join(self._threads, grace)
 
     def synced(self) -> bool:
         return all(informer.synced for informer in self._informers.values())
