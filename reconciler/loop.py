@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Rules, Verdict, judge
+from reconciler.audit import Rules, Verdict, judge, judged_by_status, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
+from reconciler.known import Known
 from reconciler.metrics import Metrics
 from reconciler.projection import Controller, Happening, Observed
 from reconciler.queue import Queue
 from reconciler.resource import APIResource, Item, Key, Kind
-from reconciler.say.conditions import NORMALISED, Condition, utc_now, with_condition
+from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
-from reconciler.say.speaker import Speaker
-from reconciler.say.status import write_status
-from reconciler.seen import Dependents, Seen
+from reconciler.say.speaker import Speaker, is_erased, said
+from reconciler.say.status import whole_status, write_conditions, write_status
+from reconciler.seen import Dependents, Seen, essence
 from reconciler.writer import ApiError, Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster.live import LiveView
@@ -66,17 +66,15 @@ class Loop:
         self._now = now
         self._clock = clock
         self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
-        self._judged_by_status = rules.judged_by_status()
+        self._judged_by_status = judged_by_status(rules)
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
         self._speaker = Speaker(api, view, self._children, now, clock)
-        self._settled: dict[Item, str] = {}
-        self._ahead: dict[Item, tuple[frozenset[str], dict[str, Any]]] = {}  # memory has one of these versions
-        self._lock = threading.Lock()
+        self._known: dict[Item, Known] = {}
         self.guard = Guard(now())
         self.queue: Queue[Item] = Queue(clock)
-        self.metrics = Metrics(self.queue, self.guard)
+        self.metrics = Metrics(self.queue, self.guard, self._known)
 
     @property
     def rules(self) -> Rules:
@@ -93,34 +91,23 @@ class Loop:
 
     def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         """Queue what a change concerns: the object, its owner, and those that were judged by it."""
-        item = Item(kind, key)
-        if kind in self._kinds and (after is None or not self._is_known(item, _version(after))):
-            self.queue.add(item)
+        if kind in self._kinds:
+            self.queue.add(Item(kind, key))
         self._children.changed(kind, key, before, after)
         if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
             self._wake(*owner)
-        if self._essence(kind, before) != self._essence(kind, after):
-            for dependent in self._dependents.of(kind, key) - {item}:
+        self._spread(kind, key, before, after)
+
+    def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        with_status = kind not in self._kinds or kind.kind in self._judged_by_status
+        if essence(before, with_status=with_status) != essence(after, with_status=with_status):
+            for dependent in self._dependents.of(kind, key) - {Item(kind, key)}:
                 self.queue.add_after(dependent, DEBOUNCE)
 
     def _wake(self, kind: Kind, key: Key) -> None:
         resource = self._kinds.get(kind)
         if resource is not None:
             self.queue.add_after(Item(kind, key if resource.namespaced else Key("", key.name)), DEBOUNCE)
-
-    def _essence(self, kind: Kind, obj: dict[str, Any] | None) -> Any:
-        """What others may have read of an object."""
-        if obj is None:
-            return None
-        metadata = {name: obj["metadata"].get(name) for name in ("uid", "labels", "annotations")}
-        rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
-        if kind in self._kinds and kind.kind not in self._judged_by_status:
-            return metadata, rest
-        status = obj.get("status") or {}
-        if not isinstance(conditions := status.get("conditions"), list):
-            return metadata, rest, status
-        others = [each for each in conditions if each.get("type") != NORMALISED]
-        return metadata, rest, {**status, "conditions": others}
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""
@@ -150,87 +137,97 @@ class Loop:
 
     def _look(self, item: Item) -> None:
         resource, rules = self._kinds[item.kind], self._rules
-        obj = self._current(item)
+        obj = self._view.held(item.kind, item.key)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             self._forget(item)
             return
+        known = self._known.get(item)
+        if known is None or known.uid != obj["metadata"]["uid"]:
+            known = self._known[item] = Known(obj["metadata"]["uid"])
         seen = Seen(self._view)
         verdict = judge(obj, rules, seen)
         self._dependents.note(item, seen.reads)
         if verdict is None:
             return
-        answer = self._healer.stand(item, resource, obj, verdict, rules)
-        if answer.obj is not obj:
-            self._keep(item, obj, answer.obj)
-        wait = answer.wait or self._speaker.turn(item, answer.obj, answer.condition)
+        answer = self._healer.stand(item, resource, obj, verdict, rules, known)
+        self._keep(item, obj, answer.obj, known)
+        wait = answer.wait or self._speaker.turn(item, answer.obj, answer.condition, known)
         if wait:
             self.queue.add_after(item, wait)
             return
-        self._conclude(item, resource, answer, verdict, rules)
-
-    def _conclude(self, item: Item, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules) -> None:
-        obj, condition = answer.obj, answer.condition
-        log.debug("%s: %s", item, condition.reason)
-        self.metrics.note(item, condition.reason, verdict.codes)
-        self._speaker.announce(item, obj, condition)
-        self._speaker.report(obj, resource, rules, verdict, condition)
-        again = AUDIT * _jitter(item) if condition.status or not verdict.clean else self._patience(item, condition)
-        controller = self._controllers.get(item.kind)
-        if controller is not None and condition.status and not self._is_held(item, obj, controller.api):
-            again = min(again, self._act(item, controller, obj, condition))
-        elif not self._is_held(item, obj, rules.api(resource)):
-            refused = controller.refused if controller is not None and not verdict.clean else None
-            more = () if refused is None else (refused(verdict.causes),)
-            stored = self._speaker.conditions(item, obj, resource, rules.outlet(resource), *more, condition)
-            self._keep(item, obj, stored)
-        if condition.status:
+        self._say(resource, answer, verdict, rules, known)
+        again = self._conclude(item, resource, answer, verdict, rules, known, seen)
+        if answer.condition.status:
             self.queue.forget(item)
         self.queue.add_after(item, again)
 
-    def _act(self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition) -> float:
+    def _say(self, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules, known: Known) -> None:
+        known.codes = frozenset(verdict.codes)
+        self._speaker.announce(answer.obj, answer.condition, known)
+        self._speaker.report(answer.obj, resource, rules, verdict, answer.condition)
+
+    def _conclude(
+        self,
+        item: Item,
+        resource: APIResource,
+        answer: Answer,
+        verdict: Verdict,
+        rules: Rules,
+        known: Known,
+        seen: Seen,
+    ) -> float:
+        """Act, or write the condition; returns the seconds until the next look."""
+        obj, condition = answer.obj, answer.condition
+        controller = self._controllers.get(item.kind)
+        again = AUDIT * _jitter(item) if condition.status or not verdict.clean else self._patience(item, condition)
+        if self._is_held(item, obj, rules.api(resource), known):
+            return again
+        if controller is not None and condition.status:
+            return min(again, self._act(item, controller, obj, condition, known, seen))
+        refused = controller.refused if controller is not None and not verdict.clean else None
+        more = () if refused is None else (refused(verdict.causes),)
+        room = outlet(rules, resource)
+        self._keep(item, obj, write_conditions(self._api, resource, room, obj, (*more, condition), self._now()), known)
+        return again
+
+    def _act(
+        self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition, known: Known, seen: Seen
+    ) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
-        seen = Seen(self._view)
         try:
             measured = controller.observe(obj, seen) if controller.observe else None
             projection = controller.project(obj, Observed(self._now(), seen, measured))
         except ModelgateError:
             raise  # the cluster could not be read
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            record(self._api, obj, Happening("Warning", "ProjectionFailed", text), self._now())
+            self._tell(obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
             raise
-        self._dependents.note(item, seen.reads | self._dependents.reads(item))
+        self._dependents.note(item, seen.reads)
+        known.gauges = projection.gauges
         kinds = {Kind(each.group, each.kind) for each in controller.children}
         wanted = [(controller.child(child), child) for child in projection.children]
-        self.metrics.show(item, projection.gauges)
         conflicts = self._children.sync(obj, wanted, kinds)
-        events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
         if projection.status is not None:
-            stored = write_status(self._api, controller.resource, obj, self._whole(obj, projection.status, condition))
-            self._speaker.wrote(item, stored)
-            self._keep(item, obj, stored)
-        for happening in (*projection.events, *events):
-            record(self._api, obj, happening, self._now())
+            status = whole_status(obj, projection.status, condition, self._now())
+            self._keep(item, obj, write_status(self._api, controller.resource, obj, status), known)
+        self._tell(obj, *projection.events)
+        self._tell(
+            obj, *(Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts)
+        )
         return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
 
-    def _whole(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
-        """The projected status with the verdict, and with the conditions of other controllers."""
-        before = (obj.get("status") or {}).get("conditions") or []
-        own = {each["type"] for each in status.get("conditions") or ()}
-        foreign = [each for each in before if each.get("type") not in own]
-        joined = {**status, "conditions": [*status.get("conditions", ()), *foreign]}
-        return with_condition(joined, before, condition, obj["metadata"].get("generation", 0), self._now())
+    def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:
+        for happening in happenings:
+            record(self._api, obj, happening, self._now())
 
-    def _is_held(self, item: Item, obj: dict[str, Any], api: str) -> bool:
+    def _is_held(self, item: Item, obj: dict[str, Any], api: str, known: Known) -> bool:
         """Whether the status of the API's objects is left to another manager."""
-        why = ""
-        if item.kind in self._controllers:
-            why = self.guard.check(api, obj)
-        if api not in self.guard.held and self._speaker.is_erased(item, obj):
+        why = self.guard.check(api, obj) if item.kind in self._controllers else ""
+        if api not in self.guard.held and is_erased(obj, known):
             why = self.guard.hold(api, obj)
         if why:
             log.warning("%s: %s", item, why)
-            record(self._api, obj, Happening("Warning", "HeldBack", why), self._now())
+            self._tell(obj, Happening("Warning", "HeldBack", why))
         return api in self.guard.held
 
     def _patience(self, item: Item, condition: Condition) -> float:
@@ -239,49 +236,21 @@ class Loop:
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
         return self.queue.backoff(item, first, most)
 
-    def _current(self, item: Item) -> dict[str, Any] | None:
-        """The object in memory, or what was stored last if memory does not have it yet."""
-        obj = self._view.held(item.kind, item.key)
-        with self._lock:
-            older, stored = self._ahead.get(item, (frozenset[str](), None))
-            if obj is not None and stored is not None and _version(obj) in older:
-                return stored
-            self._ahead.pop(item, None)
-        return obj
-
-    def _is_known(self, item: Item, version: str) -> bool:
-        """Whether a version is the result of a write of this loop, or older than that."""
-        with self._lock:
-            if self._settled.get(item) == version:
-                self._ahead.pop(item, None)
-                return True
-            return version in self._ahead.get(item, (frozenset[str](), None))[0]
-
-    def _keep(self, item: Item, before: dict[str, Any], stored: dict[str, Any]) -> None:
-        """Remember the result of a write, until the watch has it, too."""
-        if stored is before:
-            return
-        with self._lock:
-            older = self._ahead.get(item, (frozenset[str](), None))[0]
-            self._ahead[item] = older | {_version(before)}, stored
-            self._settled[item] = _version(stored)
+    def _keep(self, item: Item, before: dict[str, Any], stored: dict[str, Any], known: Known) -> None:
+        """Take the result of a write into memory."""
+        known.written = known.written or said(stored) is not None
+        if stored is not before:
+            self._view.written(item.kind, before, stored)
+            self._spread(*item, before, stored)
 
     def _forget(self, item: Item) -> None:
+        self._known.pop(item, None)
         self._healer.forget(item)
         self._speaker.forget(item)
         self._dependents.note(item, ())
         self.queue.forget(item)
-        self.metrics.forget(item)
-        with self._lock:
-            self._settled.pop(item, None)
-            self._ahead.pop(item, None)
 
 
 def _jitter(item: Item) -> float:
     """From 0.9 to 1.1, the same for the same object: not all are judged at one time."""
     return 0.9 + (hash(item) % 1000) / 5000
-
-
-def _version(obj: dict[str, Any]) -> str:
-    version: str = obj["metadata"]["resourceVersion"]
-    return version

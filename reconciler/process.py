@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from reconciler.audit import Rules
 from reconciler.children import MANAGED
@@ -27,8 +27,8 @@ __all__ = ["Process", "Reload"]
 
 log = logging.getLogger(__name__)
 
-Reload = Callable[[], Callable[[Rules], Rules] | None]
-"""Whether the files of the rules have changed: the change to make, or None."""
+Reload = Callable[[Rules], Rules]
+"""The rules with what has changed in their files."""
 
 GRACE: Final = 20.0
 """Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
@@ -60,21 +60,22 @@ class Process:
         controllers: Sequence[Controller] = (),
         lease: Lease | None = None,
         workers: int = 2,
-        reload: Reload = lambda: None,
+        reload: Reload = lambda rules: rules,
     ) -> None:
         self._api = api
         self._lease = lease
         self._workers = workers
         self._reload = reload
-        self._view = LiveView(api, _followed(rules, controllers, self._changed), FETCHED, STALE)
+        self._followed = _followed(rules, controllers, lambda *change: self._loop.changed(*change))
+        self._view = LiveView(api, self._followed, FETCHED, STALE)
         by_kind = {Kind(each.resource.group, each.resource.kind): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
-        self._kinds = {Kind(each.group, each.kind): f"{each.plural}.{each.group}" for each in rules.kinds()}
+        self._defining = rules.definitions()
         self._definitions = Definitions(api)
         self._redefined = threading.Event()
         self._redefined.set()
-        self._crds = Reflector(api, DEFINITIONS, self._defined, self._undefined, metadata_only=True)
+        self._crds = Reflector(api, DEFINITIONS, self._defined, self._defined, metadata_only=True)
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._trouble = ""
@@ -142,7 +143,7 @@ class Process:
         if self._redefined.is_set():
             self._redefined.clear()
             try:
-                self._definitions.refresh(sorted(set(self._kinds.values())), READ_SECONDS)
+                self._definitions.refresh(sorted(self._defining), READ_SECONDS)
             except ApiError as error:
                 self._trouble = f"the installed definitions cannot be read: {error}"
                 log.warning("%s", self._trouble)
@@ -153,26 +154,17 @@ class Process:
             else:
                 self._trouble = ""
             self._loop.use(self._loop.rules.under(self._definitions.documents()))
-        change = self._reload()
-        if change is not None:
-            self._loop.use(change(self._loop.rules))
+        self._loop.use(self._reload(self._loop.rules))
         return True
 
-    def _changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
-        self._loop.changed(kind, key, before, after)
-
-    def _defined(self, key: Key, _: dict[str, Any]) -> None:
-        """A definition is there, or has changed: look for its API at once."""
-        if key.name in self._kinds.values():
+    def _defined(self, key: Key, _: object = None) -> None:
+        """A definition was added, changed or removed: look for its API at once."""
+        if key.name in self._defining:
             self._redefined.set()
         group = key.name.partition(".")[2]
-        for kind in {*self._kinds, *reports.KINDS, *WATCHED}:
-            if kind.group == group and self._view.watches(kind) and self._view.resource(kind) is None:
+        for kind in self._followed:
+            if kind.group == group and self._view.resource(kind) is None:
                 self._view.recheck(kind)
-
-    def _undefined(self, key: Key) -> None:
-        if key.name in self._kinds.values():
-            self._redefined.set()
 
 
 def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:

@@ -12,7 +12,7 @@ from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, find, merged, with_condition
 from reconciler.writer import FIELD_MANAGER, Writer
 
-__all__ = ["write_conditions", "write_status"]
+__all__ = ["whole_status", "write_conditions", "write_status"]
 
 _IDENTITY: Final = ("name", "namespace", "uid")
 
@@ -56,6 +56,15 @@ def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status
     body = _body(resource, obj, status)
     body["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"]
     return trimmed(api.replace(resource, body, "status"), resource)
+
+
+def whole_status(obj: dict[str, Any], status: dict[str, Any], verdict: Condition, now: datetime) -> dict[str, Any]:
+    """A projected status with the verdict, and with the conditions of other controllers."""
+    before = (obj.get("status") or {}).get("conditions") or []
+    own = status.get("conditions", ())
+    types = {each["type"] for each in own}
+    joined = {**status, "conditions": [*own, *(each for each in before if each.get("type") not in types)]}
+    return with_condition(joined, before, verdict, obj["metadata"].get("generation", 0), now)
 
 
 def _body(resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:

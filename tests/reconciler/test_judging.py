@@ -183,8 +183,7 @@ def test_an_object_that_is_gone_is_forgotten(world):
     world.reconcile()
     world.server.delete("models", "m")
     world.reconcile()
-    assert world.loop._settled == {}
-    assert world.loop._ahead == {}
+    assert world.loop._known == {}
     assert 'verdict="' not in world.loop.metrics.text()
 
 

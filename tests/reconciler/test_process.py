@@ -240,14 +240,14 @@ def test_an_api_that_is_not_installed_is_nothing_to_do_until_it_appears(server):
 def test_policies_that_change_lead_to_a_new_judgement(server):
     changes = []
 
-    def reload():
-        return changes.pop() if changes else None
+    def reload(current):
+        return changes.pop() if changes else current
 
     server.put("models", stamp(model(hardware={"memoryFraction": 1.5})))
     process = Process(server.api(), rules(), reload=reload)
     with running(process):
         server.wait(lambda: verdict(server) == "Stamped")
-        changes.append(lambda _: rules("strict"))
+        changes.append(rules("strict"))
         server.wait(lambda: verdict(server) == "Refused")
 
 
