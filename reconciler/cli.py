@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
-import queue
 import signal
 import socket
 import sys
@@ -79,20 +79,17 @@ def run(options: argparse.Namespace) -> int:
 
     The command line configures the log before it calls this.
     """
+    stop = _stop_on_signals()
     try:
         process = _process(options)
     except ConfigException as error:
         print(f"modelgate reconcile: {error}", file=sys.stderr)  # noqa: T201  (a command line prints)
         return 2
-    stop = _stop_on_signals()
-    if options.health_port is None:
+    with contextlib.ExitStack() as stack:
+        if options.health_port is not None:
+            checks = {"/healthz": process.alive, "/readyz": process.ready, "/metrics": process.metrics}
+            stack.enter_context(Health(options.health_port, checks).running())
         return 0 if process.run(stop) else 1
-    health = Health(options.health_port, {"/healthz": process.alive, "/readyz": process.ready}, process.metrics)
-    health.start()
-    try:
-        return 0 if process.run(stop) else 1
-    finally:
-        health.stop()
 
 
 def _process(options: argparse.Namespace) -> Process:
@@ -131,14 +128,12 @@ def _lease(options: argparse.Namespace) -> Lease | None:
 
 
 def _stop_on_signals() -> threading.Event:
-    """An event that SIGTERM and SIGINT set, through a queue: a signal handler must not take locks."""
-    stop = threading.Event()
-    signals: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: signals.put(number))
+    """An event that SIGTERM and SIGINT set: a thread waits for them, because a signal handler must not take locks."""
+    stop, numbers = threading.Event(), {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)  # later threads inherit this
 
     def wait() -> None:
-        log.info("%s: stopping", signal.Signals(signals.get()).name)
+        log.info("%s: stopping", signal.Signals(signal.sigwait(numbers)).name)
         stop.set()
 
     threading.Thread(target=wait, name="signals", daemon=True).start()

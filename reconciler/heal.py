@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from reconciler.audit import Rules, Standing, Verdict
+from reconciler.audit import Rules, Standing
 from reconciler.guard import trimmed
-from reconciler.known import Known
+from reconciler.known import Look
 from reconciler.pace import Pace
-from reconciler.resource import APIResource, Item
+from reconciler.resource import Item
 from reconciler.say.conditions import NORMALISED, Condition
 from reconciler.writer import ApiError, Writer
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -47,10 +47,12 @@ _OURS: Final = ".modelgate.dev"
 
 
 class Answer(NamedTuple):
-    """The stored object, and whether it may be acted on. ``wait``: ask again then, in seconds; nothing is known yet."""
+    """Whether an object may be acted on, and what is stored now. ``wait``: ask again then, in seconds; nothing is known
+    yet.
+    """
 
-    obj: dict[str, Any]
     condition: Condition
+    obj: dict[str, Any]
     wait: float = 0.0
 
 
@@ -64,44 +66,44 @@ class Healer:
     def forget(self, item: Item) -> None:
         self._pace.forget(item)
 
-    def stand(
-        self, item: Item, resource: APIResource, obj: dict[str, Any], verdict: Verdict, rules: Rules, known: Known
-    ) -> Answer:
+    def stand(self, look: Look) -> Answer:
         """Whether the object may be acted on; a clean object without a valid stamp is healed first.
 
         Raises:
             ApiError: the API server does not answer, or the reconciler lacks the right to patch.
         """
+        obj, verdict, rules = look.obj, look.verdict, look.rules
         if not verdict.clean:
-            return Answer(obj, Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))))
+            return Answer(Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))), obj)
         stamp = Stamp.matching(obj)
-        confirmed = stamp is not None and known.confirmed == _identity(obj, rules)
+        confirmed = stamp is not None and look.known.confirmed == _identity(obj, rules)
         if verdict.standing is Standing.VALID or confirmed:
-            return Answer(obj, PASSED)
-        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(item)):
-            return Answer(obj, PASSED, wait)
-        answer = self._ask(resource, obj, rules, claims=stamp is not None and rules.wrote(stamp))
+            return Answer(PASSED, obj)
+        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(look.item)):
+            return Answer(PASSED, obj, wait)
+        try:
+            answer = self._ask(look, claims=stamp is not None and rules.wrote(stamp))
+        except ApiError as error:
+            return Answer(_refusal(error), obj)
         if answer.condition.status:
-            known.confirmed = _identity(answer.obj, rules)
+            look.known.confirmed = _identity(answer.obj, rules)
         return answer
 
-    def _ask(self, resource: APIResource, obj: dict[str, Any], rules: Rules, *, claims: bool) -> Answer:
+    def _ask(self, look: Look, *, claims: bool) -> Answer:
         """Send it through the gate. ``claims``: it has a stamp of these rules that matches it."""
+        obj, resource, rules = look.obj, look.resource, look.rules
         place = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-        try:
-            if claims:
-                shown, warnings = self._api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
-                if Stamp.matching(shown) is None:
-                    return Answer(obj, _unstamped(warnings))
-                if _identity(shown, rules) == _identity(obj, rules):
-                    return Answer(obj, PASSED)
-            stored, warnings = self._api.merge_patch(resource, *place, {})
-        except ApiError as error:
-            return Answer(obj, _refusal(error))
+        if claims:
+            shown, warnings = self._api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
+            if Stamp.matching(shown) is None:
+                return Answer(_unstamped(warnings), obj)
+            if _identity(shown, rules) == _identity(obj, rules):
+                return Answer(PASSED, obj)
+        stored, warnings = self._api.merge_patch(resource, *place, {})
         stored, stamp = trimmed(stored, resource), Stamp.matching(stored)
         if stamp is None:
-            return Answer(stored, _unstamped(warnings))
-        return Answer(stored, PASSED if rules.wrote(stamp) else _outdated(stamp, rules))
+            return Answer(_unstamped(warnings), stored)
+        return Answer(PASSED if rules.wrote(stamp) else _outdated(stamp, rules), stored)
 
 
 def _identity(obj: dict[str, Any], rules: Rules) -> tuple[str, str]:

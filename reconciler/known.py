@@ -1,13 +1,17 @@
-"""What the process remembers of one object."""
+"""What the process remembers of one object, and one look at it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from reconciler.audit import Rules, Verdict
 from reconciler.projection import Gauge
+from reconciler.resource import APIResource, Item
 from reconciler.say.conditions import Condition
+from reconciler.seen import Seen
 
-__all__ = ["Known"]
+__all__ = ["Known", "Look"]
 
 
 @dataclass(slots=True)
@@ -26,3 +30,16 @@ class Known:
     written: bool = False
     erased: bool = False
     gauges: tuple[Gauge, ...] = ()
+
+
+@dataclass(slots=True)
+class Look:
+    """An object, its verdict by ``rules``, and what was read for it. ``obj`` is the version that was stored last."""
+
+    item: Item
+    resource: APIResource
+    rules: Rules
+    known: Known
+    seen: Seen
+    obj: dict[str, Any]
+    verdict: Verdict

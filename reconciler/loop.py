@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Rules, Verdict, judge, judged_by_status, outlet
+from reconciler.audit import Rules, judge, judged_by_status, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
-from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
-from reconciler.known import Known
+from reconciler.heal import ABSENT, OUTDATED, Healer
+from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
 from reconciler.projection import Controller, Happening, Observed
 from reconciler.queue import Queue
-from reconciler.resource import APIResource, Item, Key, Kind
+from reconciler.resource import Item, Key, Kind
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import Speaker, is_erased, said
@@ -149,51 +149,33 @@ class Loop:
         self._dependents.note(item, seen.reads)
         if verdict is None:
             return
-        answer = self._healer.stand(item, resource, obj, verdict, rules, known)
-        self._keep(item, obj, answer.obj, known)
-        wait = answer.wait or self._speaker.turn(item, answer.obj, answer.condition, known)
-        if wait:
-            self.queue.add_after(item, wait)
-            return
-        self._say(resource, answer, verdict, rules, known)
-        again = self._conclude(item, resource, answer, verdict, rules, known, seen)
-        if answer.condition.status:
-            self.queue.forget(item)
-        self.queue.add_after(item, again)
+        look = Look(item, resource, rules, known, seen, obj, verdict)
+        answer = self._healer.stand(look)
+        self._keep(look, answer.obj)
+        wait = answer.wait or self._speaker.say(look, answer.condition)
+        if not wait:
+            wait = self._conclude(look, answer.condition)
+            if answer.condition.status:
+                self.queue.forget(item)
+        self.queue.add_after(item, wait)
 
-    def _say(self, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules, known: Known) -> None:
-        known.codes = frozenset(verdict.codes)
-        self._speaker.announce(answer.obj, answer.condition, known)
-        self._speaker.report(answer.obj, resource, rules, verdict, answer.condition)
-
-    def _conclude(
-        self,
-        item: Item,
-        resource: APIResource,
-        answer: Answer,
-        verdict: Verdict,
-        rules: Rules,
-        known: Known,
-        seen: Seen,
-    ) -> float:
+    def _conclude(self, look: Look, condition: Condition) -> float:
         """Act, or write the condition; returns the seconds until the next look."""
-        obj, condition = answer.obj, answer.condition
-        controller = self._controllers.get(item.kind)
-        again = AUDIT * _jitter(item) if condition.status or not verdict.clean else self._patience(item, condition)
-        if self._is_held(item, obj, rules.api(resource), known):
+        again = self._patience(look, condition)
+        controller = self._controllers.get(look.item.kind)
+        if self._is_held(look):
             return again
         if controller is not None and condition.status:
-            return min(again, self._act(item, controller, obj, condition, known, seen))
-        refused = controller.refused if controller is not None and not verdict.clean else None
-        more = () if refused is None else (refused(verdict.causes),)
-        room = outlet(rules, resource)
-        self._keep(item, obj, write_conditions(self._api, resource, room, obj, (*more, condition), self._now()), known)
+            return min(again, self._act(look, controller, condition))
+        refused = controller.refused if controller is not None and not look.verdict.clean else None
+        conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
+        room = outlet(look.rules, look.resource)
+        self._keep(look, write_conditions(self._api, look.resource, room, look.obj, conditions, self._now()))
         return again
 
-    def _act(
-        self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition, known: Known, seen: Seen
-    ) -> float:
+    def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
+        obj, seen = look.obj, look.seen
         try:
             measured = controller.observe(obj, seen) if controller.observe else None
             projection = controller.project(obj, Observed(self._now(), seen, measured))
@@ -202,46 +184,47 @@ class Loop:
         except Exception as error:
             self._tell(obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
             raise
-        self._dependents.note(item, seen.reads)
-        known.gauges = projection.gauges
+        self._dependents.note(look.item, seen.reads)
+        look.known.gauges = projection.gauges
         kinds = {Kind(each.group, each.kind) for each in controller.children}
-        wanted = [(controller.child(child), child) for child in projection.children]
-        conflicts = self._children.sync(obj, wanted, kinds)
+        conflicts = self._children.sync(obj, [(controller.child(each), each) for each in projection.children], kinds)
         if projection.status is not None:
             status = whole_status(obj, projection.status, condition, self._now())
-            self._keep(item, obj, write_status(self._api, controller.resource, obj, status), known)
-        self._tell(obj, *projection.events)
-        self._tell(
-            obj, *(Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts)
-        )
-        return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
+            self._keep(look, write_status(self._api, controller.resource, obj, status))
+        events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
+        self._tell(obj, *projection.events, *events)
+        return _hour(look.item) if projection.requeue is None else projection.requeue
 
     def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:
         for happening in happenings:
             record(self._api, obj, happening, self._now())
 
-    def _is_held(self, item: Item, obj: dict[str, Any], api: str, known: Known) -> bool:
+    def _is_held(self, look: Look) -> bool:
         """Whether the status of the API's objects is left to another manager."""
-        why = self.guard.check(api, obj) if item.kind in self._controllers else ""
-        if api not in self.guard.held and is_erased(obj, known):
+        obj, api = look.obj, look.rules.api(look.resource)
+        why = self.guard.check(api, obj) if look.item.kind in self._controllers else ""
+        if api not in self.guard.held and is_erased(obj, look.known):
             why = self.guard.hold(api, obj)
         if why:
-            log.warning("%s: %s", item, why)
+            log.warning("%s: %s", look.item, why)
             self._tell(obj, Happening("Warning", "HeldBack", why))
         return api in self.guard.held
 
-    def _patience(self, item: Item, condition: Condition) -> float:
-        """Seconds until the gate is asked again about an object that the rules here allow."""
+    def _patience(self, look: Look, condition: Condition) -> float:
+        """Seconds until the next look: soon if the gate refuses what the rules here allow."""
+        if condition.status or not look.verdict.clean:
+            return _hour(look.item)
         soon = condition.reason in {ABSENT, OUTDATED}
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
-        return self.queue.backoff(item, first, most)
+        return self.queue.backoff(look.item, first, most)
 
-    def _keep(self, item: Item, before: dict[str, Any], stored: dict[str, Any], known: Known) -> None:
+    def _keep(self, look: Look, stored: dict[str, Any]) -> None:
         """Take the result of a write into memory."""
-        known.written = known.written or said(stored) is not None
+        look.known.written = look.known.written or said(stored) is not None
+        before, look.obj = look.obj, stored
         if stored is not before:
-            self._view.written(item.kind, before, stored)
-            self._spread(*item, before, stored)
+            self._view.written(look.item.kind, before, stored)
+            self._spread(*look.item, before, stored)
 
     def _forget(self, item: Item) -> None:
         self._known.pop(item, None)
@@ -251,6 +234,6 @@ class Loop:
         self.queue.forget(item)
 
 
-def _jitter(item: Item) -> float:
-    """From 0.9 to 1.1, the same for the same object: not all are judged at one time."""
-    return 0.9 + (hash(item) % 1000) / 5000
+def _hour(item: Item) -> float:
+    """:data:`AUDIT`, up to a tenth more or less, the same for the same object: not all are judged at one time."""
+    return AUDIT * (0.9 + (hash(item) % 1000) / 5000)

@@ -40,7 +40,7 @@ class Metrics(Collector):
         self.registry.register(self)
 
     def text(self) -> str:
-        return prometheus_client.generate_latest(self.registry).decode()
+        return prometheus_client.generate_latest(self.registry).decode().rstrip()
 
     def collect(self) -> Iterator[Metric]:
         all_known = [*self._known.items()]

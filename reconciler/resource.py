@@ -7,13 +7,12 @@ from typing import NamedTuple
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = ["DEFINITIONS", "EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind"]
+__all__ = ["EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind"]
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
-DEFINITIONS = APIResource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
 
 
 class Item(NamedTuple):

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Rules, Verdict
 from reconciler.children import Children
-from reconciler.known import Known
+from reconciler.known import Known, Look
 from reconciler.pace import Pace
 from reconciler.projection import Happening
-from reconciler.resource import APIResource, Item
+from reconciler.resource import Item
 from reconciler.say import reports
 from reconciler.say.conditions import NORMALISED, Condition, find
 from reconciler.say.events import record
@@ -48,28 +47,28 @@ class Speaker:
     def forget(self, item: Item) -> None:
         self._pace.forget(item)
 
-    def turn(self, item: Item, obj: dict[str, Any], condition: Condition, known: Known) -> float:
-        """Seconds to wait before there may be an Event about the object; 0 if there is nothing new."""
-        before = known.said or said(obj)
-        is_news = before != condition if before else not condition.status
-        return self._pace.turn(item) if is_news else 0.0
+    def say(self, look: Look, condition: Condition) -> float:
+        """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
 
-    def announce(self, obj: dict[str, Any], condition: Condition, known: Known) -> None:
-        """Write an Event if the verdict has changed. A good verdict alone needs none."""
+        A good verdict alone needs none.
+        """
+        known, obj = look.known, look.obj
         before, again = known.said or said(obj), known.said is not None
-        known.said = condition
         if before != condition and (before or not condition.status):
+            if wait := self._pace.turn(look.item):
+                return wait
             type_ = "Normal" if condition.status else "Warning"
             record(self._api, obj, Happening(type_, condition.reason, condition.message), self._now(), again=again)
+        known.said, known.codes = condition, frozenset(look.verdict.codes)
+        self._report(look, condition)
+        return 0.0
 
-    def report(
-        self, obj: dict[str, Any], resource: APIResource, rules: Rules, verdict: Verdict, condition: Condition
-    ) -> None:
+    def _report(self, look: Look, condition: Condition) -> None:
         """Write the report about the object, or remove it."""
-        kind = reports.resource_for(self._view, resource)
+        obj, kind = look.obj, reports.resource_for(self._view, look.resource)
         if kind is None:
             return
-        made = reports.report(kind, obj, verdict, condition, rules.because(obj))
+        made = reports.report(kind, obj, look.verdict, condition, look.rules.because(obj))
         try:
             self._children.sync(obj, [] if made is None else [(kind, made)], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same
