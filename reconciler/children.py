@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from reconciler.resource import APIResource, Key, Kind
+from reconciler.resource import APIResource, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
@@ -133,20 +133,11 @@ def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
     metadata = dict(child["metadata"])
     if "namespace" in owner["metadata"]:
         metadata["namespace"] = owner["metadata"]["namespace"]
-    metadata["ownerReferences"] = [_reference(owner)]
+    owning = {key: value for key, value in reference(owner).items() if key != "namespace"}
+    metadata["ownerReferences"] = [{**owning, "controller": True}]  # no block: that needs a right on its finalizers
     metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
     metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
     return {**child, "metadata": metadata}
-
-
-def _reference(owner: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,  # without blockOwnerDeletion, which needs a right on the owner's finalizers
-    }
 
 
 def _digest(child: dict[str, Any]) -> str:

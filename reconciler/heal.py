@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from reconciler.audit import Rules, Standing
 from reconciler.guard import trimmed
-from reconciler.known import Look
+from reconciler.known import Known, Look
 from reconciler.pace import Pace
-from reconciler.resource import Item
 from reconciler.say.conditions import NORMALISED, Condition
 from reconciler.writer import ApiError, Writer
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -61,10 +60,7 @@ class Healer:
 
     def __init__(self, api: Writer, clock: Callable[[], float] = time.monotonic) -> None:
         self._api = api
-        self._pace = Pace(RESTAMPS, RESTAMPS, clock)
-
-    def forget(self, item: Item) -> None:
-        self._pace.forget(item)
+        self._pace = Pace[Known](RESTAMPS, RESTAMPS, clock)
 
     def stand(self, look: Look) -> Answer:
         """Whether the object may be acted on; a clean object without a valid stamp is healed first.
@@ -79,7 +75,7 @@ class Healer:
         confirmed = stamp is not None and look.known.confirmed == _identity(obj, rules)
         if verdict.standing is Standing.VALID or confirmed:
             return Answer(PASSED, obj)
-        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(look.item)):
+        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(look.known)):
             return Answer(PASSED, obj, wait)
         try:
             answer = self._ask(look, claims=stamp is not None and rules.wrote(stamp))

@@ -14,7 +14,7 @@ from reconciler.seen import Seen
 __all__ = ["Known", "Look"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Known:
     """Changed only by the worker that holds the object's key.
 

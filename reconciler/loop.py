@@ -228,8 +228,6 @@ class Loop:
 
     def _forget(self, item: Item) -> None:
         self._known.pop(item, None)
-        self._healer.forget(item)
-        self._speaker.forget(item)
         self._dependents.note(item, ())
         self.queue.forget(item)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from reconciler.projection import Happening
-from reconciler.resource import EVENTS
+from reconciler.resource import EVENTS, reference
 from reconciler.say.conditions import timestamp
 from reconciler.writer import ApiError, Writer
 
@@ -42,13 +42,7 @@ def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: b
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
         "metadata": {"name": _name(obj, happening, timestamp(now) if again else ""), "namespace": namespace},
-        "involvedObject": {
-            "apiVersion": obj["apiVersion"],
-            "kind": obj["kind"],
-            "name": metadata["name"],
-            "namespace": metadata.get("namespace", ""),
-            "uid": metadata.get("uid", ""),
-        },
+        "involvedObject": reference(obj),
         "type": happening.type,
         "reason": happening.reason,
         "message": happening.message[:MESSAGE_LIMIT],

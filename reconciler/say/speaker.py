@@ -12,7 +12,6 @@ from reconciler.children import Children
 from reconciler.known import Known, Look
 from reconciler.pace import Pace
 from reconciler.projection import Happening
-from reconciler.resource import Item
 from reconciler.say import reports
 from reconciler.say.conditions import NORMALISED, Condition, find
 from reconciler.say.events import record
@@ -42,10 +41,7 @@ class Speaker:
         self._view = view
         self._children = children
         self._now = now
-        self._pace = Pace(NEWS, 5 * NEWS, clock)
-
-    def forget(self, item: Item) -> None:
-        self._pace.forget(item)
+        self._pace = Pace[Known](NEWS, 5 * NEWS, clock)
 
     def say(self, look: Look, condition: Condition) -> float:
         """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
@@ -55,7 +51,7 @@ class Speaker:
         known, obj = look.known, look.obj
         before, again = known.said or said(obj), known.said is not None
         if before != condition and (before or not condition.status):
-            if wait := self._pace.turn(look.item):
+            if wait := self._pace.turn(known):
                 return wait
             type_ = "Normal" if condition.status else "Warning"
             record(self._api, obj, Happening(type_, condition.reason, condition.message), self._now(), again=again)
