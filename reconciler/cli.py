@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ from kubernetes.config import ConfigException
 
 from reconciler import audit
 from reconciler.audit import Rules
-from reconciler.connect import connect, own_namespace
 from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
-from reconciler.process import Process, Reload
+from reconciler.process import Process
 from reconciler.projections import choices as projected
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
 from webhook.cli import choices
+from webhook.cluster.live import connect
 from webhook.facts.settings import Settings
 from webhook.manifests.watched import Watched
 
@@ -41,6 +42,9 @@ writes the status. Of several processes, one leads. Use the flags of `modelgate 
 value has an environment variable: --allowed-host-path-root is MODELGATE_ALLOWED_HOST_PATH_ROOT (roots separated by
 colons).
 """
+
+_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Holds the namespace of the pod that this process runs in."""
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
@@ -67,9 +71,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--kinds", type=lambda text: frozenset(text.split(",")), metavar="KIND,…", help=kinds)
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
     add("--admission-policies", type=Path, metavar="DIR", help=policies)
-    roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
-    parser.add_argument("--allowed-host-path-root", action="append", metavar="DIR", help=roots)
-    projected.add_arguments(add)
+    projected.add_arguments(parser, add)
     choices.add_arguments(parser)
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
@@ -93,36 +95,30 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _process(options: argparse.Namespace) -> Process:
-    api, folder = Writer(connect(options.kubeconfig)), options.admission_policies
-    policies = None if folder is None else audit.native_policies(folder)
-    live, guarded = options.view == "live", options.kinds
-    rules = audit.load(options.profile, choices.chosen(options), policies, guarded, references=live)
-    roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
-    controllers = projected.controllers(options, roots)
-    reload = (lambda rules: rules) if folder is None else _reloading(folder)
-    return Process(api, rules, controllers, _lease(options), options.workers, reload)
+    folder = options.admission_policies
+    watched = None if folder is None else Watched(folder, lambda: audit.native_policies(folder))
+    policies = None if watched is None else watched.first()
+    references = options.view == "live"
+    rules = audit.load(options.profile, choices.chosen(options), policies, options.kinds, references=references)
+    api, controllers = Writer(connect(options.kubeconfig)), projected.controllers(options)
+    return Process(api, rules, controllers, _lease(options), options.workers, partial(_reloaded, watched))
 
 
-def _reloading(folder: Path) -> Reload:
-    """Take up changed policies of a folder; a set with an error is logged and not used."""
-    watched = Watched(folder, lambda: audit.native_policies(folder))
-
-    def reload(rules: Rules) -> Rules:
-        try:
-            policies = watched.changed()
-        except (LoadError, OSError, UnicodeDecodeError) as error:
-            log.error("the new admission policies in %s are not used: %s", folder, error)  # noqa: TRY400
-            return rules
-        return rules if policies is None else rules.with_policies(policies)
-
-    return reload
+def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:
+    """The rules with changed policies; a set with an error is logged and not used."""
+    try:
+        policies = None if watched is None else watched.changed()
+    except (LoadError, OSError, UnicodeDecodeError) as error:
+        log.error("the new admission policies are not used: %s", error)  # noqa: TRY400
+        return rules
+    return rules if policies is None else rules.with_policies(policies)
 
 
 def _lease(options: argparse.Namespace) -> Lease | None:
     if options.no_lease:
         return None
     api = Writer(connect(options.kubeconfig), CALL_TIMEOUT)
-    namespace = options.namespace or own_namespace("modelgate-system")
+    namespace = options.namespace or (_NAMESPACE.read_text().strip() if _NAMESPACE.exists() else "modelgate-system")
     # A pod's name is its host name; two processes on one host have different numbers.
     return Lease(api, namespace, options.lease, f"{socket.gethostname()}_{os.getpid()}")
 

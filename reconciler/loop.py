@@ -94,8 +94,10 @@ class Loop:
         if kind in self._kinds:
             self.queue.add(Item(kind, key))
         self._children.changed(kind, key, before, after)
-        if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
-            self._wake(*owner)
+        owner = owner_of(before)  # of a child that was there before: a new one is the work of this loop
+        if owner is not None and (resource := self._kinds.get(owner.kind)):
+            place = owner.key if resource.namespaced else Key("", owner.key.name)
+            self.queue.add_after(Item(owner.kind, place), DEBOUNCE)
         self._spread(kind, key, before, after)
 
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
@@ -103,11 +105,6 @@ class Loop:
         if essence(before, with_status=with_status) != essence(after, with_status=with_status):
             for dependent in self._dependents.of(kind, key) - {Item(kind, key)}:
                 self.queue.add_after(dependent, DEBOUNCE)
-
-    def _wake(self, kind: Kind, key: Key) -> None:
-        resource = self._kinds.get(kind)
-        if resource is not None:
-            self.queue.add_after(Item(kind, key if resource.namespaced else Key("", key.name)), DEBOUNCE)
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""

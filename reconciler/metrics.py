@@ -45,11 +45,9 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         all_known = [*self._known.items()]
         verdicts = Counter((*item.kind, known.said.reason) for item, known in all_known if known.said is not None)
-        findings = Counter(code for _, known in all_known for code in known.codes)
+        findings = Counter((code,) for _, known in all_known for code in known.codes)
         yield _gauge("modelgate_objects", "Objects by verdict.", ["group", "kind", "verdict"], verdicts)
-        yield _gauge(
-            "modelgate_object_findings", "Objects with a finding.", ["code"], {(c,): n for c, n in findings.items()}
-        )
+        yield _gauge("modelgate_object_findings", "Objects with a finding.", ["code"], findings)
         held = dict.fromkeys(self._guard.held.items(), 1)
         yield _gauge("modelgate_held_back", "APIs whose status another manager writes.", ["api", "manager"], held)
         yield GaugeMetricFamily("modelgate_queue_depth", "Objects that wait for a worker.", len(self._queue))
@@ -58,7 +56,7 @@ class Metrics(Collector):
         yield GaugeMetricFamily("modelgate_leader", "1 if this process leads.", int(self.leading))
 
 
-def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> GaugeMetricFamily:
+def _gauge(name: str, text: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=labels)
     for key, value in sorted(values.items()):
         family.add_metric(key, value)
@@ -68,7 +66,5 @@ def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> G
 def _families(gauges: list[Gauge]) -> Iterator[GaugeMetricFamily]:
     for name in sorted({gauge.name for gauge in gauges}):
         same = [gauge for gauge in gauges if gauge.name == name]
-        family = GaugeMetricFamily(name, "A signal of a projection.", labels=[*same[0].labels])
-        for gauge in same:
-            family.add_metric([*gauge.labels.values()], gauge.value)
-        yield family
+        values = {tuple(gauge.labels.values()): gauge.value for gauge in same}
+        yield _gauge(name, "A signal of a projection.", [*same[0].labels], values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,10 +17,12 @@ APIS: Final = ("aim", "llmaz", "llmd", "llmkube")
 """The APIs with a projection."""
 
 
-def add_arguments(add: Callable[..., Any]) -> None:
-    """Declare the flags by ``add(flag, default, ...)``; a flag without a default is None if it is not given."""
+def add_arguments(parser: argparse.ArgumentParser, add: Callable[..., Any]) -> None:
+    """Declare the flags; ``add(flag, default, ...)`` reads the default from the environment."""
     acting = f"APIs to write the status for, where no other controller does: {', '.join(APIS)} (default: none)"
     add("--apis", "", type=_apis, metavar="API,…", help=acting)
+    roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
+    parser.add_argument("--allowed-host-path-root", action="append", metavar="DIR", help=roots)
     where = "for llmd: the Prometheus that scrapes vLLM, such as http://prometheus:9090"
     add("--prometheus", metavar="URL", help=where)
     every = "for llmd: time between two decisions (default 60)"
@@ -28,8 +31,9 @@ def add_arguments(add: Callable[..., Any]) -> None:
     add("--scale-to-zero-after", "0", type=int, metavar="SECONDS", help=idle)
 
 
-def controllers(options: argparse.Namespace, roots: list[str]) -> list[Controller]:
-    """The controllers of the chosen APIs; ``roots`` are the directories allowed for local sources."""
+def controllers(options: argparse.Namespace) -> list[Controller]:
+    """The controllers of the chosen APIs."""
+    roots = options.allowed_host_path_root or os.environ.get("MODELGATE_ALLOWED_HOST_PATH_ROOT", "").split(":")
     known = {
         "aim": aim.controllers(),
         "llmaz": [llmaz.controller()],
