@@ -88,9 +88,8 @@ def _judge_again(policies: Path, reconciler: Reconciler, size: int) -> None:
     (policies / "all.yaml").write_text(POLICY)
     while _looks(reconciler) < looks + size:
         time.sleep(0.2)
-    print(
-        f"judged again: CPU {_cpu(reconciler) - cost:.1f} s, after {time.monotonic() - started:.1f} s; {_cost(reconciler)}"
-    )
+    took = time.monotonic() - started
+    print(f"judged again: CPU {_cpu(reconciler) - cost:.1f} s, after {took:.1f} s; {_cost(reconciler)}")
 
 
 def _looks(reconciler: Reconciler) -> float:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from webhook.admission.decision import Cause, Warn
-from webhook.admission.errors import CatalogError, Problem
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.cluster.readthrough import RequestView
@@ -78,7 +77,8 @@ class Verdict(NamedTuple):
 class Rules:
     """The gate's rules, profile, settings and native policies, by the definitions that are installed.
 
-    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers.
+    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other kinds
+    are ignored: the gate lets them through.
     """
 
     shipped: Catalog
@@ -135,14 +135,11 @@ def load(
     """The built-in rules. Without ``references``, the gate has no view of other objects, and the judgement none.
 
     Raises:
-        LoadError: with every problem, also a guarded kind that Modelgate does not cover.
+        LoadError: with every problem.
     """
     shipped = catalog.load(settings=settings)
     options = Options(profile=Profile(profile), settings=settings, references=references)
-    rules = Rules(shipped, shipped, options, None, None, guarded).with_policies(policies)
-    if unknown := sorted((guarded or frozenset()) - rules.definitions()):
-        raise CatalogError([Problem("--kinds", "", f"{name} is not covered by Modelgate") for name in unknown])
-    return rules
+    return Rules(shipped, shipped, options, None, None, guarded).with_policies(policies)
 
 
 def native_policies(folder: Path) -> PolicySet:
