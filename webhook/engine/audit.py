@@ -77,8 +77,8 @@ class Verdict(NamedTuple):
 class Rules:
     """The gate's rules, profile, settings and native policies, by the definitions that are installed.
 
-    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other kinds
-    are ignored: the gate lets them through.
+    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other
+    kinds are ignored: the gate lets them through.
     """
 
     shipped: Catalog
