@@ -28,7 +28,7 @@ def rights(account, *sets):
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:
                     key = (ref["kind"], group, resource, tuple(rule.get("resourceNames", ())))
-                    found[key] = sorted(rule["verbs"])
+                    found[key] = sorted({*found.get(key, ()), *rule["verbs"]})
     return found
 
 
@@ -121,6 +121,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
+        ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
         **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},
     }

@@ -29,8 +29,8 @@ class Reflector:
 
     ``changed(key, object)`` is called for objects that exist or change, ``deleted(key)`` for deleted ones, also if the
     deletion happened between a watch and the next list. With ``metadata_only`` the objects are PartialObjectMetadata.
-    With a ``selector`` it follows only objects with these labels, with a ``name`` only objects of this name. With ``until_absent``, :meth:`run` ends when the API
-    server no longer serves the resource.
+    With a ``selector`` it follows only objects with these labels, with a ``name`` only objects of this name. With
+    ``until_absent``, :meth:`run` ends when the API server no longer serves the resource.
     """
 
     def __init__(
