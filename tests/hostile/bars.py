@@ -68,7 +68,7 @@ def read(path: Path) -> Report:
 
 
 def publish(report: Report, page: Path) -> None:
-    """Write the figures of a report between the marks of a page; the parts that it has not measured stay as they are."""
+    """Write the figures of a report between the marks of a page. Parts that it has not measured stay as they are."""
     text = page.read_text()
     before, rest = text.split(MARKS[0])
     table, after = rest.split(MARKS[1])
