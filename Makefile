@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -83,6 +83,9 @@ bench: $(READY)  ## measure requests per second, and microseconds per stage
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
 
+release: $(READY)  ## build wheel, image, charts, manifests, bill of materials, provenance and checksums of the commit
+	$(PY) -m tools.release build
+
 lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
@@ -91,6 +94,8 @@ lock: $(READY)  ## update the lock files from pyproject.toml
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml --extra tracing --group build --group dev --group bench -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+		--group release -o requirements/release.txt
 
 clean:  ## remove the virtual environment and all build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

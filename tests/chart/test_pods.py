@@ -8,6 +8,7 @@ import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
+from tools.release.project import version
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
@@ -283,7 +284,7 @@ def test_an_upgrade_never_has_fewer_gates_than_before():
 @pytest.mark.parametrize(
     ("sets", "image"),
     [
-        ((), "localhost/modelgate:0.1.0"),
+        ((), f"localhost/modelgate:{version()}"),
         (('image.tag="x"',), "localhost/modelgate:x"),
         (('image.repository="r.example/a/b"', f'image.digest="sha256:{"0" * 64}"'), f"r.example/a/b@sha256:{'0' * 64}"),
     ],
