@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         print(*(f"release: {reason}" for reason in reasons), sep="\n", file=sys.stderr)
         return 1
     try:
-        build(options.folder.absolute(), helm)
+        build(options.folder.absolute(), helm, image=not options.no_image)
     except CommandFailed as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         "build", help="wheel, image, charts, manifests, bill of materials, provenance, checksums"
     )
     building.add_argument("--helm", default="helm", help="the program")
+    building.add_argument("--no-image", action="store_true", help="without the image, which needs podman or buildah")
     publishing = steps.add_parser("publish", help="sign and upload; needs cosign, skopeo, uv and credentials")
     publishing.add_argument("--registry", required=True, help="host and path, such as registry.example/team")
     publishing.add_argument("--print", action="store_true", help="only print the commands")

@@ -24,12 +24,13 @@ class CommandFailed(Exception):
     """A program ended with an error; the text has its last words."""
 
 
-def build(target: Path, helm: str) -> None:
+def build(target: Path, helm: str, *, image: bool = True) -> None:
     """Write all files of a release into an empty folder.
 
     Args:
         target: made if it is absent.
         helm: the program.
+        image: also the image, and what is in it.
 
     Raises:
         CommandFailed: a step failed.
@@ -48,13 +49,14 @@ def build(target: Path, helm: str) -> None:
             digests |= _chart(chart, target, helm)
         _step("install.yaml")
         _manifests(target / f"modelgate-{version}.tgz", target, helm)
-        _step("image")
-        archive = target / f"modelgate-{version}-image.tar"
-        _run([str(source / ".ci" / "image"), str(archive)], source, env | {"ARCHIVE_FORMAT": "oci-archive"})
-        oci.rewritten(archive)
-        digests["image"] = oci.manifest_digest(archive)
-        _step("bill of materials")
-        _materials(source, target / f"modelgate-{version}.cdx.json", Path(folder), env)
+        if image:
+            _step("image")
+            archive = target / f"modelgate-{version}-image.tar"
+            _run([str(source / ".ci" / "image"), str(archive)], source, env | {"ARCHIVE_FORMAT": "oci-archive"})
+            oci.rewritten(archive)
+            digests["image"] = oci.manifest_digest(archive)
+            _step("bill of materials")
+            _materials(source, target / f"modelgate-{version}.cdx.json", Path(folder), env)
     base = os.environ.get("PYTHON_IMAGE", "")
     provenance(target, commit.revision, {"base": base} if base else {}, digests)
     checksums(target)
