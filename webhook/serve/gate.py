@@ -234,10 +234,10 @@ class Gate:
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
-        self.metrics.requests.labels(call, found.kind, found.operation, found.outcome).inc()
-        self.metrics.seconds.labels(call).observe(self.clock() - started)
+        self.metrics.requests.add(call, found.kind, found.operation, found.outcome)
+        self.metrics.seconds.add(call, self.clock() - started)
         for code, action in found.findings:
-            self.metrics.rules.labels(code, action).inc()
+            self.metrics.rules.add(code, action)
         if found.noted is not None:
             note(found.noted)
         if found.trace:
