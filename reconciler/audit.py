@@ -24,7 +24,7 @@ from webhook.engine import Native, Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import Offline
 from webhook.engine.defaulting import Normalised
-from webhook.engine.installed import with_installed
+from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.stamping import normalised, stamp_of
@@ -81,18 +81,23 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The gate's rules, profile, settings and native policies, by the definitions that are installed."""
+    """The gate's rules, profile, settings and native policies, by the definitions that are installed.
+
+    ``deviations`` say how these differ from the shipped ones.
+    """
 
     shipped: Catalog
     catalog: Catalog
     options: Options
     policies: PolicySet | None
     files: Offline | None
+    deviations: tuple[Deviation, ...] = ()
 
     def under(self, definitions: Iterable[Mapping[str, Any]]) -> Rules:
         """The same rules under these CustomResourceDefinitions."""
-        found = with_installed(self.shipped, definitions)[0]
-        return replace(self, catalog=found, files=self.policies.over(found) if self.policies else None)
+        found, deviations = with_installed(self.shipped, definitions)
+        files = self.policies.over(found) if self.policies else None
+        return replace(self, catalog=found, files=files, deviations=deviations)
 
     def with_policies(self, policies: PolicySet | None) -> Rules:
         return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)

@@ -13,7 +13,7 @@ from reconciler.resource import APIResource, Key, Kind
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["MANAGED", "Children", "covers", "owner_of"]
+__all__ = ["MANAGED", "Children", "covers", "owned", "owner_of"]
 
 MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 """The label of every child, by which children are watched."""
@@ -58,11 +58,11 @@ class Children:
         kept: set[tuple[Kind, Key]] = set()
         conflicts = []
         for resource, child in wanted:
-            owned = _owned(child, owner)
-            key = Key.of(owned)
+            made = owned(child, owner)
+            key = Key.of(made)
             kept.add((Kind(resource.group, resource.kind), key))
             try:
-                if not self._made(resource, key, owned, owner):
+                if not self._made(resource, key, made, owner):
                     conflicts.append(f"{resource.kind} {key}")
             except ApiError as error:
                 if _TERMINATING not in error.message:
@@ -129,11 +129,13 @@ def _controller(obj: dict[str, Any]) -> dict[str, Any]:
     return next((each for each in references if each.get("controller")), {})
 
 
-def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+def owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+    """A child as it is written: in its owner's namespace, and with a reference to it if it is in a cluster."""
     metadata = dict(child["metadata"])
     if "namespace" in owner["metadata"]:
         metadata["namespace"] = owner["metadata"]["namespace"]
-    metadata["ownerReferences"] = [_reference(owner)]
+    if "uid" in owner["metadata"]:
+        metadata["ownerReferences"] = [_reference(owner)]
     metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
     metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
     return {**child, "metadata": metadata}

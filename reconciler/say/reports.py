@@ -5,6 +5,7 @@ The API is OpenReports, or the older one of the policy working group, whichever 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -47,11 +48,18 @@ def report(
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": {"name": f"{SOURCE}-{metadata['uid']}"},
+        "metadata": {"name": f"{SOURCE}-{metadata.get('uid') or _identity(obj)}"},
         "scope": {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **scope},
         "summary": {each: sum(item["result"] == each for item in found) for each in _OUTCOMES},
         "results": found,
     }
+
+
+def _identity(obj: dict[str, Any]) -> str:
+    """A name for an object of a file that no cluster has given a UID."""
+    metadata = obj["metadata"]
+    parts = (obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata["name"])
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 _OUTCOMES: Final = ("pass", "fail", "warn", "error", "skip")
