@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from reconciler.resource import MODELS
 from tests.chart.helm import NAMESPACE, NO_CRDS, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
@@ -107,7 +107,7 @@ def test_the_reconciler_may_write_into_a_status_that_has_room_for_a_condition_an
     granted = rights("modelgate-reconciler")
     verbs = {Outlet.APPLY: ["patch"], Outlet.REPLACE: ["update"], Outlet.NONE: None}
     for each in RULES.kinds():
-        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[RULES.outlet(each)]
+        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[outlet(RULES, each)]
     assert rights("modelgate-reconciler", LLMKUBE)["ClusterRole", MODELS.group, "models/status", ()] == [
         "patch",
         "update",

@@ -102,6 +102,10 @@ class LiveView:
         """The object in memory of a watched kind."""
         return self._informer(kind).get(key)
 
+    def written(self, kind: Kind, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Take the result of a write into memory, before the watch brings it."""
+        self._informer(kind).written(Key.of(after), before, after)
+
     def names(self, kind: Kind) -> Sequence[Key]:
         """The keys of the objects in memory of a watched kind."""
         return self._informer(kind).names()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from reconciler import audit
-from reconciler.audit import Rules
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import choices
 from webhook.cli.exits import FINDINGS, GOOD
@@ -25,6 +24,7 @@ from webhook.cli.scan.cluster import Cluster, connected
 from webhook.cli.scan.files import Files
 from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.engine.audit import Rules
 
 __all__ = ["add_parser", "run"]
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from kubernetes.config import ConfigException
 
-from reconciler.audit import Rules
 from webhook.admission.errors import Problem, SettingsError, Unavailable
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster.api import ApiError, Reader
@@ -23,6 +22,7 @@ from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Referenc
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
+from webhook.engine.audit import Rules
 from webhook.facts.reads import WATCHED
 from webhook.manifests.documents import Document
 

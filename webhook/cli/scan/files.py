@@ -6,10 +6,10 @@ import argparse
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from reconciler.audit import Rules
 from webhook.admission.errors import DocumentError, Problem
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster.view import MemoryView
+from webhook.engine.audit import Rules
 from webhook.engine.catalog import KnownKind
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths

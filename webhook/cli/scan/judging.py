@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
-from reconciler.audit import Rules, Standing, Verdict, judge
 from webhook.admission.decision import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.cli.manifests import title_of
@@ -17,6 +16,7 @@ from webhook.cli.report.building import findings_of, ordered
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.ignoring import kept
 from webhook.cluster.view import ClusterView
+from webhook.engine.audit import Rules, Standing, Verdict, judge
 from webhook.manifests.documents import Document
 
 __all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
