@@ -29,6 +29,7 @@ from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.stamping import normalised, stamp_of
 from webhook.facts.inputs import inputs_of
+from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings
 from webhook.policy import Profile
 
@@ -88,6 +89,8 @@ class Rules:
     options: Options
     policies: PolicySet | None
     files: Offline | None
+    without: frozenset[str] = frozenset()
+    """Groups of APIs that are not covered."""
 
     def under(self, definitions: Iterable[Mapping[str, Any]]) -> Rules:
         """The same rules under these CustomResourceDefinitions."""
@@ -134,15 +137,16 @@ class Rules:
         return frozenset(each.kind for each in reads if each.keys[0] == "status")
 
 
-def load(profile: str, settings: Settings, policies: PolicySet | None = None) -> Rules:
-    """The built-in rules.
+def load(profile: str, settings: Settings, policies: PolicySet | None = None, without: Iterable[str] = ()) -> Rules:
+    """The built-in rules, but for the APIs ``without``.
 
     Raises:
         LoadError: with every problem.
     """
-    shipped = catalog.load(settings=settings)
+    groups = frozenset(GROUPS[api] for api in without)
+    shipped = catalog.load(settings=settings).without(groups)
     options = Options(profile=Profile(profile), settings=settings)
-    return Rules(shipped, shipped, options, None, None).with_policies(policies)
+    return Rules(shipped, shipped, options, None, None, groups).with_policies(policies)
 
 
 def native_policies(folder: Path) -> PolicySet:

@@ -70,6 +70,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
     add("--admission-policies", type=Path, metavar="DIR", help=policies)
+    choices.add_without(parser, choices.apis(_variable("--without", "") or ""))
     acting = f"APIs to write the status for, where no other controller does: {', '.join(APIS)} (default: none)"
     add("--apis", "", type=_apis, metavar="API,…", help=acting)
     roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
@@ -110,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 def _process(options: argparse.Namespace) -> Process:
     api = Writer(connect(options.kubeconfig))
     policies = None if options.admission_policies is None else audit.native_policies(options.admission_policies)
-    rules = audit.load(options.profile, choices.chosen(options), policies)
+    rules = audit.load(options.profile, choices.chosen(options), policies, options.without)
     reload = _reloading(options.admission_policies) if options.admission_policies else lambda: None
     return Process(api, rules, _controllers(options), _lease(options), options.workers, reload)
 
