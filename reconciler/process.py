@@ -20,7 +20,7 @@ from webhook.cluster.backoff import join
 from webhook.cluster.definitions import FollowedDefinitions
 from webhook.cluster.informer import Following, Listener
 from webhook.cluster.live import LiveView
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import FETCHED, watched
 
 __all__ = ["Process", "Reload"]
 
@@ -146,6 +146,7 @@ class Process:
 
 def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
+    needed = watched(rules.without)
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
@@ -156,9 +157,9 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
             versions.get(kind, ""),
             MANAGED_BY if kind in managed - reads.keys() else "",
             reads.get(kind, trimmed),
-            kind not in WATCHED,
+            kind not in needed,
             LOOK_AGAIN,
             listener,
         )
-        for kind in {*WATCHED, *versions, *managed, *reads}
+        for kind in {*needed, *versions, *managed, *reads}
     }

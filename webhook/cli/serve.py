@@ -46,6 +46,7 @@ def add_parser(commands: Commands) -> None:
         help="other objects that rules can see: none (default), or those of the cluster, by watching it",
     )
     add("--view-kubeconfig", type=Path, help="cluster for --view=live, instead of the in-cluster configuration")
+    choices.add_without(parser)
     add("--pod", metavar="NAMESPACE/NAME/UID", help="this server's pod: refused rules and policies are Events about it")
     add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default 0: the port of the webhooks)")
     add("--health-tls", action="store_true", default=None, help="serve that port over TLS instead of plain HTTP")

@@ -30,6 +30,7 @@ from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.stamping import normalised, stamp_of
 from webhook.engine.validation import validate
+from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings
 from webhook.policy import Profile
 
@@ -79,7 +80,8 @@ class Rules:
     """The gate's rules, profile, settings and native policies, by the definitions that are installed.
 
     ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers.
-    ``deviations`` say how the definitions differ from the shipped ones.
+    ``deviations`` say how the definitions differ from the shipped ones. ``without`` are groups of APIs that are not
+    covered.
     """
 
     shipped: Catalog
@@ -89,6 +91,7 @@ class Rules:
     files: Offline | None
     guarded: frozenset[str] | None = None
     deviations: tuple[Deviation, ...] = ()
+    without: frozenset[str] = frozenset()
 
     def under(self, definitions: Iterable[Mapping[str, Any]]) -> Rules:
         """The same rules under these CustomResourceDefinitions."""
@@ -134,15 +137,19 @@ def load(
     guarded: frozenset[str] | None = None,
     *,
     references: bool = True,
+    without: Iterable[str] = (),
 ) -> Rules:
-    """The built-in rules. Without ``references``, the gate has no view of other objects, and the judgement none.
+    """The built-in rules, but for the APIs ``without``.
+
+    Without ``references``, the gate has no view of other objects, and the judgement none.
 
     Raises:
         LoadError: with every problem, also a guarded kind that Modelgate does not cover.
     """
-    shipped = catalog.load(settings=settings)
+    groups = frozenset(GROUPS[api] for api in without)
+    shipped = catalog.load(settings=settings).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
-    rules = Rules(shipped, shipped, options, None, None, guarded).with_policies(policies)
+    rules = Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
     if unknown := sorted((guarded or frozenset()) - rules.definitions()):
         raise CatalogError([Problem("--kinds", "", f"{name} is not covered by Modelgate") for name in unknown])
     return rules

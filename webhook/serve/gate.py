@@ -69,6 +69,8 @@ class Gate:
     """Further parts that must be ready; each says why it is not."""
     report: Callable[[str, str], None] = lambda _reason, _note: None
     """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
+    without: frozenset[str] = frozenset()
+    """Groups of APIs that this installation does not cover."""
     deviations: tuple[Deviation, ...] = ()
     """How the installed definitions differ from those of the loaded catalog."""
     _loaded: Catalog | None = None
@@ -86,7 +88,7 @@ class Gate:
     def use(self, catalog: Catalog) -> None:
         """Use this catalog from now on, by the definitions that are installed."""
         with self._swapping:
-            self._loaded = catalog
+            self._loaded = catalog.without(self.without)
             self._swap()
 
     def use_definitions(self, definitions: Callable[[], Iterable[Mapping[str, Any]]]) -> None:

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
+from webhook.facts.reads import GROUPS
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
@@ -134,7 +135,10 @@ def run(settings: Settings) -> int:
     hangup = Hangup()
     hangup.ignore()
     signal.signal(signal.SIGTERM, _stopped_early)
-    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
+    gate = Gate(
+        options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts),
+        without=frozenset(GROUPS[api] for api in settings.without),
+    )
     files = _certificate(gate, settings)
     files.check()
     callers, calling = _callers(settings, gate, hangup)
@@ -228,7 +232,7 @@ def _health(gate: Gate, settings: Settings, certificate: Certificate) -> Iterato
 def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
     """Give the gate a live view, if the settings ask for one."""
     if settings.view == "live":
-        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds)
+        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
         gate.metrics.watch(gate.live_view.freshness)
         yield gate.live_view.running
         installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
