@@ -21,7 +21,6 @@ from tests.hostile.wire import Target
 PART = "isolation"
 OTHERS = 0.1
 """Cores that other programs may take in a round; a round in which they take more is repeated."""
-TRIES = 6
 GRACE = 1.0
 """Seconds over its timeout that a hostile call may take: handshake, and a body of megabytes on a busy core."""
 
@@ -46,24 +45,24 @@ class Rounds:
     deaths: Counter[int] = field(default_factory=Counter)
 
 
-def run(report: Report, seconds: float, names: Sequence[str] = ()) -> None:
-    """Attack with every kind (or these), and report against the bars."""
+def run(report: Report, seconds: float, names: Sequence[str] = (), tries: int = 6) -> None:
+    """Attack with every kind (or these), and report against the bars. A disturbed round is tried so often."""
     crowd = Crowd()
     try:
-        idle, rounds = _rounds(crowd, seconds, names or [*bodies.kinds()])
+        idle, rounds = _rounds(crowd, seconds, names or [*bodies.kinds()], tries)
     finally:
         crowd.close()
     _report(report, idle, rounds)
 
 
-def _rounds(crowd: Crowd, seconds: float, names: Sequence[str]) -> tuple[tuple[Latency, Latency], Rounds]:
+def _rounds(crowd: Crowd, seconds: float, names: Sequence[str], tries: int) -> tuple[tuple[Latency, Latency], Rounds]:
     rounds, idle = Rounds(), None
     left = list(_ways(names))
     while left:
         with memory_group() as group, serving(group=group) as gate:
             idle = idle or crowd.good(_target(gate), good_body(), max(seconds, 3)).result()
             while left and gate.ended() is None:
-                rounds.done.append(_quiet(crowd, gate, seconds, *left.pop(0)))
+                rounds.done.append(_quiet(crowd, gate, seconds, tries, *left.pop(0)))
             if gate.ended() is not None:
                 rounds.deaths[gate.ended() or 0] += 1
     assert idle is not None
@@ -87,10 +86,10 @@ def _target(gate: Gate) -> Target:
     return Target(gate.port, str(gate.authority_file))
 
 
-def _quiet(crowd: Crowd, gate: Gate, seconds: float, name: str, change: Change, call: Call) -> Round:
+def _quiet(crowd: Crowd, gate: Gate, seconds: float, tries: int, name: str, change: Change, call: Call) -> Round:
     """The first round that other programs do not disturb, or the one that they disturb least."""
     found: list[Round] = []
-    while not found or (found[-1].others > OTHERS and len(found) < TRIES and gate.ended() is None):
+    while not found or (found[-1].others > OTHERS and len(found) < tries and gate.ended() is None):
         found.append(_round(crowd, gate, seconds, name, change, call))
     best = min(found, key=lambda each: each.others)
     wrong = [each for each in found if each.good.failed or each.probes.failed or each.hostile.wrong]
