@@ -13,7 +13,7 @@ from reconciler.resource import APIResource, Item, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["MANAGED", "Children", "covers", "owner_of"]
+__all__ = ["MANAGED", "Children", "covers", "digest", "owned", "owner_of"]
 
 MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 """The label of every child, by which children are watched."""
@@ -58,11 +58,11 @@ class Children:
         kept: set[Item] = set()
         conflicts = []
         for resource, child in wanted:
-            owned = _owned(child, owner)
-            key = Key.of(owned)
+            made = owned(child, owner)
+            key = Key.of(made)
             kept.add(Item(Kind(resource.group, resource.kind), key))
             try:
-                if not self._made(resource, key, owned, owner):
+                if not self._made(resource, key, made, owner):
                     conflicts.append(f"{resource.kind} {key}")
             except ApiError as error:
                 if _TERMINATING not in error.message:
@@ -124,16 +124,19 @@ def _controller(obj: dict[str, Any]) -> dict[str, Any]:
     return next((each for each in references if each.get("controller")), {})
 
 
-def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+def owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+    """A child as it is written: in its owner's namespace, and with a reference to it if it is in a cluster."""
     metadata = dict(child["metadata"])
     if "namespace" in owner["metadata"]:
         metadata["namespace"] = owner["metadata"]["namespace"]
-    owning = {key: value for key, value in reference(owner).items() if key != "namespace"}
-    metadata["ownerReferences"] = [{**owning, "controller": True}]  # no block: that needs a right on its finalizers
+    if "uid" in owner["metadata"]:
+        owning = {key: value for key, value in reference(owner).items() if key != "namespace"}
+        metadata["ownerReferences"] = [{**owning, "controller": True}]  # no block: that needs a right on its finalizers
     metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
-    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
+    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: digest(child)}
     return {**child, "metadata": metadata}
 
 
-def _digest(child: dict[str, Any]) -> str:
+def digest(child: dict[str, Any]) -> str:
+    """Of the content, for a name or an annotation."""
     return hashlib.sha256(orjson.dumps(child, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

@@ -71,6 +71,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--kinds", type=lambda text: frozenset(text.split(",")), metavar="KIND,…", help=kinds)
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
     add("--admission-policies", type=Path, metavar="DIR", help=policies)
+    choices.add_without(parser, choices.apis(_variable("--without", "") or ""))
     projected.add_arguments(parser, add)
     choices.add_arguments(parser)
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
@@ -99,7 +100,8 @@ def _process(options: argparse.Namespace) -> Process:
     watched = None if folder is None else Watched(folder, lambda: audit.native_policies(folder))
     policies = None if watched is None else watched.first()
     references = options.view == "live"
-    rules = audit.load(options.profile, choices.chosen(options), policies, options.kinds, references=references)
+    settings, covered = choices.chosen(options), {"references": references, "without": options.without}
+    rules = audit.load(options.profile, settings, policies, options.kinds, **covered)
     api, controllers = Writer(connect(options.kubeconfig)), projected.controllers(options)
     return Process(api, rules, controllers, _lease(options), options.workers, partial(_reloaded, watched))
 

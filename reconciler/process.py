@@ -21,7 +21,7 @@ from webhook.cluster.definitions import FollowedDefinitions
 from webhook.cluster.informer import Following, Listener
 from webhook.cluster.live import LiveView
 from webhook.facts.ome.service import CONFIG
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import FETCHED, watched
 
 __all__ = ["Process", "Reload"]
 
@@ -147,6 +147,7 @@ class Process:
 
 def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
+    needed = watched(rules.without)
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
@@ -158,10 +159,10 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
             versions.get(kind, ""),
             MANAGED_BY if kind in managed - reads.keys() else "",
             reads.get(kind, trimmed),
-            kind not in WATCHED,
+            kind not in needed,
             LOOK_AGAIN,
             listener,
             config.get(kind),
         )
-        for kind in {*WATCHED, *versions, *managed, *reads, *config}
+        for kind in {*needed, *versions, *managed, *reads, *config}
     }

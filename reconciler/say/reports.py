@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.audit import Verdict
+from reconciler.children import digest
 from reconciler.heal import REFUSED
 from reconciler.resource import APIResource, Kind, reference
 from reconciler.say.conditions import Condition
@@ -45,7 +46,7 @@ def report(
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": {"name": f"{SOURCE}-{obj['metadata']['uid']}"},
+        "metadata": {"name": f"{SOURCE}-{obj['metadata'].get('uid') or digest(reference(obj))}"},
         "scope": reference(obj),
         "summary": {each: sum(item["result"] == each for item in found) for each in _OUTCOMES},
         "results": found,

@@ -22,13 +22,14 @@ from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import Offline
 from webhook.engine.defaulting import Normalised
-from webhook.engine.installed import with_installed
+from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.native import Native
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.stamping import normalised, stamp_of
 from webhook.engine.validation import validate
+from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings
 from webhook.policy import Profile
 
@@ -78,7 +79,8 @@ class Rules:
     """The gate's rules, profile, settings and native policies, by the definitions that are installed.
 
     ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other
-    kinds are ignored: the gate lets them through.
+    kinds are ignored: the gate lets them through. ``deviations`` say how the definitions differ from the shipped ones.
+    ``without`` are groups of APIs that are not covered.
     """
 
     shipped: Catalog
@@ -87,11 +89,14 @@ class Rules:
     policies: PolicySet | None
     files: Offline | None
     guarded: frozenset[str] | None = None
+    deviations: tuple[Deviation, ...] = ()
+    without: frozenset[str] = frozenset()
 
     def under(self, definitions: Iterable[Mapping[str, Any]]) -> Rules:
         """The same rules under these CustomResourceDefinitions."""
-        found = with_installed(self.shipped, definitions)[0]
-        return replace(self, catalog=found, files=self.policies.over(found) if self.policies else None)
+        found, deviations = with_installed(self.shipped, definitions)
+        files = self.policies.over(found) if self.policies else None
+        return replace(self, catalog=found, files=files, deviations=deviations)
 
     def with_policies(self, policies: PolicySet | None) -> Rules:
         return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)
@@ -131,15 +136,19 @@ def load(
     guarded: frozenset[str] | None = None,
     *,
     references: bool = True,
+    without: Iterable[str] = (),
 ) -> Rules:
-    """The built-in rules. Without ``references``, the gate has no view of other objects, and the judgement none.
+    """The built-in rules, but for the APIs ``without``.
+
+    Without ``references``, the gate has no view of other objects, and the judgement none.
 
     Raises:
         LoadError: with every problem.
     """
-    shipped = catalog.load(settings=settings)
+    groups = frozenset(GROUPS[api] for api in without)
+    shipped = catalog.load(settings=settings).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
-    return Rules(shipped, shipped, options, None, None, guarded).with_policies(policies)
+    return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
 
 
 def native_policies(folder: Path) -> PolicySet:
