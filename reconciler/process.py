@@ -151,8 +151,7 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
-    own = {Kind(each.group, each.kind) for each in rules.kinds()}
-    managed = {*reports.KINDS, *(Kind(each.group, each.kind) for each in made)} - own
+    managed = {*reports.KINDS, *versions} - {Kind(each.group, each.kind) for each in rules.kinds()}
     config = {Kind("", "ConfigMap"): Key(rules.options.settings.ome_namespace, CONFIG)}
     return {
         kind: Following(
