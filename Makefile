@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench bench-e2e image lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -77,8 +77,12 @@ assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a
 e2e: assets  ## test on a real API server, and on a one-node cluster with the image and the chart
 	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
 
-bench: $(READY)  ## measure requests per second, and microseconds per stage
-	$(PY) -m tests.bench
+BENCH ?=
+bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
+	$(PY) -m tests.bench $(BENCH)
+
+bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
