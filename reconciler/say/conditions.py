@@ -20,7 +20,7 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden.
+    """A condition to write; :func:`merged` adds its transition time. Its message is cut, and credentials in it hidden.
 
     A ``status`` of None is Unknown.
     """
@@ -31,7 +31,7 @@ class Condition:
     message: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "message", masked(self.message)[:MESSAGE_LIMIT])
 
 
 def utc_now() -> datetime:
@@ -69,7 +69,7 @@ def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, 
         "type": wanted.type,
         "status": status,
         "reason": wanted.reason,
-        "message": wanted.message[:MESSAGE_LIMIT],
+        "message": wanted.message,
         "observedGeneration": generation,
         "lastTransitionTime": before["lastTransitionTime"] if before is not None and same else timestamp(now),
     }

@@ -12,7 +12,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reconciler.connect import connect
 from reconciler.resource import MODELS
 from reconciler.writer import Writer
 from tests.e2e.assets import assets
@@ -22,6 +21,7 @@ from tests.e2e.machine import Unavailable
 from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
 from tests.e2e.reconciling import Reconciler, condition
+from webhook.cluster.live import connect
 
 QUIET = 60
 """Seconds."""

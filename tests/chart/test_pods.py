@@ -1,6 +1,7 @@
 """The pods: locked down, wired to each other, and started with arguments that our own command takes."""
 
 import argparse
+from hashlib import sha256
 
 import pytest
 
@@ -8,9 +9,11 @@ import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
+from tools.release.project import version
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
+DOCUMENTS = "modelgate-policies-" + sha256(b'{"mine.yaml":"kind: ValidatingAdmissionPolicy"}').hexdigest()[:8]
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": reconciler.cli}
 
@@ -110,10 +113,10 @@ def test_the_server_is_started_with_the_settings_of_the_values():
 @pytest.mark.parametrize(
     ("sets", "sources"),
     [
-        ((POLICIES,), ["modelgate-policies"]),
+        ((POLICIES,), [DOCUMENTS]),
         (('policies.configMap="mine"',), ["mine"]),
         (('policies.configMap="7"',), ["7"]),
-        ((POLICIES, 'policies.configMap="mine"'), ["mine", "modelgate-policies"]),
+        ((POLICIES, 'policies.configMap="mine"'), ["mine", DOCUMENTS]),
     ],
 )
 def test_the_server_reads_policies_of_the_users_from_config_maps(sets, sources):
@@ -124,9 +127,7 @@ def test_the_server_reads_policies_of_the_users_from_config_maps(sets, sources):
     volume = next(each for each in pod["volumes"] if each["name"] == "policies")
     assert [each["configMap"]["name"] for each in volume["projected"]["sources"]] == sources
     made = {each["metadata"]["name"]: each["data"] for each in of_kind("ConfigMap", *sets)}
-    assert made == (
-        {"modelgate-policies": {"mine.yaml": "kind: ValidatingAdmissionPolicy"}} if POLICIES in sets else {}
-    )
+    assert made == ({DOCUMENTS: {"mine.yaml": "kind: ValidatingAdmissionPolicy"}} if POLICIES in sets else {})
     published = parsed(pod["initContainers"][0]["args"]).publish
     assert set(published) == {
         f"{each['kind'].removesuffix('WebhookConfiguration').lower()}/{each['metadata']['name']}"
@@ -283,7 +284,7 @@ def test_an_upgrade_never_has_fewer_gates_than_before():
 @pytest.mark.parametrize(
     ("sets", "image"),
     [
-        ((), "localhost/modelgate:0.1.0"),
+        ((), f"localhost/modelgate:{version()}"),
         (('image.tag="x"',), "localhost/modelgate:x"),
         (('image.repository="r.example/a/b"', f'image.digest="sha256:{"0" * 64}"'), f"r.example/a/b@sha256:{'0' * 64}"),
     ],

@@ -2,16 +2,16 @@
 
 import pytest
 
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from reconciler.resource import MODELS
-from tests.chart.helm import NAMESPACE, NO_CRDS, POLICIES, of_kind, pods, rendered
+from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
-DEFINITIONS = tuple(sorted(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions()))
+DEFINITIONS = frozenset(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions())
 RULES = rules()
 BLIND = 'gate.view="none"'
 CONFIG = Kind("", "ConfigMap")
@@ -28,7 +28,8 @@ def rights(account, *sets):
         for rule in role["rules"]:
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:
-                    key = (ref["kind"], group, resource, tuple(rule.get("resourceNames", ())))
+                    names = tuple(rule.get("resourceNames", ()))
+                    key = (ref["kind"], group, resource, DEFINITIONS if set(names) == DEFINITIONS else names)
                     found[key] = sorted({*found.get(key, ()), *rule["verbs"]})
     return found
 
@@ -107,7 +108,7 @@ def test_the_reconciler_may_write_into_a_status_that_has_room_for_a_condition_an
     granted = rights("modelgate-reconciler")
     verbs = {Outlet.APPLY: ["patch"], Outlet.REPLACE: ["update"], Outlet.NONE: None}
     for each in RULES.kinds():
-        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[RULES.outlet(each)]
+        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[outlet(RULES, each)]
     assert rights("modelgate-reconciler", LLMKUBE)["ClusterRole", MODELS.group, "models/status", ()] == [
         "patch",
         "update",
@@ -158,10 +159,10 @@ def test_there_is_no_wildcard_and_no_verb_that_escalates_or_deletes_but_reports(
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():
-    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment", "PodDisruptionBudget"}
+    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy"}
     for each in rendered():
         assert each["metadata"].get("namespace") == (NAMESPACE if each["kind"] in scoped else None)
 
 
 def test_without_the_reconciler_nothing_of_it_is_left():
-    assert "reconciler" not in repr(rendered("reconciler.enabled=false", NO_CRDS))
+    assert "reconciler" not in repr(rendered("reconciler.enabled=false"))

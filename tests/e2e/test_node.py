@@ -204,7 +204,8 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
 @pytest.mark.usefixtures("policies")
 def test_policies_that_are_refused_are_an_event_about_each_pod(release, kubectl):
     broken = POLICY.replace("object.spec.replicas <=", "object.spec.replicas <= <=")
-    release.patch("configmap", f"{NAME}-policies", {"data": {"mine.yaml": broken}})
+    (documents,) = [name for name in names(release, "configmaps") if name.startswith(f"{NAME}-policies-")]
+    release.patch("configmap", documents, {"data": {"mine.yaml": broken}})
     release("annotate", "pod", GATES, "looked-at=now")  # the kubelet then looks at its volumes at once
 
     def told():

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+HEAD = ("| part | what is measured | figure | bar | verdict | note |", "|---|---|---|---|---|---|")
 MARKS = ("<!-- hostile: begin -->\n", "<!-- hostile: end -->\n")
 
 
@@ -67,16 +68,20 @@ def read(path: Path) -> Report:
 
 
 def publish(report: Report, page: Path) -> None:
-    """Replace what is between the marks of a page with the table of a report."""
+    """Write the figures of a report between the marks of a page. Parts that it has not measured stay as they are."""
     text = page.read_text()
     before, rest = text.split(MARKS[0])
-    _, after = rest.split(MARKS[1])
-    page.write_text(before + MARKS[0] + "\n" + "\n".join(_page(report)) + "\n\n" + MARKS[1] + after)
+    table, after = rest.split(MARKS[1])
+    measured = {row.part for row in report.rows} | {part for part, _ in report.skipped}
+    stay = [line for line in table.splitlines() if line.startswith("| ") and _part(line) not in {"part", *measured}]
+    page.write_text(before + MARKS[0] + "\n" + "\n".join([*HEAD, *stay, *_page(report)]) + "\n\n" + MARKS[1] + after)
+
+
+def _part(line: str) -> str:
+    return line.split("|")[1].strip()
 
 
 def _page(report: Report) -> Iterator[str]:
-    yield "| part | what is measured | figure | bar | verdict | note |"
-    yield "|---|---|---|---|---|---|"
     for row in report.rows:
         figure = _figure(row.figure, row.unit)
         yield f"| {row.part} | {row.name} | {figure} | {_bar(row)} | {row.verdict} | {row.note} |"

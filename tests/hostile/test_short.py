@@ -126,8 +126,11 @@ def test_a_report_is_written_read_and_published(tmp_path: Path, capsys: pytest.C
     report.add("part", "something", 3, "ms", 2, "a note")
     report.skip("other", "no cgroup")
     report.write(tmp_path / "figures.json")
-    page.write_text(f"before\n{bars.MARKS[0]}old\n{bars.MARKS[1]}after\n")
+    before = "| part | a head |\n| stays | 1 |\n| part | old | 1 |\n"
+    page.write_text(f"before\n{bars.MARKS[0]}{before}{bars.MARKS[1]}after\n")
     bars.publish(bars.read(tmp_path / "figures.json"), page)
     assert "| part | something | 3 ms | 2 ms | NOT MET | a note |" in page.read_text()
+    assert "| stays | 1 |" in page.read_text()
     assert "old" not in page.read_text()
+    assert "a head" not in page.read_text()
     assert "skipped: no cgroup" in capsys.readouterr().out

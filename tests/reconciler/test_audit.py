@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from reconciler import audit
-from reconciler.audit import Outlet, Standing, judge
+from reconciler.audit import Outlet, Standing, judge, outlet
 from tests.definitions import definitions
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, rules
@@ -47,7 +47,7 @@ OUTLETS = {
 def outlets(by):
     found = {}
     for each in by.kinds():
-        found.setdefault(by.outlet(each), set()).add(each.kind)
+        found.setdefault(outlet(by, each), set()).add(each.kind)
     return found
 
 
@@ -80,7 +80,7 @@ def without(kind, change):
 def test_a_definition_without_room_for_a_condition_leaves_event_and_report(change):
     by = without("Model", change)
     resource = next(each for each in by.kinds() if each.kind == "Model")
-    assert by.outlet(resource) is Outlet.NONE
+    assert outlet(by, resource) is Outlet.NONE
 
 
 def test_a_version_that_is_not_installed_is_not_judged():

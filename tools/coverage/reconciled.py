@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler import audit
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 __all__ = ["reconciled"]
@@ -62,4 +62,5 @@ def reconciled() -> Iterator[str]:
     yield "| kind | outlet | acts | children | upstream |\n|---|---|---|---|---|\n"
     for each in sorted(rules.kinds(), key=lambda each: each.kind):
         acts, upstream = ACTS.get(each.kind, ""), UPSTREAM.get(each.kind, "operator at the revision of the document")
-        yield f"| {each.kind} | {OUTLETS[rules.outlet(each)]} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"
+        room = OUTLETS[outlet(rules, each)]
+        yield f"| {each.kind} | {room} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"

@@ -113,6 +113,10 @@ class Informer:
     def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
         return self._store.list(namespace)
 
+    def written(self, key: Key, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Take the result of a write at once: it is not told to the listener when the watch brings it."""
+        self._store.written(key, before, after)
+
     def count(self) -> int:
         """The number of objects in memory."""
         return self._store.count()
@@ -167,8 +171,7 @@ class Informer:
     def _put(self, key: Key, obj: dict[str, Any]) -> None:
         listener = self._following.listener
         before = None if listener is None else self._store.get(key)
-        self._store.put(key, obj)
-        if listener is not None:
+        if self._store.put(key, obj) and listener is not None and not _same(before, obj):
             listener(self.kind, key, before, obj)
 
     def _drop(self, key: Key) -> None:
@@ -182,3 +185,9 @@ class Informer:
         self._wake.wait(seconds)
         if not self._stop.is_set():
             self._wake.clear()
+
+
+def _same(before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
+    """Whether a list or watch brings a version that is held already."""
+    version = after["metadata"].get("resourceVersion")
+    return before is not None and version is not None and before["metadata"].get("resourceVersion") == version

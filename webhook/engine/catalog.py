@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from importlib.resources import files
@@ -89,6 +89,12 @@ class Catalog:
         found = {kind.gvk: kind for crd in crds for kind in _kinds_of("", crd)}
         foreign = {gvk: replace(kind, foreign=True) for gvk, kind in found.items() if gvk not in self.kinds}
         return replace(self, kinds={**self.kinds, **foreign}) if foreign else self
+
+    def without(self, groups: Collection[str]) -> Catalog:
+        """This catalog without the kinds of these groups; of the same digest, because the rules are the same."""
+        if not groups:
+            return self
+        return replace(self, kinds={gvk: self.kinds[gvk] for gvk in self.kinds if gvk.group not in groups})
 
     def nearest(self, gvk: GroupVersionKind) -> GroupVersionKind | None:
         """The kind that an unknown one may stand for: another version of it, or a typo."""

@@ -83,15 +83,15 @@ def normalise(
         current = kind.schema.default(obj)
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
-    new = {**orphans, **{str(rule.path): value for rule, value in filled.items()}}
+    new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
     converted = () if obj is written else _converted(written, obj)
     return Normalised(current, new, (*converted, *_explain(obj, current, filled, rules)), too_costly)
 
 
 def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default]:
     """The numbers that have become quantities."""
-    for operation in patch.diff(written, obj):
-        yield Default(field_path(patch.keys(operation["path"])), operation["value"], QUANTITY)
+    for _, keys, value in patch.steps(written, obj):
+        yield Default(field_path(keys), value, QUANTITY)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -197,17 +197,17 @@ def _explain(
     before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
 ) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_path = {**{str(rule.path): rule for rule in rules}, **{str(rule.path): rule for rule in filled}}
+    by_path = {rule.path.text: rule for rule in (*rules, *filled)}
     found: list[Default] = []
-    for operation in patch.diff(before, after):
-        keys = patch.keys(operation["path"])
-        if operation["op"] == "remove":
+    for operation, keys, new in patch.steps(before, after):
+        if operation == "remove":
             path = field_path(keys)
             rule = by_path.get(path)
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
-        for path, value in _leaves(keys, operation["value"]):
+        for leaf, value in _leaves(keys, new):
+            path = field_path(leaf)
             rule = by_path.get(path)
             if rule is None or rule not in filled:
                 rule = _around(path, filled)
@@ -220,10 +220,10 @@ def _explain(
 
 def _around(path: str, filled: Mapping[DefaultRule, Any]) -> DefaultRule | None:
     """The default that set the structure around a leaf."""
-    return next((rule for rule in filled if path.startswith(f"{rule.path}.")), None)
+    return next((rule for rule in filled if path.startswith(f"{rule.path.text}.")), None)
 
 
-def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[str, Any]]:
+def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[tuple[str, ...], Any]]:
     if isinstance(value, dict) and value:
         return [leaf for key, item in value.items() for leaf in _leaves((*keys, key), item)]
-    return [(field_path(keys), value)]
+    return [(keys, value)]

@@ -14,14 +14,23 @@ MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
 
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
+_NAMES = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
+
 
 def field_path(keys: Sequence[str | int]) -> str:
     """A concrete path in the API server's spelling: ``("spec", "files", 0)`` → ``spec.files[0]``."""
+    try:
+        text = ".".join(keys)  # type: ignore[arg-type]
+    except TypeError:
+        text = ""
+    if _NAMES.fullmatch(text) and text.count(".") == len(keys) - 1:
+        return text
     text = ""
     for key in keys:
         if isinstance(key, int):
             text += f"[{key}]"
-        elif re.fullmatch(r"[A-Za-z_$][\w$-]*", key):
+        elif _NAME.fullmatch(key):
             text += f".{key}" if text else key
         else:
             text += f"[{key}]"

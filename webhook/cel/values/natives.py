@@ -62,7 +62,7 @@ def to_native(value: Any, native: str) -> Any:
     if value.__class__ is not _ACCEPTED.get(native):
         raise _refusal(value, native)
     low, high = _RANGES.get(native, (None, None))
-    if low is not None and high is not None and not low <= value < high:
+    if low is not None and high is not None and not low <= value < high:  # type: ignore[operator]
         raise CelError("unsigned integer overflow" if value.__class__ is UInt else "integer overflow")
     return value
 
