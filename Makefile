@@ -4,10 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image release lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench bench-e2e image release lock clean help
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { echo "needs Python 3.11+ with venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
@@ -78,8 +78,12 @@ assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a
 e2e: $(if $(K8S),$(READY),assets)  ## test on a real API server, and on a one-node cluster with the image and the chart; K8S=1.34.4: API server only
 	MODELGATE_E2E=require $(if $(K8S),MODELGATE_E2E_KUBERNETES=$(K8S)) $(PY) -m pytest tests/e2e $(if $(K8S),-m "not node")
 
-bench: $(READY)  ## measure requests per second, and microseconds per stage
-	$(PY) -m tests.bench
+BENCH ?=
+bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
+	$(PY) -m tests.bench $(BENCH)
+
+bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
