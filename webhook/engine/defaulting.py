@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from webhook.admission import Default, patch
@@ -23,6 +24,9 @@ from webhook.schema import DecodeError
 __all__ = ["Normalised", "normalise"]
 
 SCHEMA_DEFAULT: Final = "default of the CRD schema"
+_USUAL: Final = 100
+"""Characters of a pointer that is worth remembering."""
+
 QUANTITY: Final = "a quantity is stored as text"
 
 ScopeOf = Callable[[dict[str, Any]], PolicyScope]
@@ -91,7 +95,7 @@ def normalise(
 def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default]:
     """The numbers that have become quantities."""
     for operation in patch.diff(written, obj):
-        yield Default(field_path(patch.keys(operation["path"])), operation["value"], QUANTITY)
+        yield Default(_place(operation["path"]), operation["value"], QUANTITY)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -127,25 +131,32 @@ def _without_derived(obj: dict[str, Any], rules: tuple[DefaultRule, ...], owners
 def _fill(
     kind: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
-    """Apply the rules until none adds a value; each sets its leaf once, so this ends."""
+    """Apply the rules until none adds a value; each sets its leaf once, so this ends.
+
+    They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
+    changed than single leaves.
+    """
     filled: dict[DefaultRule, Any] = {}
     scope = scope_of(current)
-    progress = True
+    rules, progress = kind.policy.defaults, True
     while progress:
-        progress = False
-        for rule in kind.policy.defaults:
+        progress, is_known = False, rules is kind.policy.defaults and not kind.deviates
+        for rule in rules:
             if rule in filled or not _absent(rule, current):
                 continue
             value = _value_or_missing(rule, scope, kind, old)
             if value is MISSING:
                 continue
-            following = kind.schema.default(rule.path.set(current, value))
+            changed = rule.path.set(current, value)
+            following = kind.schema.default(changed)
+            is_known = is_known and following is changed and rule.path.has_parent(current)
             if kind.deviates and _errors(kind, following) > _errors(kind, current):
                 continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
             current = following
             scope = scope_of(current)
             progress = True
+        rules = kind.policy.repeated_defaults() if is_known else kind.policy.defaults
     return current, filled
 
 
@@ -197,20 +208,17 @@ def _explain(
     before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
 ) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_path = {**{str(rule.path): rule for rule in rules}, **{str(rule.path): rule for rule in filled}}
+    by_path = {rule.path.text: rule for rule in filled}
     found: list[Default] = []
     for operation in patch.diff(before, after):
-        keys = patch.keys(operation["path"])
         if operation["op"] == "remove":
-            path = field_path(keys)
-            rule = by_path.get(path)
+            path = _place(operation["path"])
+            rule = by_path.get(path) or next((rule for rule in rules if rule.path.text == path), None)
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
-        for path, value in _leaves(keys, operation["value"]):
-            rule = by_path.get(path)
-            if rule is None or rule not in filled:
-                rule = _around(path, filled)
+        for path, value in _leaves(operation["path"], operation["value"]):
+            rule = by_path.get(path) or _around(path, filled)
             if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:
@@ -220,10 +228,21 @@ def _explain(
 
 def _around(path: str, filled: Mapping[DefaultRule, Any]) -> DefaultRule | None:
     """The default that set the structure around a leaf."""
-    return next((rule for rule in filled if path.startswith(f"{rule.path}.")), None)
+    return next((rule for rule in filled if path.startswith(f"{rule.path.text}.")), None)
 
 
-def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[str, Any]]:
+def _leaves(pointer: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, dict) and value:
-        return [leaf for key, item in value.items() for leaf in _leaves((*keys, key), item)]
-    return [(field_path(keys), value)]
+        return [leaf for key, item in value.items() for leaf in _leaves(pointer + patch.pointer(key), item)]
+    return [(_place(pointer), value)]
+
+
+def _place(pointer: str) -> str:
+    """A JSON Pointer as the path of a field."""
+    return _usual_place(pointer) if len(pointer) <= _USUAL else field_path(patch.keys(pointer))
+
+
+@lru_cache(1024)
+def _usual_place(pointer: str) -> str:
+    """Defaults are filled in at the same few places."""
+    return field_path(patch.keys(pointer))
