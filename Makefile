@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench image lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -73,6 +73,10 @@ soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memor
 
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
+
+alerts: $(READY)  ## test the chart's alerts with promtool, which is built once; needs Go
+	$(PY) -m tests.e2e.assets alerts
+	MODELGATE_PROMTOOL=require $(PY) -m pytest -q tests/chart/test_monitoring.py
 
 e2e: assets  ## test on a real API server, and on a one-node cluster with the image and the chart
 	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
