@@ -283,7 +283,7 @@ def test_an_upgrade_never_has_fewer_gates_than_before():
 @pytest.mark.parametrize(
     ("sets", "image"),
     [
-        ((), "localhost/modelgate:0.1.0"),
+        ((), "localhost/modelgate:0.2.0"),
         (('image.tag="x"',), "localhost/modelgate:x"),
         (('image.repository="r.example/a/b"', f'image.digest="sha256:{"0" * 64}"'), f"r.example/a/b@sha256:{'0' * 64}"),
     ],

@@ -1,7 +1,8 @@
 """The programs of a real cluster: found, or built from Go modules.
 
 ``python -m tests.e2e.assets [plane|node|alerts]`` prints where they are. Each program is looked for in
-KUBEBUILDER_ASSETS, then in a cache outside the checkout, then built into that cache: about six minutes for all of them on two cores, once.
+KUBEBUILDER_ASSETS, then in a cache outside the checkout, then built into that cache: about six minutes for all of
+them on two cores, once.
 MODELGATE_E2E_KUBERNETES chooses another release, which gets a cache of its own.
 """
 
