@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench bench-e2e image release lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -56,7 +56,6 @@ conformance: $(READY)  ## compare the engines with recorded answers of Kubernete
 oracle: $(READY)  ## build Kubernetes' own code as a program once, into a cache outside the checkout; needs Go
 	$(PY) -m tests.oracle.build
 
-K8S ?=
 tables: $(READY)  ## answer all cases again with the code of Kubernetes K8S=1.37.2, and print the differences
 	$(PY) -m tests.oracle.tables $(K8S)
 
@@ -75,8 +74,20 @@ soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memor
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
 
-e2e: $(if $(K8S),$(READY),assets)  ## test on a real API server, and on a one-node cluster with the image and the chart; K8S=1.34.4: API server only
-	MODELGATE_E2E=require $(if $(K8S),MODELGATE_E2E_KUBERNETES=$(K8S)) $(PY) -m pytest tests/e2e $(if $(K8S),-m "not node")
+alerts: $(READY)  ## test the chart's alerts with promtool, which is built once; needs Go
+	$(PY) -m tests.e2e.assets alerts
+	MODELGATE_PROMTOOL=require $(PY) -m pytest -q tests/chart/test_monitoring.py
+
+# What is run on every supported release: kinds, webhooks, rights, charts and the doctor, on a control plane.
+CORE := $(addprefix tests/e2e/,test_chart.py test_install.py test_kinds.py test_plane.py test_view.py)
+ifdef K8S
+e2e: $(READY)  ## test on a real API server, and on a one-node cluster; with K8S=1.34.4, the core on that release
+	MODELGATE_E2E_KUBERNETES=$(K8S) $(PY) -m tests.e2e.assets plane
+	MODELGATE_E2E_KUBERNETES=$(K8S) MODELGATE_E2E=require $(PY) -m pytest $(CORE)
+else
+e2e: assets
+	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
+endif
 
 BENCH ?=
 bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish

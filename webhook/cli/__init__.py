@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "rule": ("webhook.cli.rule", "explain one rule"),
     "export": ("webhook.cli.export", "export rules as Kubernetes admission policies or as CRD rules"),
     "fields": ("webhook.cli.fields", "list every field that Modelgate may set"),
+    "doctor": ("webhook.cli.doctor", "find what is wrong with an installation"),
     "certs": ("webhook.cli.certs", "issue the server certificate and publish its CA"),
     "reconcile": ("reconciler.cli", "run the reconciler"),
     "completion": ("webhook.cli.shell.completion", "print the completion of a shell"),
