@@ -9,8 +9,10 @@ import tarfile
 import tomllib
 
 import pytest
+import yaml
 
 from tests.chart.helm import CHART, DEFINITIONS, NAMESPACE, ROOT, documents, program, run
+from tools.release import readme as readmes
 from tools.release import version as versions
 from tools.release.charts import oci_layout, package
 from tools.release.sbom import sbom
@@ -122,3 +124,21 @@ def test_the_version_is_the_same_everywhere_and_is_set_by_one_command(tmp_path, 
 def test_the_scripts_of_a_release_are_shell():
     for script in ("publish", "image"):
         assert subprocess.run(["sh", "-n", ROOT / ".ci" / script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", readmes.CHARTS)
+def test_the_readme_of_a_chart_is_made_from_its_values(name):
+    made = readmes.readme(ROOT / name, readmes.CHARTS[name])
+    assert (ROOT / name / "README.md").read_text() == made, "stale: make docs"
+    for path in leaves(yaml.safe_load((ROOT / name / "values.yaml").read_text())):
+        assert f"| `{path}" in made
+    assert "| `{}` |" in made or name == "chart-crds"
+
+
+def leaves(values, path=""):
+    """The paths down to the second level."""
+    for key, value in values.items():
+        if isinstance(value, dict) and value and not path:
+            yield from leaves(value, f"{key}.")
+        else:
+            yield f"{path}{key}"
