@@ -4,10 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench image release version lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { echo "needs Python 3.11+ with venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
@@ -19,7 +19,8 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 	$(VENV)/bin/modelgate demo
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --ignore=tests/e2e
+	$(PY) -m pytest tests/e2e
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
@@ -45,7 +46,7 @@ docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
-	$(PY) -m tools.release.readme
+	$(PY) -m tools.charts.readme
 
 site: $(READY)  ## build the documentation as static pages, build/site/html
 	$(PY) -m tools.site
@@ -89,17 +90,18 @@ e2e: assets
 	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
 endif
 
-bench: $(READY)  ## measure requests per second, and microseconds per stage
-	$(PY) -m tests.bench
+BENCH ?=
+bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
+	$(PY) -m tests.bench $(BENCH)
+
+bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
 
-release: $(READY)  ## make dist/release: wheel, image, charts, manifests, checksums; the same bytes for the same commit
-	$(PY) -m tools.release
-
-version: $(READY)  ## set the version V=0.3.0 everywhere
-	$(PY) -m tools.release.version $(V)
+release: $(READY)  ## build wheel, image, charts, manifests, bill of materials, provenance and checksums of the commit
+	$(PY) -m tools.release build
 
 lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
@@ -109,6 +111,8 @@ lock: $(READY)  ## update the lock files from pyproject.toml
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml --extra tracing --group build --group dev --group bench -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+		--group release -o requirements/release.txt
 
 clean:  ## remove the virtual environment and all build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -326,6 +326,13 @@ rules:
   resources: [configmaps]
   resourceNames: [inferenceservice-config]
   verbs: [get]
+# get: the claims that the pods of OME's components name.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get]
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaims, resourceclaimtemplates]
+  verbs: [get]
 {{- end }}
 {{- end -}}
 

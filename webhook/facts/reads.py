@@ -53,7 +53,14 @@ WATCHED: Final = frozenset(
 )
 """All objects of these kinds are kept in memory."""
 
-FETCHED: Final = frozenset({Kind("", "ConfigMap")})
+FETCHED: Final = frozenset(
+    [
+        Kind("", "ConfigMap"),
+        Kind("", "PersistentVolumeClaim"),
+        Kind("resource.k8s.io", "ResourceClaim"),
+        Kind("resource.k8s.io", "ResourceClaimTemplate"),
+    ]
+)
 """A cluster has too many objects of these kinds, and a fact needs one by name: read on demand, cached for a second."""
 
 

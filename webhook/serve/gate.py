@@ -195,6 +195,16 @@ class Gate:
         endless = Unavailable(f"each of {ROUNDS} reads of the API server led to another")
         return self._answered(call, Judgement.failed(endless), started)
 
+    def reply_now(self, call: Call, body: bytes, patience: float | None) -> bytes | None:
+        """As :meth:`reply`, but None, and nothing counted, for whatever would wait, fork or fail."""
+        if is_large(body):
+            return None
+        started = self.clock()
+        found = judge(
+            self._snapshot(), call, body, {}, self._deadline(started, PATIENCE if patience is None else patience)
+        )
+        return None if found.unread or found.error is not None else self._answered(call, found, started)
+
     async def _judged(
         self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
     ) -> Judgement:
@@ -226,10 +236,10 @@ class Gate:
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
-        self.metrics.requests.labels(call, found.kind, found.operation, found.outcome).inc()
-        self.metrics.seconds.labels(call).observe(self.clock() - started)
+        self.metrics.requests.add(call, found.kind, found.operation, found.outcome)
+        self.metrics.seconds.add(call, self.clock() - started)
         for code, action in found.findings:
-            self.metrics.rules.labels(code, action).inc()
+            self.metrics.rules.add(code, action)
         if found.noted is not None:
             note(found.noted)
         if found.trace:

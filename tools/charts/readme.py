@@ -1,4 +1,4 @@
-"""The README of each chart, from its description and the comments of its values: ``python -m tools.release.readme``."""
+"""The README of each chart, from its description and the comments of its values: ``python -m tools.charts.readme``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def readme(chart: Path, install: str) -> str:
     text = (chart / "values.yaml").read_text()
     head = f"# {described['name']}\n\n{described['description']}.\n\n    {install}\n\n"
     rows = "".join(f"| {path} | {default} | {about} |\n" for path, default, about in _rows(text))
-    made = "This page is made from `values.yaml` by `python -m tools.release.readme`.\n"
+    made = "This page is made from `values.yaml` by `python -m tools.charts.readme`.\n"
     return f"{head}## Values\n\n| value | default | meaning |\n|---|---|---|\n{rows}\n{made}"
 
 
