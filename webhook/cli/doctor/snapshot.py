@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any, Final, Protocol
 
 from webhook.facts.reads import GROUPS
@@ -84,18 +85,9 @@ class Installation:
 
     def flags(self, component: str = "gate") -> argparse.Namespace:
         """The flags of a component's main container that the checks need."""
-        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-        add = parser.add_argument
-        add("--without", type=lambda text: tuple(filter(None, text.split(","))), default=())
-        add("--apis", type=lambda text: tuple(filter(None, text.split(","))), default=())
-        add("--view", default="none")
-        add("--profile", default="standard")
-        add("--port", type=int, default=9443)
-        add("--health-port", type=int, default=0)
-        add("--admission-policies")
         deployment = self.gate if component == "gate" else self.reconciler
         found = [each for each in _containers(deployment) if each["name"] == component]
-        return parser.parse_known_args([str(each) for each in found[0].get("args", [])] if found else [])[0]
+        return _parsed(tuple(str(each) for each in found[0].get("args", [])) if found else ())
 
     def certs(self) -> Sequence[str]:
         """The arguments of `modelgate certs`; empty where there is no such container."""
@@ -179,3 +171,22 @@ def _release(obj: Object) -> tuple[str, str]:
 
 def _containers(deployment: Object | None) -> list[Object]:
     return list(deployment["spec"]["template"]["spec"]["containers"]) if deployment else []
+
+
+@cache
+def _parsed(arguments: tuple[str, ...]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add = parser.add_argument
+    add("--without", type=_listed, default=())
+    add("--apis", type=_listed, default=())
+    add("--view", default="none")
+    add("--profile", default="standard")
+    add("--port", type=int, default=9443)
+    add("--health-port", type=int, default=0)
+    add("--admission-policies")
+    add("--lease", default="modelgate-reconciler")
+    return parser.parse_known_args(arguments)[0]
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
