@@ -19,7 +19,8 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 	$(VENV)/bin/modelgate demo
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --ignore=tests/e2e
+	$(PY) -m pytest tests/e2e
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \

@@ -13,7 +13,7 @@ from reconciler.resource import APIResource, Item, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["MANAGED", "Children", "covers", "owned", "owner_of"]
+__all__ = ["MANAGED", "Children", "covers", "digest", "owned", "owner_of"]
 
 MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 """The label of every child, by which children are watched."""
@@ -133,9 +133,10 @@ def owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
         owning = {key: value for key, value in reference(owner).items() if key != "namespace"}
         metadata["ownerReferences"] = [{**owning, "controller": True}]  # no block: that needs a right on its finalizers
     metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
-    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
+    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: digest(child)}
     return {**child, "metadata": metadata}
 
 
-def _digest(child: dict[str, Any]) -> str:
+def digest(child: dict[str, Any]) -> str:
+    """Of the content, for a name or an annotation."""
     return hashlib.sha256(orjson.dumps(child, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

@@ -61,7 +61,7 @@ class Loop:
     ) -> None:
         self._api = api
         self._view = view
-        self._rules = rules
+        self.rules = rules
         self._controllers = controllers
         self._now = now
         self._clock = clock
@@ -76,13 +76,9 @@ class Loop:
         self.queue: Queue[Item] = Queue(clock)
         self.metrics = Metrics(self.queue, self.guard, self._known)
 
-    @property
-    def rules(self) -> Rules:
-        return self._rules
-
     def use(self, rules: Rules) -> None:
         """Judge by these rules from now on, and every object again if they differ."""
-        changed, self._rules = rules.digest != self._rules.digest, rules
+        changed, self.rules = rules.digest != self.rules.digest, rules
         if changed:
             log.info("rules %s: judging every object again", rules.digest)
             for kind in self._kinds:
@@ -133,7 +129,7 @@ class Loop:
         return delay
 
     def _look(self, item: Item) -> None:
-        resource, rules = self._kinds[item.kind], self._rules
+        resource, rules = self._kinds[item.kind], self.rules
         obj = self._view.held(item.kind, item.key)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             self._forget(item)

@@ -13,13 +13,14 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import Kind
+from reconciler.resource import Key, Kind
 from reconciler.say import reports
 from reconciler.writer import Writer
 from webhook.cluster.backoff import join
 from webhook.cluster.definitions import FollowedDefinitions
 from webhook.cluster.informer import Following, Listener
 from webhook.cluster.live import LiveView
+from webhook.facts.ome.service import CONFIG
 from webhook.facts.reads import FETCHED, watched
 
 __all__ = ["Process", "Reload"]
@@ -150,8 +151,8 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
-    own = {Kind(each.group, each.kind) for each in rules.kinds()}
-    managed = {*reports.KINDS, *(Kind(each.group, each.kind) for each in made)} - own
+    managed = {*reports.KINDS, *versions} - {Kind(each.group, each.kind) for each in rules.kinds()}
+    config = {Kind("", "ConfigMap"): Key(rules.options.settings.ome_namespace, CONFIG)}
     return {
         kind: Following(
             versions.get(kind, ""),
@@ -160,6 +161,7 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
             kind not in needed,
             LOOK_AGAIN,
             listener,
+            config.get(kind),
         )
-        for kind in {*needed, *versions, *managed, *reads}
+        for kind in {*needed, *versions, *managed, *reads, *config}
     }

@@ -39,9 +39,9 @@ class Seen(RequestView):
         Raises:
             Unavailable: the API server does not answer.
         """
-        if isinstance(question, Reference) and not question.version and self._live.watches(question.kind):
+        if isinstance(question, Reference) and not question.version and self._live.watches(question.kind, question.key):
             self.reads.add(Read(question.kind, question.namespace, question.name))
-            return self._live.held(question.kind, Key(question.namespace, question.name))
+            return self._live.held(question.kind, question.key)
         return self._live.read(question, READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:

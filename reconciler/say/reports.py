@@ -5,11 +5,11 @@ The API is OpenReports, or the older one of the policy working group, whichever 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.audit import Verdict
+from reconciler.children import digest
 from reconciler.heal import REFUSED
 from reconciler.resource import APIResource, Kind, reference
 from reconciler.say.conditions import Condition
@@ -46,18 +46,11 @@ def report(
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": {"name": f"{SOURCE}-{obj['metadata'].get('uid') or _identity(obj)}"},
+        "metadata": {"name": f"{SOURCE}-{obj['metadata'].get('uid') or digest(reference(obj))}"},
         "scope": reference(obj),
         "summary": {each: sum(item["result"] == each for item in found) for each in _OUTCOMES},
         "results": found,
     }
-
-
-def _identity(obj: dict[str, Any]) -> str:
-    """A name for an object of a file that no cluster has given a UID."""
-    metadata = obj["metadata"]
-    parts = (obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata["name"])
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 _OUTCOMES: Final = ("pass", "fail", "warn", "error", "skip")

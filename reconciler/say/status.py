@@ -9,7 +9,7 @@ from typing import Any, Final
 from reconciler.audit import Outlet
 from reconciler.guard import trimmed, writers
 from reconciler.resource import APIResource
-from reconciler.say.conditions import Condition, find, merged, with_condition
+from reconciler.say.conditions import Condition, find, merged, with_conditions
 from reconciler.writer import FIELD_MANAGER, Writer
 
 __all__ = ["whole_status", "write_conditions", "write_status"]
@@ -39,9 +39,7 @@ def write_conditions(
         return trimmed(api.apply(resource, _bare(obj, {"conditions": wanted}), "status"), resource)
     if set(writers(obj)) - {FIELD_MANAGER}:
         return obj
-    for condition in conditions:
-        status = with_condition(status, before, condition, generation, now)
-    return write_status(api, resource, obj, status)
+    return write_status(api, resource, obj, with_conditions(status, wanted))
 
 
 def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +59,7 @@ def whole_status(obj: dict[str, Any], status: dict[str, Any], verdict: Condition
     own = status.get("conditions", ())
     types = {each["type"] for each in own}
     joined = {**status, "conditions": [*own, *(each for each in before if each.get("type") not in types)]}
-    return with_condition(joined, before, verdict, obj["metadata"].get("generation", 0), now)
+    return with_conditions(joined, merged(before, [verdict], obj["metadata"].get("generation", 0), now))
 
 
 def _is_said(before: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:

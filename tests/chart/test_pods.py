@@ -8,6 +8,7 @@ import pytest
 import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
+from reconciler import audit
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
 from tools.release.project import version
 from webhook.cli.choices import chosen
@@ -220,6 +221,16 @@ def test_callers_prove_who_they_are_by_a_token_for_the_address_of_the_webhooks()
         (each["clientConfig"]["service"]["name"], each["clientConfig"]["service"]["namespace"]) for each in webhooks()
     }
     assert options.token_audience == [f"https://{name}.{namespace}.svc:443" for name, namespace in services]
+
+
+def test_the_reconciler_judges_as_the_gate_does():
+    """By the same view and settings, and the kinds of the webhooks."""
+    options = parsed(container("reconciler", "reconciler")["args"])
+    rules = audit.load(options.profile, chosen(options), guarded=options.kinds, references=options.view == "live")
+    assert len([*rules.kinds()]) == 19
+    fewer = 'kinds=[{"group":"llmd.ai","versions":["v1alpha1"],"resources":["variantautoscalings"]}]'
+    options = parsed(pods(fewer, 'gate.view="none"')["reconciler"]["containers"][0]["args"])
+    assert (options.view, options.kinds) == ("none", {"variantautoscalings.llmd.ai"})
 
 
 def test_the_reconciler_is_started_with_what_it_takes():

@@ -124,6 +124,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
+        ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
         **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},
     }

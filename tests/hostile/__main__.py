@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.json:
         report.write(options.json)
     if options.publish:
-        bars.publish(report, PAGE)
+        bars.publish(report, PAGE, whole=not options.kinds)
     return 1 if report.missed else 0
 
 

@@ -172,3 +172,21 @@ def test_rules_that_cannot_be_loaded_are_an_error(tmp_path):
         audit.native_policies(tmp_path)
     with pytest.raises(ValueError, match="lenient"):
         audit.load("lenient", DEFAULT_SETTINGS)
+
+
+def test_a_gate_without_a_view_judges_no_references_and_neither_does_the_reconciler():
+    service = {
+        "apiVersion": "aim.silogen.ai/v1alpha1",
+        "kind": "AIMService",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"aimImageName": "llama", "templateRef": "missing"},
+    }
+    blind = audit.load("strict", DEFAULT_SETTINGS, references=False)
+    assert not judge(service, rules("strict"), NOWHERE).clean
+    assert judge(service, blind, NOWHERE).clean
+
+
+def test_only_the_kinds_that_the_gate_reviews_are_reconciled():
+    by = audit.load("strict", DEFAULT_SETTINGS, guarded=frozenset({"models.inference.llmkube.dev", "pods."}))
+    assert [each.kind for each in by.kinds()] == ["Model"]
+    assert by.definitions() == rules().definitions()  # the digest of the rules depends on all

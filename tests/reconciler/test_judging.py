@@ -103,6 +103,25 @@ def test_an_object_that_vanishes_is_a_verdict_on_what_refers_to_it_and_so_is_its
     assert cache_verdict(world) == ("True", "Stamped")
 
 
+def test_a_change_of_the_defaults_of_ome_is_a_new_judgement(world):
+    service = {
+        "apiVersion": "ome.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"engine": {"runner": {"image": "i", "name": "ome-container"}}},
+    }
+    world.server.put("inferenceservices", service)
+    world.reconcile()
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "inferenceservice-config", "namespace": "ome"},
+    }
+    world.server.put("configmaps", {**config, "data": {"deploy": '{"defaultDeploymentMode": "RawDeployment"}'}})
+    world.notice()
+    assert world.wait_of(1) == 1
+
+
 def test_a_change_of_an_object_that_no_judgement_has_read_wakes_nothing(world):
     stored(world, model())
     world.reconcile()

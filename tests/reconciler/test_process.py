@@ -34,6 +34,7 @@ def with_a_gate(server):
 OTHERS = (
     APIResource("", "v1", "nodes", "Node", False),
     APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    APIResource("", "v1", "configmaps", "ConfigMap"),
     APIResource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False),
 )
 

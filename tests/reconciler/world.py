@@ -23,6 +23,7 @@ from webhook.cluster.view import MemoryView
 from webhook.facts.reads import FETCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
+FOLLOWED = Key("ome", "inferenceservice-config")
 MODEL = Kind("inference.llmkube.dev", "Model")
 
 
@@ -60,8 +61,8 @@ class ServerView:
         self._reads = reads
         self.resources = {Kind(each.group, each.kind): each for each in resources}
 
-    def watches(self, kind: Kind) -> bool:
-        return kind not in FETCHED
+    def watches(self, kind: Kind, key: Key) -> bool:
+        return kind not in FETCHED or key == FOLLOWED
 
     def resource(self, kind: Kind) -> APIResource | None:
         return self.resources.get(kind)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
 
 from reconciler import audit
 from reconciler.audit import Outlet, outlet
@@ -26,6 +29,16 @@ OUTLETS: Final = {
     Outlet.REPLACE: "update of the status, unless another manager writes it",
     Outlet.NONE: "Event and Report only",
 }
+
+CASES: Final = Path(__file__).parents[2] / "tests" / "reconciler" / "cases"
+
+CASES_HEAD: Final = """
+What the projections say is a table of cases, `tests/reconciler/cases`. Some state a fact of upstream's own suite, with
+its file and line. Where Modelgate's projection says something else, the case says why.
+
+| API | cases | facts of upstream's suite | of which differ |
+|---|---|---|---|
+"""
 
 ACTS: Final = {
     "AIMModelCache": "status, persistentVolumeClaim; StorageReady, Ready, Progressing, Failure",
@@ -64,3 +77,14 @@ def reconciled() -> Iterator[str]:
         acts, upstream = ACTS.get(each.kind, ""), UPSTREAM.get(each.kind, "operator at the revision of the document")
         room = OUTLETS[outlet(rules, each)]
         yield f"| {each.kind} | {room} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"
+    yield CASES_HEAD
+    for file in sorted(CASES.glob("*.yaml")):
+        rows = [*_rows(yaml.safe_load(file.read_text()))]
+        shared, differ = (sum(key in row for row in rows) for key in ("src", "differs"))
+        yield f"| {file.stem} | {len(rows)} | {shared} | {differ} |\n"
+
+
+def _rows(value: Any) -> Iterator[dict[str, Any]]:
+    """The cases of a file: a list, or lists by name."""
+    for part in value.values() if isinstance(value, dict) else [value]:
+        yield from part

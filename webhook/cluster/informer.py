@@ -36,6 +36,7 @@ class Following:
     """How to follow one kind.
 
     ``version``: only this version of the API; else the preferred one. ``selector``: only objects with these labels.
+    ``only``: only this object.
     ``reduce`` removes from each object what its readers never read. ``packed``: see :class:`Store`. ``look_again``:
     seconds between two checks for an API that is not installed, instead of :data:`DISCOVERY_SECONDS`.
     """
@@ -46,6 +47,7 @@ class Following:
     packed: bool = False
     look_again: float | None = None
     listener: Listener | None = None
+    only: Key | None = None
 
 
 PLAIN: Final = Following()
@@ -107,6 +109,10 @@ class Informer:
         reflector = self._reflector
         return reflector.listed.is_set() if reflector is not None else self._absent_at is not None
 
+    def follows(self, key: Key) -> bool:
+        """Whether an object of the kind is in memory if it exists."""
+        return self._following.only in {None, key}
+
     def get(self, key: Key) -> dict[str, Any] | None:
         return self._store.get(key)
 
@@ -153,9 +159,11 @@ class Informer:
             resource,
             lambda key, obj: self._put(key, self._following.reduce(obj, resource)),
             self._drop,
-            clock=self._clock,
+            self._following.only.namespace if self._following.only else "",
+            self._clock,
             until_absent=True,
             selector=self._following.selector,
+            name=self._following.only.name if self._following.only else "",
         )
         self._reflector = reflector
         if self._stop.is_set():  # stopped meanwhile

@@ -94,9 +94,9 @@ class LiveView:
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).list(namespace)
 
-    def watches(self, kind: Kind) -> bool:
-        """Whether all objects of the kind are kept in memory."""
-        return kind in self._informers
+    def watches(self, kind: Kind, key: Key) -> bool:
+        """Whether the object is kept in memory if it exists."""
+        return kind in self._informers and self._informers[kind].follows(key)
 
     def held(self, kind: Kind, key: Key) -> dict[str, Any] | None:
         """The object in memory of a watched kind."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from webhook.admission.decision import Cause, Warn
-from webhook.admission.errors import CatalogError, Problem
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.cluster.readthrough import RequestView
@@ -79,9 +78,9 @@ class Verdict(NamedTuple):
 class Rules:
     """The gate's rules, profile, settings and native policies, by the definitions that are installed.
 
-    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers.
-    ``deviations`` say how the definitions differ from the shipped ones. ``without`` are groups of APIs that are not
-    covered.
+    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other
+    kinds are ignored: the gate lets them through. ``deviations`` say how the definitions differ from the shipped ones.
+    ``without`` are groups of APIs that are not covered.
     """
 
     shipped: Catalog
@@ -144,15 +143,12 @@ def load(
     Without ``references``, the gate has no view of other objects, and the judgement none.
 
     Raises:
-        LoadError: with every problem, also a guarded kind that Modelgate does not cover.
+        LoadError: with every problem.
     """
     groups = frozenset(GROUPS[api] for api in without)
     shipped = catalog.load(settings=settings).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
-    rules = Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
-    if unknown := sorted((guarded or frozenset()) - rules.definitions()):
-        raise CatalogError([Problem("--kinds", "", f"{name} is not covered by Modelgate") for name in unknown])
-    return rules
+    return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
 
 
 def native_policies(folder: Path) -> PolicySet:
