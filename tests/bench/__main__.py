@@ -3,7 +3,8 @@
 python -m tests.bench [PART …] [--json FILE] [--publish] [--quick]
 
 Parts: stages, ome, cel, schema, server, starts, scaling; all by default. The machine should do nothing else.
-``--publish`` writes the section of docs/performance.md.
+``--publish`` writes the section of docs/performance.md. Programs of this folder that need a cluster or have options of
+their own are run by their names: ``python -m tests.bench.reconciler``.
 """
 
 from __future__ import annotations

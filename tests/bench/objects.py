@@ -88,7 +88,7 @@ def full(number: int) -> Json:
     spec = {
         "source": _source(chosen, number),
         "format": "gguf",
-        "refreshPolicy": chosen.choice(("IfNotPresent", "Always")),
+        "refreshPolicy": chosen.choice(("IfNotPresent", "OnChange")),
         "quantization": chosen.choice(_QUANTIZATIONS),
         "hardware": {"accelerator": "cuda", "gpu": gpu},
         "resources": {"cpu": str(chosen.randrange(2, 65)), "memory": f"{chosen.randrange(16, 513)}Gi"},
