@@ -17,7 +17,7 @@ from webhook.facts import FACTS, Fact
 from webhook.facts.inputs import inputs_of
 from webhook.policy import document
 
-__all__ = ["author_pages", "meaning"]
+__all__ = ["MEANINGS", "author_pages", "meaning"]
 
 _POLICY: Final = (document.Spec, document.Target, document.Variable, document.Default, document.Validation)
 _CASES: Final = (cases.CasesDocument, cases.Case, cases.Expectation)
