@@ -1,4 +1,4 @@
-"""`.modelgate.yaml`: the flags of `check`, `normalise` and `explain` for a repository."""
+"""`.modelgate.yaml`: the flags of `check`, `normalise`, `explain` and `scan` for a repository."""
 
 from __future__ import annotations
 
