@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     view = "as the webhook: none: judge without other objects (default live)"
     add("--view", "live", choices=("none", "live"), help=view)
     kinds = "the kinds that the webhook reviews, as PLURAL.GROUP (default: all)"
-    add("--kinds", type=lambda text: frozenset(text.split(",")), metavar="KIND,…", help=kinds)
+    add("--kinds", type=lambda text: frozenset(filter(None, text.split(","))) or None, metavar="KIND,…", help=kinds)
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
     add("--admission-policies", type=Path, metavar="DIR", help=policies)
     choices.add_without(parser, choices.apis(_variable("--without", "") or ""))

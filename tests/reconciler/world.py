@@ -62,7 +62,7 @@ class ServerView:
         self.resources = {Kind(each.group, each.kind): each for each in resources}
 
     def watches(self, kind: Kind, key: Key) -> bool:
-        return kind not in FETCHED or key == FOLLOWED
+        return kind in self._reads or kind not in FETCHED or key == FOLLOWED
 
     def resource(self, kind: Kind) -> APIResource | None:
         return self.resources.get(kind)
