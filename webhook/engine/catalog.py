@@ -159,7 +159,7 @@ class _Loader:
         """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
         for document in self._documents(folder.joinpath("crds"), f"{folder.name}/crds"):
             try:
-                self._crd(folder.name, load_crd(document.value, trusted=self.trusted))
+                self._crd(folder.name, load_crd(document.value, trusted=self.trusted, on_demand=self.on_demand))
             except SchemaError as error:
                 where = f"{document.source}:{document.line}"
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]

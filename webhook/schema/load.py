@@ -38,14 +38,14 @@ class CRD:
     versions: Mapping[str, Version]
 
 
-def load_crd(document: dict[str, Any], *, trusted: bool = False) -> CRD:
+def load_crd(document: dict[str, Any], *, trusted: bool = False, on_demand: bool = False) -> CRD:
     """Compile a CRD.
 
     Args:
         document: the CRD as JSON.
-        trusted: do not check the CRD, and compile a schema when it is first needed. The tests check the shipped CRDs,
-            so a server trusts them: checking a CRD that contains the schema of a pod takes ten times as long as
-            compiling it.
+        trusted: compile the CRD without checking it. The tests check the shipped CRDs, so a server trusts them:
+            checking a CRD that contains the schema of a pod takes ten times as long as compiling it.
+        on_demand: compile each schema when it is first needed; it is known to compile.
 
     Raises:
         SchemaError: the API server would refuse to create the CRD.
@@ -64,7 +64,7 @@ def load_crd(document: dict[str, Any], *, trusted: bool = False) -> CRD:
         singular=names.get("singular") or kind.lower(),
         short_names=tuple(names.get("shortNames") or ()),
         scope=spec["scope"],
-        versions={version["name"]: _version(version, kind, on_demand=trusted) for version in spec["versions"]},
+        versions={version["name"]: _version(version, kind, on_demand=on_demand) for version in spec["versions"]},
     )
 
 
