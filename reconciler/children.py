@@ -71,6 +71,22 @@ class Children:
             self._delete(kind, key)
         return conflicts
 
+    def share(self, resource: APIResource, obj: dict[str, Any]) -> None:
+        """Make an object as wanted that has no owner.
+
+        Raises:
+            ApiError: a write failed.
+        """
+        existing = self._view.held(Kind(resource.group, resource.kind), Key.of(obj))
+        if existing is None:
+            try:
+                self._api.create(resource, _marked(obj, obj))
+            except ApiError as error:
+                if error.status != 409:  # another one has made it meanwhile
+                    raise
+        elif not covers(existing, obj):
+            self._api.apply(resource, _marked(obj, obj))
+
     def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
         """Create or change a child; False if it belongs to another owner."""
         existing = self._view.held(Kind(resource.group, resource.kind), key)
@@ -134,9 +150,14 @@ def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
     if "namespace" in owner["metadata"]:
         metadata["namespace"] = owner["metadata"]["namespace"]
     metadata["ownerReferences"] = [_reference(owner)]
-    metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
-    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: _digest(child)}
-    return {**child, "metadata": metadata}
+    return _marked({**child, "metadata": metadata}, child)
+
+
+def _marked(obj: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    labels = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
+    annotations = {**metadata.get("annotations", {}), APPLIED: _digest(applied)}
+    return {**obj, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
 
 
 def _reference(owner: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
 from reconciler.metrics import Metrics
-from reconciler.projection import Controller, Happening, Observed
+from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
 from reconciler.resource import APIResource, Item, Key, Kind
 from reconciler.say.conditions import NORMALISED, Condition, utc_now, with_condition
@@ -42,6 +43,12 @@ FIRST_ABSENT, LONGEST_ABSENT = 5.0, 300.0
 
 AUDIT: Final = 3600.0
 """Every object is judged again, also when no change was seen: facts of native policies are not watched."""
+
+REFUSALS: Final = {400, 403, 404, 422}
+"""What the API server answers if it would refuse the same child again."""
+
+CONFLICT: Final = "ChildConflict"
+"""The reason of the Event about a child that could not be made."""
 
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
@@ -190,28 +197,51 @@ class Loop:
     def _act(self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
         seen = Seen(self._view)
+        kinds = {Kind(each.group, each.kind) for each in controller.children}
+        absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
+        measured = controller.observe(obj, seen) if controller.observe else None
+        observed = Observed(self._now(), seen, measured, absent)
+        projection = self._projected(controller, obj, observed)
+        self._dependents.note(item, seen.reads | self._dependents.reads(item))
+        self.metrics.show(item, projection.gauges)
+        refused, error = self._made(controller, obj, projection, kinds - absent)
+        if refused:
+            projection = self._projected(controller, obj, replace(observed, refused="; ".join(refused)))
+        if projection.status is not None:
+            stored = write_status(self._api, controller.resource, obj, self._whole(obj, projection.status, condition))
+            self._speaker.wrote(item, stored)
+            self._keep(item, obj, stored)
+        for happening in (*projection.events, *(Happening("Warning", CONFLICT, each) for each in refused)):
+            record(self._api, obj, happening, self._now())
+        if error is not None:
+            raise error
+        return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
+
+    def _projected(self, controller: Controller, obj: dict[str, Any], observed: Observed) -> Projection:
         try:
-            measured = controller.observe(obj, seen) if controller.observe else None
-            projection = controller.project(obj, Observed(self._now(), seen, measured))
+            return controller.project(obj, observed)
         except ModelgateError:
             raise  # the cluster could not be read
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             record(self._api, obj, Happening("Warning", "ProjectionFailed", text), self._now())
             raise
-        self._dependents.note(item, seen.reads | self._dependents.reads(item))
-        kinds = {Kind(each.group, each.kind) for each in controller.children}
+
+    def _made(
+        self, controller: Controller, obj: dict[str, Any], projection: Projection, kinds: Collection[Kind]
+    ) -> tuple[list[str], ApiError | None]:
+        """Make the children; returns what is wrong with them for good, and the error that says it."""
         wanted = [(controller.child(child), child) for child in projection.children]
-        self.metrics.show(item, projection.gauges)
-        conflicts = self._children.sync(obj, wanted, kinds)
-        events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
-        if projection.status is not None:
-            stored = write_status(self._api, controller.resource, obj, self._whole(obj, projection.status, condition))
-            self._speaker.wrote(item, stored)
-            self._keep(item, obj, stored)
-        for happening in (*projection.events, *events):
-            record(self._api, obj, happening, self._now())
-        return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
+        try:
+            for shared in projection.shared:
+                self._children.share(controller.child(shared), shared)
+            present = [each for each in wanted if Kind(each[0].group, each[0].kind) in kinds]
+            conflicts = self._children.sync(obj, present, kinds)
+        except ApiError as error:
+            if error.status not in REFUSALS:
+                raise
+            return [str(error)], error
+        return [f"{each} belongs to another owner" for each in conflicts], None
 
     def _whole(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
         """The projected status with the verdict, and with the conditions of other controllers."""

@@ -71,6 +71,7 @@ class Process:
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._kinds = {Kind(each.group, each.kind): f"{each.plural}.{each.group}" for each in rules.kinds()}
+        self._made = {Kind(child.group, child.kind) for each in controllers for child in each.children}
         self._definitions = Definitions(api)
         self._redefined = threading.Event()
         self._redefined.set()
@@ -166,7 +167,7 @@ class Process:
         if key.name in self._kinds.values():
             self._redefined.set()
         group = key.name.partition(".")[2]
-        for kind in {*self._kinds, *reports.KINDS, *WATCHED}:
+        for kind in {*self._kinds, *self._made, *reports.KINDS, *WATCHED}:
             if kind.group == group and self._view.watches(kind) and self._view.resource(kind) is None:
                 self._view.recheck(kind)
 

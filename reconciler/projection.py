@@ -27,12 +27,15 @@ Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 class Observed:
     """What is known at one moment. ``view`` is complete: an object missing from it does not exist.
 
-    ``measured`` is the result of the controller's ``observe``.
+    ``measured`` is the result of the controller's ``observe``. ``absent`` are the kinds of children whose API is not
+    installed: such children are not made. ``refused`` says which child could not be made, and why.
     """
 
     now: datetime
     view: ClusterView
     measured: Any = None
+    absent: frozenset[Kind] = frozenset()
+    refused: str = ""
 
 
 class Gauge(NamedTuple):
@@ -61,7 +64,8 @@ class Projection:
 
     ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
     unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
-    read can matter. ``gauges`` are shown until the object is gone.
+    read can matter. ``gauges`` are shown until the object is gone. ``shared`` are objects without an owner, which
+    several objects use: they are made and changed, and never deleted.
     """
 
     status: dict[str, Any] | None = None
@@ -69,6 +73,7 @@ class Projection:
     requeue: float | None = None
     events: tuple[Happening, ...] = ()
     gauges: tuple[Gauge, ...] = ()
+    shared: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
