@@ -26,6 +26,7 @@ from reconciler.lease import CALL_TIMEOUT, Lease
 from reconciler.process import Process
 from reconciler.projection import Controller
 from reconciler.projections import aim, llmaz, llmd, llmkube
+from reconciler.projections.aim.discovery import logs_of
 from reconciler.projections.prometheus import Measured, Prometheus, over_http
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
@@ -112,13 +113,13 @@ def _process(options: argparse.Namespace) -> Process:
     policies = None if options.admission_policies is None else audit.native_policies(options.admission_policies)
     rules = audit.load(options.profile, choices.chosen(options), policies)
     reload = _reloading(options.admission_policies) if options.admission_policies else lambda: None
-    return Process(api, rules, _controllers(options), _lease(options), options.workers, reload)
+    return Process(api, rules, _controllers(options, api), _lease(options), options.workers, reload)
 
 
-def _controllers(options: argparse.Namespace) -> list[Controller]:
+def _controllers(options: argparse.Namespace, api: Writer) -> list[Controller]:
     roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
     known = {
-        "aim": aim.controllers(),
+        "aim": aim.controllers(choices.chosen(options), logs_of(api)),
         "llmaz": [llmaz.controller()],
         "llmd": [llmd.controller(_source(options), options.llmd_interval)],
         "llmkube": [llmkube.controller(roots)],

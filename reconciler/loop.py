@@ -204,7 +204,7 @@ class Loop:
         projection = self._projected(controller, obj, observed)
         self._dependents.note(item, seen.reads | self._dependents.reads(item))
         self.metrics.show(item, projection.gauges)
-        refused, error = self._made(controller, obj, projection, kinds - absent)
+        refused, error = self._made(controller, obj, projection, kinds - absent - projection.keep)
         if refused:
             projection = self._projected(controller, obj, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:

@@ -65,7 +65,8 @@ class Projection:
     ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
     unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
     read can matter. ``gauges`` are shown until the object is gone. ``shared`` are objects without an owner, which
-    several objects use: they are made and changed, and never deleted.
+    several objects use: they are made and changed, and never deleted. Children of the kinds ``keep`` are not deleted
+    now, though they are not wanted.
     """
 
     status: dict[str, Any] | None = None
@@ -74,6 +75,7 @@ class Projection:
     events: tuple[Happening, ...] = ()
     gauges: tuple[Gauge, ...] = ()
     shared: tuple[dict[str, Any], ...] = ()
+    keep: frozenset[Kind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

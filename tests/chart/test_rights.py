@@ -90,7 +90,14 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 
 LLMKUBE = "reconciler.apis.llmkube=true"
-CACHES = ("aimmodelcaches", "aimtemplatecaches")
+ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
+MADE = {
+    "aim.silogen.ai": ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"),
+    "": ("persistentvolumeclaims",),
+    "batch": ("jobs",),
+    "serving.kserve.io": ("clusterservingruntimes", "inferenceservices", "servingruntimes"),
+    "gateway.networking.k8s.io": ("httproutes",),
+}
 REPORTS = {"openreports.io": ("reports", "clusterreports"), "wgpolicyk8s.io": ("policyreports", "clusterpolicyreports")}
 
 
@@ -132,12 +139,12 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
         ("ClusterRole", "", "configmaps", ()): ["get"],
     }
-    caching = rights("modelgate-reconciler", "reconciler.apis.aim=true")
-    assert {key: verbs for key, verbs in caching.items() if usual.get(key) != verbs} == {
-        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in CACHES},
-        ("ClusterRole", "aim.silogen.ai", "aimmodelcaches", ()): every,
-        ("ClusterRole", "", "persistentvolumeclaims", ()): every,
-        ("ClusterRole", "batch", "jobs", ()): every,
+    aim = rights("modelgate-reconciler", "reconciler.apis.aim=true")
+    assert {key: verbs for key, verbs in aim.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in ACTED},
+        **{("ClusterRole", group, name, ()): every for group, names in MADE.items() for name in names},
+        ("ClusterRole", "", "pods", ()): ["list", "watch"],
+        ("ClusterRole", "", "pods/log", ()): ["get"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",

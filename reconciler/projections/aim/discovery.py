@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,13 +17,14 @@ from reconciler.projections.objects import label
 from reconciler.writer import ApiError, Writer
 from webhook.facts.aim import Found
 
-__all__ = ["Discovery", "Logs", "discovery_job", "logs_of", "parsed"]
+__all__ = ["Discovery", "Logs", "discovery_job", "logs_of", "parsed", "read"]
 
 Logs = Callable[[str, str], str]
-"""The log of the Job of a namespace and name; raises ApiError, and LookupError without a pod."""
+"""The log of the pod of a namespace and name; raises ApiError."""
 
-LONGEST_LOG: Final = 4 << 20
-"""Bytes, and 5 000 lines, of the end of a log: a result has some kilobytes, and is printed last."""
+LINES: Final = 5000
+LONGEST: Final = 4 << 20
+"""Lines and bytes of the end of a log: a result has some kilobytes, and is printed last."""
 
 LARGEST: Final = 256 << 10
 """Bytes of a result that is kept. An object has at most 1.5 MiB."""
@@ -51,21 +52,19 @@ class Discovery:
 
 def logs_of(api: Writer) -> Logs:
     """Read logs from the API server."""
-
-    def read(namespace: str, job: str) -> str:
-        return api.log_of_job(namespace, job, LONGEST_LOG)
-
-    return read
+    return lambda namespace, pod: api.log(namespace, pod, LINES, LONGEST)
 
 
-def read(logs: Logs, namespace: str, job: str) -> Discovery:
-    """The result of a Job that has succeeded."""
+def read(logs: Logs, pods: Sequence[dict[str, Any]]) -> Discovery:
+    """The result that the pods of a Job that has succeeded printed."""
+    ended = [each["metadata"] for each in pods if (each.get("status") or {}).get("phase") == "Succeeded"]
+    if not ended:
+        return Discovery(error="the pod of the discovery Job is gone, and its log with it")
     try:
-        return parsed(logs(namespace, job))
-    except LookupError as error:
-        return Discovery(error=str(error))
+        return parsed(logs(ended[0]["namespace"], ended[0]["name"]))
     except ApiError as error:
-        return Discovery(error=f"the log of the discovery Job cannot be read: {error}", transient=True)
+        gone = error.status == 404
+        return Discovery(error=f"the log of the discovery Job cannot be read: {error}", transient=not gone)
 
 
 def parsed(log: str) -> Discovery:
@@ -96,10 +95,14 @@ def _sources(models: Any) -> Iterator[dict[str, Any]]:
     for each in models if isinstance(models, list) else ():
         if not (isinstance(each, dict) and isinstance(each.get("source"), str) and each["source"]):
             continue
-        size = each.get("size_gb")
-        known = isinstance(size, int | float) and not isinstance(size, bool) and math.isfinite(size) and size > 0
         name = {"name": each["name"]} if isinstance(each.get("name"), str) and each["name"] else {}
-        yield {**name, "sourceUri": each["source"], "size": str(int(size * _GIBIBYTE) if known else 0)}
+        yield {**name, "sourceUri": each["source"], "size": str(_bytes(each.get("size_gb")))}
+
+
+def _bytes(size: Any) -> int:
+    if isinstance(size, int | float) and not isinstance(size, bool) and math.isfinite(size) and size > 0:
+        return int(size * _GIBIBYTE)
+    return 0
 
 
 def _profile(profile: Any) -> dict[str, Any]:
