@@ -25,8 +25,9 @@ from reconciler.health import Health
 from reconciler.lease import CALL_TIMEOUT, Lease
 from reconciler.process import Process
 from reconciler.projection import Controller
-from reconciler.projections import aim, llmaz, llmd, llmkube
+from reconciler.projections import aim, llmaz, llmd, llmkube, ome
 from reconciler.projections.aim.discovery import logs_of
+from reconciler.projections.ome.models import reports_of
 from reconciler.projections.prometheus import Measured, Prometheus, over_http
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
@@ -50,7 +51,7 @@ colons).
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
 
-APIS: Final = ("aim", "llmaz", "llmd", "llmkube")
+APIS: Final = ("aim", "llmaz", "llmd", "llmkube", "ome")
 """The APIs with a projection."""
 
 
@@ -117,12 +118,14 @@ def _process(options: argparse.Namespace) -> Process:
 
 
 def _controllers(options: argparse.Namespace, api: Writer) -> list[Controller]:
+    settings = choices.chosen(options)
     roots = options.allowed_host_path_root or (_variable("--allowed-host-path-root") or "").split(":")
     known = {
-        "aim": aim.controllers(choices.chosen(options), logs_of(api)),
+        "aim": aim.controllers(settings, logs_of(api)),
         "llmaz": [llmaz.controller()],
         "llmd": [llmd.controller(_source(options), options.llmd_interval)],
         "llmkube": [llmkube.controller(roots)],
+        "ome": ome.controllers(settings, reports_of(api, settings.ome_namespace)),
     }
     return [controller for api in options.apis for controller in known[api]]
 

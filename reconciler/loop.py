@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Rules, Verdict, judge
+from reconciler.audit import Outlet, Rules, Verdict, judge
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
@@ -73,7 +73,8 @@ class Loop:
         self._now = now
         self._clock = clock
         self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
-        self._judged_by_status = rules.judged_by_status()
+        read = {kind.kind for each in controllers.values() for kind in each.reads}
+        self._judged_by_status = rules.judged_by_status() | read
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
@@ -208,7 +209,10 @@ class Loop:
         if refused:
             projection = self._projected(controller, obj, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:
-            stored = write_status(self._api, controller.resource, obj, self._whole(obj, projection.status, condition))
+            status = projection.status
+            if self._rules.outlet(controller.resource) is not Outlet.NONE:
+                status = self._whole(obj, status, condition)
+            stored = write_status(self._api, controller.resource, obj, status)
             self._speaker.wrote(item, stored)
             self._keep(item, obj, stored)
         for happening in (*projection.events, *(Happening("Warning", CONFLICT, each) for each in refused)):

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any, Final
 
-__all__ = ["condition_of", "job_state", "label", "mine", "named", "short"]
+__all__ = ["LABEL", "condition_of", "job_state", "label", "mine", "named", "short"]
 
 LABEL: Final = 63
 """Characters of a label's value, and of the name of a Service or Pod."""

@@ -91,6 +91,7 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 LLMKUBE = "reconciler.apis.llmkube=true"
 ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
+OME = ("basemodels", "benchmarkjobs", "clusterbasemodels")
 MADE = {
     "aim.silogen.ai": ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"),
     "": ("persistentvolumeclaims",),
@@ -145,6 +146,13 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         **{("ClusterRole", group, name, ()): every for group, names in MADE.items() for name in names},
         ("ClusterRole", "", "pods", ()): ["list", "watch"],
         ("ClusterRole", "", "pods/log", ()): ["get"],
+    }
+    ome = rights("modelgate-reconciler", "reconciler.apis.ome=true")
+    assert {key: verbs for key, verbs in ome.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "ome.io", f"{name}/status", ()): ["update"] for name in OME},
+        ("ClusterRole", "batch", "jobs", ()): every,
+        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
+        ("Role", "", "configmaps", ()): ["list"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",

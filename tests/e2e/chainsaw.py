@@ -74,23 +74,28 @@ SETS: Final = ("reconciler.apis.aim=true",)
 
 def main() -> int:
     options = _options()
-    with Plane(assets("plane")) as plane, Gate(plane) as gate, with_view(plane, gate):
+    with Plane(assets("plane")) as plane:
         install_crds(plane.kubectl)
         for file in sorted(options.crds.glob("*.yaml")):
             plane.kubectl("apply", "--server-side", "-f", str(file))
         plane.kubectl("create", "namespace", "kaiwo-system")
-        with Reconciler(plane, "--profile=standard", "--apis=aim", sets=SETS, name="chainsaw"):
-            stop = threading.Event()
-            thread = threading.Thread(target=_discover, args=(plane.kubectl, stop))
-            thread.start()
-            try:
-                for name in SHARED:
-                    plane.kubectl("apply", "-f", str(options.suite / "service" / "_shared" / name))
-                time.sleep(2 * DELAY)
-                return _report(options, _run(options, plane))
-            finally:
-                stop.set()
-                thread.join()
+        reconciler = Reconciler(plane, "--profile=standard", "--apis=aim", sets=SETS, name="chainsaw")
+        with Gate(plane) as gate, with_view(plane, gate), reconciler:
+            return _tested(options, plane)
+
+
+def _tested(options: argparse.Namespace, plane: Plane) -> int:
+    stop = threading.Event()
+    thread = threading.Thread(target=_discover, args=(plane.kubectl, stop))
+    thread.start()
+    try:
+        for name in SHARED:
+            plane.kubectl("apply", "-f", str(options.suite / "service" / "_shared" / name))
+        time.sleep(2 * DELAY)
+        return _report(options, _run(options, plane))
+    finally:
+        stop.set()
+        thread.join()
 
 
 def _options() -> argparse.Namespace:

@@ -37,6 +37,9 @@ ACTS: Final = {
     ),
     "AIMServiceTemplate": "status, profile, modelSources, references; Discovered, Progressing, Ready, Failure",
     "AIMTemplateCache": "status, resolvedTemplateKind; Resolved, CacheWarm, Ready, Progressing, Failure",
+    "BaseModel": "state, nodesReady, nodesFailed",
+    "BenchmarkJob": "state, details, failureMessage, startTime, completionTime, lastReconcileTime",
+    "ClusterBaseModel": "state, nodesReady, nodesFailed",
     "Model": "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded",
     "OpenModel": "Accepted",
     "VariantAutoscaling": "currentAlloc, desiredOptimizedAlloc, actuation; MetricsAvailable, OptimizationReady; gauges",
@@ -50,6 +53,7 @@ CHILDREN: Final = {
     "AIMService": "AIMServiceTemplate, without an owner; KServe's InferenceService; HTTPRoute",
     "AIMServiceTemplate": "Job; KServe's ServingRuntime",
     "AIMTemplateCache": "AIMModelCache",
+    "BenchmarkJob": "Job",
 }
 
 UPSTREAM: Final = {

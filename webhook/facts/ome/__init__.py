@@ -4,6 +4,7 @@ from webhook.facts.ome.choice import comparison, selection_of
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
+from webhook.facts.ome.storage import storage_error, storage_scheme
 
 __all__ = [
     "FACTS",
@@ -15,4 +16,6 @@ __all__ = [
     "incompatible",
     "select",
     "selection_of",
+    "storage_error",
+    "storage_scheme",
 ]
