@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,8 +28,10 @@ from reconciler.process import Process
 from reconciler.projection import Controller
 from reconciler.projections import aim, llmaz, llmd, llmkube, ome
 from reconciler.projections.aim.discovery import logs_of
+from reconciler.projections.drift import Drift
 from reconciler.projections.ome.models import reports_of
 from reconciler.projections.prometheus import Measured, Prometheus, over_http
+from reconciler.projections.remote import Client, probe
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
 from webhook.cli import choices
@@ -76,6 +79,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--apis", "", type=_apis, metavar="API,…", help=acting)
     roots = "directory of a node that may hold local model sources; repeatable (default: refuse all local sources)"
     parser.add_argument("--allowed-host-path-root", action="append", metavar="DIR", help=roots)
+    interval = "for llmkube: time between two looks at the file behind a URL (default 0: never)"
+    add("--model-revalidate-interval", "0", type=float, metavar="SECONDS", help=interval)
+    hosts = "host that may have an address inside the cluster or its networks; repeatable (default: none)"
+    parser.add_argument("--allowed-remote-host", action="append", metavar="HOST", help=hosts)
     add(
         "--prometheus", metavar="URL", help="for llmd: the Prometheus that scrapes vLLM, such as http://prometheus:9090"
     )
@@ -124,10 +131,17 @@ def _controllers(options: argparse.Namespace, api: Writer) -> list[Controller]:
         "aim": aim.controllers(settings, logs_of(api)),
         "llmaz": [llmaz.controller()],
         "llmd": [llmd.controller(_source(options), options.llmd_interval)],
-        "llmkube": [llmkube.controller(roots)],
+        "llmkube": [llmkube.controller(roots, _drift(options))],
         "ome": ome.controllers(settings, reports_of(api, settings.ome_namespace)),
     }
     return [controller for api in options.apis for controller in known[api]]
+
+
+def _drift(options: argparse.Namespace) -> Drift | None:
+    if options.model_revalidate_interval <= 0:
+        return None
+    hosts = options.allowed_remote_host or (_variable("--allowed-remote-host") or "").split(",")
+    return Drift(partial(probe, connect=partial(Client, tuple(filter(None, hosts)))), options.model_revalidate_interval)
 
 
 def _source(options: argparse.Namespace) -> llmd.Source:

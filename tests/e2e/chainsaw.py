@@ -79,9 +79,12 @@ def main() -> int:
         for file in sorted(options.crds.glob("*.yaml")):
             plane.kubectl("apply", "--server-side", "-f", str(file))
         plane.kubectl("create", "namespace", "kaiwo-system")
-        reconciler = Reconciler(plane, "--profile=standard", "--apis=aim", sets=SETS, name="chainsaw")
+        reconciler = Reconciler(plane, "--profile=standard", "--apis=aim", sets=SETS, name="reconciler")
         with Gate(plane) as gate, with_view(plane, gate), reconciler:
-            return _tested(options, plane)
+            code = _tested(options, plane)
+            faults = [line for line in reconciler.log().splitlines() if "forbidden" in line or "Traceback" in line]
+            print(f"{len(faults)} faults in the log of the reconciler", *faults[:5], sep="\n")
+            return code or bool(faults)
 
 
 def _tested(options: argparse.Namespace, plane: Plane) -> int:
@@ -151,7 +154,7 @@ def _run(options: argparse.Namespace, plane: Plane) -> list[dict[str, Any]]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if not report.exists():
         sys.exit(f"{done.stdout}\n{done.stderr}")
-    (plane.folder / "chainsaw.log").write_text(done.stdout)
+    (plane.folder / "suite.log").write_text(done.stdout)
     found: list[dict[str, Any]] = json.loads(report.read_text())["tests"]
     return found
 

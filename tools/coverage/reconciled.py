@@ -40,7 +40,10 @@ ACTS: Final = {
     "BaseModel": "state, nodesReady, nodesFailed",
     "BenchmarkJob": "state, details, failureMessage, startTime, completionTime, lastReconcileTime",
     "ClusterBaseModel": "state, nodesReady, nodesFailed",
-    "Model": "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded",
+    "Model": (
+        "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded; on request size, "
+        "gguf, sourceETag, sourceContentLength, lastRevalidated; SourceDrifted"
+    ),
     "OpenModel": "Accepted",
     "VariantAutoscaling": "currentAlloc, desiredOptimizedAlloc, actuation; MetricsAvailable, OptimizationReady; gauges",
 }
