@@ -211,7 +211,7 @@ class Loop:
         if projection.status is not None:
             status = projection.status
             if self._rules.outlet(controller.resource) is not Outlet.NONE:
-                status = self._whole(obj, status, condition)
+                status = self._whole(obj, status, condition, controller.owns)
             stored = write_status(self._api, controller.resource, obj, status)
             self._speaker.wrote(item, stored)
             self._keep(item, obj, stored)
@@ -247,10 +247,12 @@ class Loop:
             return [str(error)], error
         return [f"{each} belongs to another owner" for each in conflicts], None
 
-    def _whole(self, obj: dict[str, Any], status: dict[str, Any], condition: Condition) -> dict[str, Any]:
+    def _whole(
+        self, obj: dict[str, Any], status: dict[str, Any], condition: Condition, owns: frozenset[str]
+    ) -> dict[str, Any]:
         """The projected status with the verdict, and with the conditions of other controllers."""
         before = (obj.get("status") or {}).get("conditions") or []
-        own = {each["type"] for each in status.get("conditions") or ()}
+        own = {each["type"] for each in status.get("conditions") or ()} | owns
         foreign = [each for each in before if each.get("type") not in own]
         joined = {**status, "conditions": [*status.get("conditions", ()), *foreign]}
         return with_condition(joined, before, condition, obj["metadata"].get("generation", 0), self._now())

@@ -85,7 +85,8 @@ class Controller:
     ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
     that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
     ``observe`` reads what is not in the cluster, such as metrics; it does not raise. ``refused`` makes a condition of
-    what refuses an object, for a kind that says it in words of its own.
+    what refuses an object, for a kind that says it in words of its own. ``owns`` are the types of conditions that
+    go when the projection does not write them any more.
     """
 
     resource: APIResource
@@ -95,6 +96,7 @@ class Controller:
     children: tuple[APIResource, ...] = ()
     refused: Callable[[Sequence[Cause]], Condition] | None = None
     observe: Callable[[dict[str, Any], ClusterView], Any] | None = None
+    owns: frozenset[str] = frozenset()
 
     def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""

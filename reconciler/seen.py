@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from reconciler.resource import Item, Key, Kind
 from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
+from webhook.facts.reads import FETCHED
 
 __all__ = ["Dependents", "Read", "Seen"]
 
@@ -38,7 +39,8 @@ class Seen(RequestView):
         Raises:
             Unavailable: the API server does not answer.
         """
-        if isinstance(question, Reference) and not question.version and self._live.watches(question.kind):
+        held = isinstance(question, Reference) and question.kind not in FETCHED and self._live.watches(question.kind)
+        if isinstance(question, Reference) and not question.version and held:
             self.reads.add(Read(question.kind, question.namespace, question.name))
             return self._live.held(question.kind, Key(question.namespace, question.name))
         return self._live.read(question, READ_SECONDS)

@@ -92,6 +92,14 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 LLMKUBE = "reconciler.apis.llmkube=true"
 ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
 OME = ("basemodels", "benchmarkjobs", "clusterbasemodels")
+OME_MADE = {
+    "": ("configmaps", "serviceaccounts", "services"),
+    "apps": ("deployments",),
+    "autoscaling": ("horizontalpodautoscalers",),
+    "keda.sh": ("scaledobjects",),
+    "leaderworkerset.x-k8s.io": ("leaderworkersets",),
+    "rbac.authorization.k8s.io": ("roles", "rolebindings"),
+}
 MADE = {
     "aim.silogen.ai": ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"),
     "": ("persistentvolumeclaims",),
@@ -151,8 +159,8 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     assert {key: verbs for key, verbs in ome.items() if usual.get(key) != verbs} == {
         **{("ClusterRole", "ome.io", f"{name}/status", ()): ["update"] for name in OME},
         ("ClusterRole", "batch", "jobs", ()): every,
-        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
-        ("Role", "", "configmaps", ()): ["list"],
+        **{("ClusterRole", group, name, ()): every for group, names in OME_MADE.items() for name in names},
+        ("ClusterRole", "", "pods", ()): ["get", "list", "watch"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",

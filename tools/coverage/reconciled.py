@@ -40,6 +40,10 @@ ACTS: Final = {
     "BaseModel": "state, nodesReady, nodesFailed",
     "BenchmarkJob": "state, details, failureMessage, startTime, completionTime, lastReconcileTime",
     "ClusterBaseModel": "state, nodesReady, nodesFailed",
+    "InferenceService": (
+        "url, address, modelStatus with lastFailureInfo; EngineReady, DecoderReady, RouterReady, IngressReady, Ready, "
+        "Unsupported"
+    ),
     "Model": (
         "phase, path, cacheKey, stagedFiles, acceleratorReady; Available, Progressing, Degraded; on request size, "
         "gguf, sourceETag, sourceContentLength, lastRevalidated; SourceDrifted"
@@ -57,6 +61,10 @@ CHILDREN: Final = {
     "AIMServiceTemplate": "Job; KServe's ServingRuntime",
     "AIMTemplateCache": "AIMModelCache",
     "BenchmarkJob": "Job",
+    "InferenceService": (
+        "Deployment, LeaderWorkerSet, Service, HorizontalPodAutoscaler, ScaledObject, ConfigMap; of a router "
+        "ServiceAccount, Role, RoleBinding"
+    ),
 }
 
 UPSTREAM: Final = {

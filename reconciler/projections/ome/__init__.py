@@ -1,9 +1,9 @@
-"""OME: benchmark jobs and base models."""
+"""OME: inference services, benchmark jobs and base models."""
 
 from __future__ import annotations
 
 from reconciler.projection import Controller
-from reconciler.projections.ome import benchmarks, models
+from reconciler.projections.ome import benchmarks, models, services
 from reconciler.projections.ome.models import Reports
 from webhook.facts.settings import Settings
 
@@ -12,4 +12,4 @@ __all__ = ["controllers"]
 
 def controllers(settings: Settings, reports: Reports) -> list[Controller]:
     """Those of the kinds that are acted for; ``reports`` are what the agents of the nodes say."""
-    return [benchmarks.controller(settings), *models.controllers(reports)]
+    return [services.controller(settings), benchmarks.controller(settings), *models.controllers(reports)]
