@@ -3,6 +3,8 @@
 #   make image                       builds it with docker, podman or buildah
 #   --build-arg PYTHON_IMAGE=…       uses another base: any glibc image with python3 ≥ 3.11 and its venv module. For a
 #                                    release, add the digest: python:3.11-slim-bookworm@sha256:…
+#
+# Two builds from the same base, source and SOURCE_DATE_EPOCH are the same image (podman and buildah; docs/verify.md).
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
@@ -11,23 +13,30 @@ WORKDIR /src
 # Two environments: /opt/modelgate goes into the image, without pip; /opt/build stays in this stage.
 RUN python3 -m venv --without-pip /opt/modelgate && python3 -m venv /opt/build
 # Dependencies before the code, so that a change of the code does not download them again. Wheels only: no setup.py runs.
-COPY requirements/run.txt requirements/build.txt requirements/
-RUN /opt/build/bin/pip --python /opt/modelgate/bin/python install --require-hashes --only-binary :all: -r requirements/run.txt \
+COPY requirements/run.txt requirements/build.txt requirements/unused.txt requirements/
+RUN /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --require-hashes --only-binary :all: \
+    -r requirements/run.txt \
  && /opt/build/bin/pip install --require-hashes --only-binary :all: -r requirements/build.txt
+# The kubernetes client without its asynchronous half and its class for each type: 120 of 200 MB, never imported.
+RUN /opt/build/bin/pip --python /opt/modelgate/bin/python uninstall -q -y -r requirements/unused.txt \
+ && cd /opt/modelgate/lib/python3*/site-packages/kubernetes \
+ && rm -r aio \
+ && find client/api client/models -name '*.py' ! -name __init__.py -delete
 # Everything that .dockerignore allows.
 COPY . .
 # Compile byte code now: the file system is read-only at run time, and compiling takes most of a cold start. The source
-# cannot change, so Python need not check it (unchecked-hash).
+# cannot change, so Python need not check it (unchecked-hash). One process with a fixed hash seed writes the same bytes
+# each time.
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
- && /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-deps --no-index /dist/*.whl \
- && /opt/modelgate/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/modelgate/lib
+ && /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --no-deps --no-index /dist/*.whl \
+ && PYTHONHASHSEED=0 /opt/modelgate/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/modelgate/lib
 
 FROM ${PYTHON_IMAGE}
 LABEL org.opencontainers.image.title="modelgate" \
       org.opencontainers.image.description="Admission webhook and policy server for the custom resources of LLM serving" \
       org.opencontainers.image.licenses="Apache-2.0"
 # The public base lacks the byte code of the standard library.
-RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|tkinter|site-packages|dist-packages)/' \
+RUN PYTHONHASHSEED=0 python3 -m compileall -q --invalidation-mode unchecked-hash -x '/(test|tests|idlelib|lib2to3|tkinter|site-packages|dist-packages)/' \
     "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=build /opt/modelgate /opt/modelgate
 ENV PATH=/opt/modelgate/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1

@@ -4,10 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench bench-e2e image release lock clean help
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { echo "needs Python 3.11+ with venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
@@ -19,7 +19,8 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 	$(VENV)/bin/modelgate demo
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --ignore=tests/e2e
+	$(PY) -m pytest tests/e2e
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
@@ -74,14 +75,21 @@ soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memor
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
 
-e2e: assets  ## test on a real API server, and on a one-node cluster with the image and the chart
-	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
+e2e: $(if $(K8S),$(READY),assets)  ## test on a real API server, and on a one-node cluster with the image and the chart; K8S=1.34.4: API server only
+	MODELGATE_E2E=require $(if $(K8S),MODELGATE_E2E_KUBERNETES=$(K8S)) $(PY) -m pytest tests/e2e $(if $(K8S),-m "not node")
 
-bench: $(READY)  ## measure requests per second, and microseconds per stage
-	$(PY) -m tests.bench
+BENCH ?=
+bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
+	$(PY) -m tests.bench $(BENCH)
+
+bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image
+
+release: $(READY)  ## build wheel, image, charts, manifests, bill of materials, provenance and checksums of the commit
+	$(PY) -m tools.release build
 
 lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
@@ -91,6 +99,8 @@ lock: $(READY)  ## update the lock files from pyproject.toml
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		pyproject.toml --extra tracing --group build --group dev --group bench -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+		--group release -o requirements/release.txt
 
 clean:  ## remove the virtual environment and all build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

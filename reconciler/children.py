@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import orjson
 
-from reconciler.resource import APIResource, Key, Kind
+from reconciler.resource import APIResource, Item, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["MANAGED", "Children", "covers", "owner_of"]
+__all__ = ["MANAGED", "Children", "covers", "digest", "owned", "owner_of"]
 
 MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 """The label of every child, by which children are watched."""
@@ -34,18 +34,18 @@ class Children:
     def __init__(self, api: Writer, view: LiveView) -> None:
         self._api = api
         self._view = view
-        self._of: dict[str, set[tuple[Kind, Key]]] = {}
+        self._of: dict[str, set[Item]] = {}
         self._lock = threading.Lock()
 
     def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         """Note which owner has a child, as its kind is followed."""
         with self._lock:
             if uid := _controller(before or {}).get("uid"):
-                self._of.get(uid, set()).discard((kind, key))
+                self._of.get(uid, set()).discard(Item(kind, key))
                 if not self._of.get(uid):
                     self._of.pop(uid, None)
             if uid := _controller(after or {}).get("uid"):
-                self._of.setdefault(uid, set()).add((kind, key))
+                self._of.setdefault(uid, set()).add(Item(kind, key))
 
     def sync(
         self, owner: dict[str, Any], wanted: Sequence[tuple[APIResource, dict[str, Any]]], kinds: Collection[Kind]
@@ -55,20 +55,22 @@ class Children:
         Raises:
             ApiError: a write failed; a namespace that is being deleted does not count.
         """
-        kept: set[tuple[Kind, Key]] = set()
+        kept: set[Item] = set()
         conflicts = []
         for resource, child in wanted:
-            owned = _owned(child, owner)
-            key = Key.of(owned)
-            kept.add((Kind(resource.group, resource.kind), key))
+            made = owned(child, owner)
+            key = Key.of(made)
+            kept.add(Item(Kind(resource.group, resource.kind), key))
             try:
-                if not self._made(resource, key, owned, owner):
+                if not self._made(resource, key, made, owner):
                     conflicts.append(f"{resource.kind} {key}")
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
-        for kind, key in self._unwanted(owner, kinds, kept):
-            self._delete(kind, key)
+        with self._lock:
+            found = self._of.get(owner["metadata"]["uid"], set()) - kept
+        for item in sorted(each for each in found if each.kind in kinds):
+            self._delete(*item)
         return conflicts
 
     def share(self, resource: APIResource, obj: dict[str, Any]) -> None:
@@ -80,12 +82,12 @@ class Children:
         existing = self._view.held(Kind(resource.group, resource.kind), Key.of(obj))
         if existing is None:
             try:
-                self._api.create(resource, _marked(obj, obj))
+                self._api.create(resource, owned(obj, {"metadata": {}}))
             except ApiError as error:
                 if error.status != 409:  # another one has made it meanwhile
                     raise
         elif not covers(existing, obj):
-            self._api.apply(resource, _marked(obj, obj))
+            self._api.apply(resource, owned(obj, {"metadata": {}}))
 
     def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
         """Create or change a child; False if it belongs to another owner."""
@@ -106,13 +108,6 @@ class Children:
             self._api.apply(resource, {**wanted, "metadata": {**wanted["metadata"], **uid}})
         return True
 
-    def _unwanted(
-        self, owner: dict[str, Any], kinds: Collection[Kind], kept: set[tuple[Kind, Key]]
-    ) -> Iterator[tuple[Kind, Key]]:
-        with self._lock:
-            found = self._of.get(owner["metadata"]["uid"], set()) - kept
-        yield from sorted(each for each in found if each[0] in kinds)
-
     def _delete(self, kind: Kind, key: Key) -> None:
         existing, resource = self._view.held(kind, key), self._view.resource(kind)
         if existing is None or resource is None or APPLIED not in (existing["metadata"].get("annotations") or {}):
@@ -120,13 +115,13 @@ class Children:
         self._api.delete(resource, key.namespace, key.name, existing["metadata"]["uid"])
 
 
-def owner_of(obj: dict[str, Any] | None) -> tuple[Kind, Key] | None:
+def owner_of(obj: dict[str, Any] | None) -> Item | None:
     """The controller of an object, in its namespace or, for an owner of cluster scope, in none."""
     found = _controller(obj or {})
     if not found or obj is None:
         return None
     group = found["apiVersion"].rpartition("/")[0]
-    return Kind(group, found["kind"]), Key(obj["metadata"].get("namespace", ""), found["name"])
+    return Item(Kind(group, found["kind"]), Key(obj["metadata"].get("namespace", ""), found["name"]))
 
 
 def covers(existing: Any, wanted: Any) -> bool:
@@ -145,30 +140,19 @@ def _controller(obj: dict[str, Any]) -> dict[str, Any]:
     return next((each for each in references if each.get("controller")), {})
 
 
-def _owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+def owned(child: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+    """A child as it is written: in its owner's namespace, and with a reference to it if it is in a cluster."""
     metadata = dict(child["metadata"])
     if "namespace" in owner["metadata"]:
         metadata["namespace"] = owner["metadata"]["namespace"]
-    metadata["ownerReferences"] = [_reference(owner)]
-    return _marked({**child, "metadata": metadata}, child)
+    if "uid" in owner["metadata"]:
+        owning = {key: value for key, value in reference(owner).items() if key != "namespace"}
+        metadata["ownerReferences"] = [{**owning, "controller": True}]  # no block: that needs a right on its finalizers
+    metadata["labels"] = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
+    metadata["annotations"] = {**metadata.get("annotations", {}), APPLIED: digest(child)}
+    return {**child, "metadata": metadata}
 
 
-def _marked(obj: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
-    metadata = obj["metadata"]
-    labels = {**metadata.get("labels", {}), MANAGED[0]: MANAGED[1]}
-    annotations = {**metadata.get("annotations", {}), APPLIED: _digest(applied)}
-    return {**obj, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
-
-
-def _reference(owner: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,  # without blockOwnerDeletion, which needs a right on the owner's finalizers
-    }
-
-
-def _digest(child: dict[str, Any]) -> str:
+def digest(child: dict[str, Any]) -> str:
+    """Of the content, for a name or an annotation."""
     return hashlib.sha256(orjson.dumps(child, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

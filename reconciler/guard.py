@@ -13,7 +13,7 @@ from reconciler.say.conditions import timestamp
 from reconciler.writer import FIELD_MANAGER
 from webhook.cluster.store import light
 
-__all__ = ["Guard", "foreign_writer", "trimmed", "writers"]
+__all__ = ["Guard", "trimmed", "writers"]
 
 
 def trimmed(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
@@ -35,14 +35,6 @@ def writers(obj: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def foreign_writer(obj: dict[str, Any], since: str = "") -> str:
-    """The manager that has written the status, after Modelgate and after ``since``; empty if there is none."""
-    times = writers(obj)
-    ours = times.pop(FIELD_MANAGER, since)
-    last = max(times, key=times.__getitem__, default="")
-    return last if last and times[last] > ours else ""
-
-
 class Guard:
     """The APIs that are held back: their status is not written again before a restart."""
 
@@ -52,9 +44,11 @@ class Guard:
         """API → the manager that writes its status."""
 
     def check(self, api: str, obj: dict[str, Any]) -> str:
-        """Hold the API back if another manager writes its status now; the reason at the first time, else empty."""
-        writer = foreign_writer(obj, self._started)
-        return self.hold(api, obj, writer) if writer and api not in self.held else ""
+        """Hold the API back if another manager has written the status last; the reason if that is new, else empty."""
+        times = writers(obj)
+        ours = times.pop(FIELD_MANAGER, self._started)
+        last = max(times, key=times.__getitem__, default="")
+        return self.hold(api, obj, last) if last and times[last] > ours and api not in self.held else ""
 
     def hold(self, api: str, obj: dict[str, Any], writer: str = "another manager") -> str:
         """Hold the API back; returns the reason."""

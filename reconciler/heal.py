@@ -6,15 +6,14 @@ object but is not what the gate writes is believed, a dry run that removes it mu
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from reconciler.audit import Rules, Standing, Verdict
+from reconciler.audit import Rules, Standing
 from reconciler.guard import trimmed
+from reconciler.known import Known, Look
 from reconciler.pace import Pace
-from reconciler.resource import APIResource, Item
 from reconciler.say.conditions import NORMALISED, Condition
 from reconciler.writer import ApiError, Writer
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -25,6 +24,10 @@ STAMPED: Final = "Stamped"
 REFUSED: Final = "Refused"
 ABSENT: Final = "GateAbsent"
 OUTDATED: Final = "Outdated"
+
+PASSED: Final = Condition(
+    NORMALISED, True, STAMPED, "the specification is the one that the webhook stamped, and no rule refuses it"
+)
 
 RESTAMPS: Final = 20.0
 """A second. After a change of the rules every object gets a new stamp: a gate answers a thousand a second, and etcd
@@ -43,94 +46,64 @@ _OURS: Final = ".modelgate.dev"
 
 
 class Answer(NamedTuple):
-    """The stored object, and whether it may be acted on. ``wait``: ask again then, in seconds; nothing is known yet."""
+    """Whether an object may be acted on, and what is stored now. ``wait``: ask again then, in seconds; nothing is known
+    yet.
+    """
 
-    obj: dict[str, Any]
     condition: Condition
+    obj: dict[str, Any]
     wait: float = 0.0
 
 
 class Healer:
-    """Remembers, for each object, the stamp that the gate itself has confirmed."""
+    """Asks the gate, at a pace."""
 
     def __init__(self, api: Writer, clock: Callable[[], float] = time.monotonic) -> None:
         self._api = api
-        self._pace = Pace(RESTAMPS, RESTAMPS, clock)
-        self._confirmed: dict[Item, tuple[str, str, str]] = {}
-        self._lock = threading.Lock()
+        self._pace = Pace[Known](RESTAMPS, RESTAMPS, clock)
 
-    def forget(self, item: Item) -> None:
-        self._pace.forget(item)
-        with self._lock:
-            self._confirmed.pop(item, None)
-
-    def stand(self, item: Item, resource: APIResource, obj: dict[str, Any], verdict: Verdict, rules: Rules) -> Answer:
+    def stand(self, look: Look) -> Answer:
         """Whether the object may be acted on; a clean object without a valid stamp is healed first.
 
         Raises:
             ApiError: the API server does not answer, or the reconciler lacks the right to patch.
         """
+        obj, verdict, rules = look.obj, look.verdict, look.rules
         if not verdict.clean:
-            return Answer(obj, Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))))
-        if verdict.standing is Standing.VALID or self._is_confirmed(item, obj, rules):
-            return _passed(obj)
-        wait = self._pace.turn(item) if verdict.standing is Standing.OUTDATED else 0.0
-        if wait:
-            return Answer(obj, _passed(obj).condition, wait)
-        answer = self._ask(resource, obj, rules)
+            return Answer(Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))), obj)
+        stamp = Stamp.matching(obj)
+        confirmed = stamp is not None and look.known.confirmed == _identity(obj, rules)
+        if verdict.standing is Standing.VALID or confirmed:
+            return Answer(PASSED, obj)
+        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(look.known)):
+            return Answer(PASSED, obj, wait)
+        try:
+            answer = self._ask(look, claims=stamp is not None and rules.wrote(stamp))
+        except ApiError as error:
+            return Answer(_refusal(error), obj)
         if answer.condition.status:
-            with self._lock:
-                self._confirmed[item] = _identity(answer.obj, rules)
+            look.known.confirmed = _identity(answer.obj, rules)
         return answer
 
-    def _is_confirmed(self, item: Item, obj: dict[str, Any], rules: Rules) -> bool:
-        stamp = Stamp.read(obj)
-        return stamp is not None and stamp.matches(obj) and self._confirmed.get(item) == _identity(obj, rules)
-
-    def _ask(self, resource: APIResource, obj: dict[str, Any], rules: Rules) -> Answer:
+    def _ask(self, look: Look, *, claims: bool) -> Answer:
+        """Send it through the gate. ``claims``: it has a stamp of these rules that matches it."""
+        obj, resource, rules = look.obj, look.resource, look.rules
         place = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-        try:
-            if _claims(obj, rules):
-                shown, warnings = self._api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
-                if _lacks(shown):
-                    return Answer(obj, _unstamped(warnings))
-                if _same(shown, obj):
-                    return _passed(obj)
-            stored, warnings = self._api.merge_patch(resource, *place, {})
-        except ApiError as error:
-            return Answer(obj, _refusal(error))
-        stored, stamp = trimmed(stored, resource), Stamp.read(stored)
-        if stamp is None or _lacks(stored):
-            return Answer(stored, _unstamped(warnings))
-        if (stamp.catalog, stamp.profile) != (rules.catalog.digest, rules.options.profile):
-            return Answer(stored, Condition(NORMALISED, False, OUTDATED, _other_rules(stamp, rules)))
-        return _passed(stored)
+        if claims:
+            shown, warnings = self._api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
+            if Stamp.matching(shown) is None:
+                return Answer(_unstamped(warnings), obj)
+            if _identity(shown, rules) == _identity(obj, rules):
+                return Answer(PASSED, obj)
+        stored, warnings = self._api.merge_patch(resource, *place, {})
+        stored, stamp = trimmed(stored, resource), Stamp.matching(stored)
+        if stamp is None:
+            return Answer(_unstamped(warnings), stored)
+        return Answer(PASSED if rules.wrote(stamp) else _outdated(stamp, rules), stored)
 
 
-def _identity(obj: dict[str, Any], rules: Rules) -> tuple[str, str, str]:
-    return obj["metadata"]["uid"], obj["metadata"]["annotations"][ANNOTATION], rules.digest
-
-
-def _claims(obj: dict[str, Any], rules: Rules) -> bool:
-    """Whether the object has a stamp of these rules that matches it."""
-    stamp = Stamp.read(obj)
-    current = stamp is not None and (stamp.catalog, stamp.profile) == (rules.catalog.digest, rules.options.profile)
-    return current and not _lacks(obj)
-
-
-def _lacks(obj: dict[str, Any]) -> bool:
-    stamp = Stamp.read(obj)
-    return stamp is None or not stamp.matches(obj)
-
-
-def _same(shown: dict[str, Any], obj: dict[str, Any]) -> bool:
-    annotated: list[str] = [each["metadata"]["annotations"][ANNOTATION] for each in (shown, obj)]
-    return annotated[0] == annotated[1]
-
-
-def _passed(obj: dict[str, Any]) -> Answer:
-    text = "the specification is the one that the webhook stamped, and no rule refuses it"
-    return Answer(obj, Condition(NORMALISED, True, STAMPED, text))
+def _identity(obj: dict[str, Any], rules: Rules) -> tuple[str, str]:
+    return obj["metadata"]["annotations"][ANNOTATION], rules.digest
 
 
 def _unstamped(warnings: list[str]) -> Condition:
@@ -155,9 +128,8 @@ def _absent(why: str) -> Condition:
     return Condition(NORMALISED, False, ABSENT, f"not normalised, so the reconciler does not act on it: {why}")
 
 
-def _other_rules(stamp: Stamp, rules: Rules) -> str:
-    theirs, ours = (
-        f"{stamp.catalog}, profile {stamp.profile}",
-        f"{rules.catalog.digest}, profile {rules.options.profile}",
-    )
-    return f"the webhook has stamped it by rules {theirs}, but the reconciler judges by rules {ours}"
+def _outdated(stamp: Stamp, rules: Rules) -> Condition:
+    theirs = f"{stamp.catalog}, profile {stamp.profile}"
+    ours = f"{rules.catalog.digest}, profile {rules.options.profile}"
+    text = f"the webhook has stamped it by rules {theirs}, but the reconciler judges by rules {ours}"
+    return Condition(NORMALISED, False, OUTDATED, text)

@@ -72,12 +72,10 @@ class Lease:
         began = self.clock()
         try:
             lease = self.api.get(LEASES, self.namespace, self.name)
-            if lease is None:
-                self.api.create(LEASES, self._fresh())
-            elif self._ours(lease) or self._expired(lease):
-                self.api.replace(LEASES, self._taken(lease))
-            else:
+            if lease is not None and not (self._ours(lease) or self._expired(lease)):
                 return False
+            write = self.api.create if lease is None else self.api.replace
+            write(LEASES, self._claimed(lease or self._fresh()))
         except ApiError as error:
             if error.status != 409:  # another process was faster
                 log.warning("lease %s/%s: %s", self.namespace, self.name, error)
@@ -105,25 +103,16 @@ class Lease:
 
     def _fresh(self) -> dict[str, Any]:
         metadata = {"name": self.name, "namespace": self.namespace}
-        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": self._spec(0)}
+        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
 
-    def _taken(self, lease: dict[str, Any]) -> dict[str, Any]:
-        before = lease.get("spec") or {}
-        if self._ours(lease):
-            return {**lease, "spec": {**before, "renewTime": self._time()}}
-        return {**lease, "spec": self._spec(before.get("leaseTransitions", 0) + 1)}
-
-    def _spec(self, transitions: int) -> dict[str, Any]:
-        return {
-            "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self.duration),
-            "acquireTime": self._time(),
-            "renewTime": self._time(),
-            "leaseTransitions": transitions,
-        }
-
-    def _time(self) -> str:
-        return self.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    def _claimed(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """The lease, taken or renewed."""
+        spec, now = lease.get("spec"), self.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        if not self._ours(lease):
+            transitions = 0 if spec is None else spec.get("leaseTransitions", 0) + 1
+            claim = {"holderIdentity": self.identity, "leaseDurationSeconds": int(self.duration), "acquireTime": now}
+            spec = {**claim, "leaseTransitions": transitions}
+        return {**lease, "spec": {**(spec or {}), "renewTime": now}}
 
 
 def _holder(lease: dict[str, Any]) -> str:

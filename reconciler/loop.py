@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Rules, Verdict, judge
+from reconciler.audit import Outlet, Rules, judge, judged_by_status, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
-from reconciler.heal import ABSENT, OUTDATED, Answer, Healer
+from reconciler.heal import ABSENT, OUTDATED, Healer
+from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import APIResource, Item, Key, Kind
-from reconciler.say.conditions import NORMALISED, Condition, utc_now, with_condition
+from reconciler.resource import Item, Key, Kind
+from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
-from reconciler.say.speaker import Speaker
-from reconciler.say.status import write_status
-from reconciler.seen import Dependents, Seen
+from reconciler.say.speaker import Speaker, is_erased, said
+from reconciler.say.status import whole_status, write_conditions, write_status
+from reconciler.seen import Dependents, Seen, essence
 from reconciler.writer import ApiError, Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster.live import LiveView
@@ -47,9 +47,6 @@ AUDIT: Final = 3600.0
 REFUSALS: Final = {400, 403, 404, 422}
 """What the API server answers if it would refuse the same child again."""
 
-CONFLICT: Final = "ChildConflict"
-"""The reason of the Event about a child that could not be made."""
-
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
 
@@ -68,31 +65,25 @@ class Loop:
     ) -> None:
         self._api = api
         self._view = view
-        self._rules = rules
+        self.rules = rules
         self._controllers = controllers
         self._now = now
         self._clock = clock
         self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
         read = {kind.kind for each in controllers.values() for kind in each.reads}
-        self._judged_by_status = rules.judged_by_status() | read
+        self._judged_by_status = judged_by_status(rules) | read
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
         self._speaker = Speaker(api, view, self._children, now, clock)
-        self._settled: dict[Item, str] = {}
-        self._ahead: dict[Item, tuple[frozenset[str], dict[str, Any]]] = {}  # memory has one of these versions
-        self._lock = threading.Lock()
+        self._known: dict[Item, Known] = {}
         self.guard = Guard(now())
         self.queue: Queue[Item] = Queue(clock)
-        self.metrics = Metrics(self.queue, self.guard)
-
-    @property
-    def rules(self) -> Rules:
-        return self._rules
+        self.metrics = Metrics(self.queue, self.guard, self._known)
 
     def use(self, rules: Rules) -> None:
         """Judge by these rules from now on, and every object again if they differ."""
-        changed, self._rules = rules.digest != self._rules.digest, rules
+        changed, self.rules = rules.digest != self.rules.digest, rules
         if changed:
             log.info("rules %s: judging every object again", rules.digest)
             for kind in self._kinds:
@@ -101,34 +92,20 @@ class Loop:
 
     def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         """Queue what a change concerns: the object, its owner, and those that were judged by it."""
-        item = Item(kind, key)
-        if kind in self._kinds and (after is None or not self._is_known(item, _version(after))):
-            self.queue.add(item)
+        if kind in self._kinds:
+            self.queue.add(Item(kind, key))
         self._children.changed(kind, key, before, after)
-        if before is not None and (owner := owner_of(before)):  # a new child is the work of this loop
-            self._wake(*owner)
-        if self._essence(kind, before) != self._essence(kind, after):
-            for dependent in self._dependents.of(kind, key) - {item}:
+        owner = owner_of(before)  # of a child that was there before: a new one is the work of this loop
+        if owner is not None and (resource := self._kinds.get(owner.kind)):
+            place = owner.key if resource.namespaced else Key("", owner.key.name)
+            self.queue.add_after(Item(owner.kind, place), DEBOUNCE)
+        self._spread(kind, key, before, after)
+
+    def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        with_status = kind not in self._kinds or kind.kind in self._judged_by_status
+        if essence(before, with_status=with_status) != essence(after, with_status=with_status):
+            for dependent in self._dependents.of(kind, key) - {Item(kind, key)}:
                 self.queue.add_after(dependent, DEBOUNCE)
-
-    def _wake(self, kind: Kind, key: Key) -> None:
-        resource = self._kinds.get(kind)
-        if resource is not None:
-            self.queue.add_after(Item(kind, key if resource.namespaced else Key("", key.name)), DEBOUNCE)
-
-    def _essence(self, kind: Kind, obj: dict[str, Any] | None) -> Any:
-        """What others may have read of an object."""
-        if obj is None:
-            return None
-        metadata = {name: obj["metadata"].get(name) for name in ("uid", "labels", "annotations")}
-        rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
-        if kind in self._kinds and kind.kind not in self._judged_by_status:
-            return metadata, rest
-        status = obj.get("status") or {}
-        if not isinstance(conditions := status.get("conditions"), list):
-            return metadata, rest, status
-        others = [each for each in conditions if each.get("type") != NORMALISED]
-        return metadata, rest, {**status, "conditions": others}
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""
@@ -157,88 +134,85 @@ class Loop:
         return delay
 
     def _look(self, item: Item) -> None:
-        resource, rules = self._kinds[item.kind], self._rules
-        obj = self._current(item)
+        resource, rules = self._kinds[item.kind], self.rules
+        obj = self._view.held(item.kind, item.key)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             self._forget(item)
             return
+        known = self._known.get(item)
+        if known is None or known.uid != obj["metadata"]["uid"]:
+            known = self._known[item] = Known(obj["metadata"]["uid"])
         seen = Seen(self._view)
         verdict = judge(obj, rules, seen)
         self._dependents.note(item, seen.reads)
         if verdict is None:
             return
-        answer = self._healer.stand(item, resource, obj, verdict, rules)
-        if answer.obj is not obj:
-            self._keep(item, obj, answer.obj)
-        wait = answer.wait or self._speaker.turn(item, answer.obj, answer.condition)
-        if wait:
-            self.queue.add_after(item, wait)
-            return
-        self._conclude(item, resource, answer, verdict, rules)
+        look = Look(item, resource, rules, known, seen, obj, verdict)
+        answer = self._healer.stand(look)
+        self._keep(look, answer.obj)
+        wait = answer.wait or self._speaker.say(look, answer.condition)
+        if not wait:
+            wait = self._conclude(look, answer.condition)
+            if answer.condition.status:
+                self.queue.forget(item)
+        self.queue.add_after(item, wait)
 
-    def _conclude(self, item: Item, resource: APIResource, answer: Answer, verdict: Verdict, rules: Rules) -> None:
-        obj, condition = answer.obj, answer.condition
-        log.debug("%s: %s", item, condition.reason)
-        self.metrics.note(item, condition.reason, verdict.codes)
-        self._speaker.announce(item, obj, condition)
-        self._speaker.report(obj, resource, rules, verdict, condition)
-        again = AUDIT * _jitter(item) if condition.status or not verdict.clean else self._patience(item, condition)
-        controller = self._controllers.get(item.kind)
-        if controller is not None and condition.status and not self._is_held(item, obj, controller.api):
-            again = min(again, self._act(item, controller, obj, condition))
-        elif not self._is_held(item, obj, rules.api(resource)):
-            refused = controller.refused if controller is not None and not verdict.clean else None
-            more = () if refused is None else (refused(verdict.causes),)
-            stored = self._speaker.conditions(item, obj, resource, rules.outlet(resource), *more, condition)
-            self._keep(item, obj, stored)
-        if condition.status:
-            self.queue.forget(item)
-        self.queue.add_after(item, again)
+    def _conclude(self, look: Look, condition: Condition) -> float:
+        """Act, or write the condition; returns the seconds until the next look."""
+        again = self._patience(look, condition)
+        controller = self._controllers.get(look.item.kind)
+        if self._is_held(look):
+            return again
+        if controller is not None and condition.status:
+            return min(again, self._act(look, controller, condition))
+        refused = controller.refused if controller is not None and not look.verdict.clean else None
+        conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
+        room = outlet(look.rules, look.resource)
+        self._keep(look, write_conditions(self._api, look.resource, room, look.obj, conditions, self._now()))
+        return again
 
-    def _act(self, item: Item, controller: Controller, obj: dict[str, Any], condition: Condition) -> float:
+    def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
-        seen = Seen(self._view)
+        obj, seen = look.obj, look.seen
         kinds = {Kind(each.group, each.kind) for each in controller.children}
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
         measured = controller.observe(obj, seen) if controller.observe else None
         observed = Observed(self._now(), seen, measured, absent)
-        projection = self._projected(controller, obj, observed)
-        self._dependents.note(item, seen.reads | self._dependents.reads(item))
-        self.metrics.show(item, projection.gauges)
+        projection = self._projected(look, controller, observed)
         refused, error = self._made(controller, obj, projection, kinds - absent - projection.keep)
         if refused:
-            projection = self._projected(controller, obj, replace(observed, refused="; ".join(refused)))
+            projection = self._projected(look, controller, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:
             status = projection.status
-            if self._rules.outlet(controller.resource) is not Outlet.NONE:
-                status = self._whole(obj, status, condition, controller.owns)
-            stored = write_status(self._api, controller.resource, obj, status)
-            self._speaker.wrote(item, stored)
-            self._keep(item, obj, stored)
-        for happening in (*projection.events, *(Happening("Warning", CONFLICT, each) for each in refused)):
-            record(self._api, obj, happening, self._now())
+            if outlet(look.rules, look.resource) is not Outlet.NONE:
+                status = whole_status(obj, status, condition, self._now(), controller.owns)
+            self._keep(look, write_status(self._api, controller.resource, obj, status))
+        events = [Happening("Warning", "ChildConflict", each) for each in refused]
+        self._tell(obj, *projection.events, *events)
         if error is not None:
             raise error
-        return AUDIT * _jitter(item) if projection.requeue is None else projection.requeue
+        return _hour(look.item) if projection.requeue is None else projection.requeue
 
-    def _projected(self, controller: Controller, obj: dict[str, Any], observed: Observed) -> Projection:
+    def _projected(self, look: Look, controller: Controller, observed: Observed) -> Projection:
         try:
-            return controller.project(obj, observed)
+            projection = controller.project(look.obj, observed)
         except ModelgateError:
             raise  # the cluster could not be read
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            record(self._api, obj, Happening("Warning", "ProjectionFailed", text), self._now())
+            self._tell(look.obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
             raise
+        self._dependents.note(look.item, look.seen.reads)
+        look.known.gauges = projection.gauges
+        return projection
 
     def _made(
         self, controller: Controller, obj: dict[str, Any], projection: Projection, kinds: Collection[Kind]
     ) -> tuple[list[str], ApiError | None]:
-        """Make the children; returns what is wrong with them for good, and the error that says it."""
-        wanted = [(controller.child(child), child) for child in projection.children]
+        """Make the children of these kinds; returns what is wrong with them for good, and the error that says it."""
+        wanted = [(controller.child(each), each) for each in projection.children]
         try:
-            for shared in projection.shared:
-                self._children.share(controller.child(shared), shared)
+            for each in projection.shared:
+                self._children.share(controller.child(each), each)
             present = [each for each in wanted if Kind(each[0].group, each[0].kind) in kinds]
             conflicts = self._children.sync(obj, present, kinds)
         except ApiError as error:
@@ -247,77 +221,43 @@ class Loop:
             return [str(error)], error
         return [f"{each} belongs to another owner" for each in conflicts], None
 
-    def _whole(
-        self, obj: dict[str, Any], status: dict[str, Any], condition: Condition, owns: frozenset[str]
-    ) -> dict[str, Any]:
-        """The projected status with the verdict, and with the conditions of other controllers."""
-        before = (obj.get("status") or {}).get("conditions") or []
-        own = {each["type"] for each in status.get("conditions") or ()} | owns
-        foreign = [each for each in before if each.get("type") not in own]
-        joined = {**status, "conditions": [*status.get("conditions", ()), *foreign]}
-        return with_condition(joined, before, condition, obj["metadata"].get("generation", 0), self._now())
+    def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:
+        for happening in happenings:
+            record(self._api, obj, happening, self._now())
 
-    def _is_held(self, item: Item, obj: dict[str, Any], api: str) -> bool:
+    def _is_held(self, look: Look) -> bool:
         """Whether the status of the API's objects is left to another manager."""
-        why = ""
-        if item.kind in self._controllers:
-            why = self.guard.check(api, obj)
-        if api not in self.guard.held and self._speaker.is_erased(item, obj):
+        obj, api = look.obj, look.rules.api(look.resource)
+        why = self.guard.check(api, obj) if look.item.kind in self._controllers else ""
+        if api not in self.guard.held and is_erased(obj, look.known):
             why = self.guard.hold(api, obj)
         if why:
-            log.warning("%s: %s", item, why)
-            record(self._api, obj, Happening("Warning", "HeldBack", why), self._now())
+            log.warning("%s: %s", look.item, why)
+            self._tell(obj, Happening("Warning", "HeldBack", why))
         return api in self.guard.held
 
-    def _patience(self, item: Item, condition: Condition) -> float:
-        """Seconds until the gate is asked again about an object that the rules here allow."""
+    def _patience(self, look: Look, condition: Condition) -> float:
+        """Seconds until the next look: soon if the gate refuses what the rules here allow."""
+        if condition.status or not look.verdict.clean:
+            return _hour(look.item)
         soon = condition.reason in {ABSENT, OUTDATED}
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
-        return self.queue.backoff(item, first, most)
+        return self.queue.backoff(look.item, first, most)
 
-    def _current(self, item: Item) -> dict[str, Any] | None:
-        """The object in memory, or what was stored last if memory does not have it yet."""
-        obj = self._view.held(item.kind, item.key)
-        with self._lock:
-            older, stored = self._ahead.get(item, (frozenset[str](), None))
-            if obj is not None and stored is not None and _version(obj) in older:
-                return stored
-            self._ahead.pop(item, None)
-        return obj
-
-    def _is_known(self, item: Item, version: str) -> bool:
-        """Whether a version is the result of a write of this loop, or older than that."""
-        with self._lock:
-            if self._settled.get(item) == version:
-                self._ahead.pop(item, None)
-                return True
-            return version in self._ahead.get(item, (frozenset[str](), None))[0]
-
-    def _keep(self, item: Item, before: dict[str, Any], stored: dict[str, Any]) -> None:
-        """Remember the result of a write, until the watch has it, too."""
-        if stored is before:
-            return
-        with self._lock:
-            older = self._ahead.get(item, (frozenset[str](), None))[0]
-            self._ahead[item] = older | {_version(before)}, stored
-            self._settled[item] = _version(stored)
+    def _keep(self, look: Look, stored: dict[str, Any]) -> None:
+        """Take the result of a write into memory."""
+        look.known.written = look.known.written or said(stored) is not None
+        before, look.obj = look.obj, stored
+        if stored is not before:
+            self._view.written(look.item.kind, before, stored)
+            self._spread(*look.item, before, stored)
 
     def _forget(self, item: Item) -> None:
-        self._healer.forget(item)
-        self._speaker.forget(item)
+        self._known.pop(item, None)
         self._dependents.note(item, ())
         self.queue.forget(item)
-        self.metrics.forget(item)
-        with self._lock:
-            self._settled.pop(item, None)
-            self._ahead.pop(item, None)
 
 
-def _jitter(item: Item) -> float:
-    """From 0.9 to 1.1, the same for the same object: not all are judged at one time."""
-    return 0.9 + (hash(item) % 1000) / 5000
-
-
-def _version(obj: dict[str, Any]) -> str:
-    version: str = obj["metadata"]["resourceVersion"]
-    return version
+def _hour(item: Item) -> float:
+    """:data:`AUDIT`, up to a tenth more or less, the same for the same object: not all are judged at one time."""
+    return AUDIT * (0.9 + (hash(item) % 1000) / 5000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import prometheus_client
@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from reconciler.guard import Guard
+from reconciler.known import Known
 from reconciler.projection import Gauge
 from reconciler.queue import Queue
 from reconciler.resource import Item
@@ -21,12 +22,10 @@ __all__ = ["Metrics"]
 class Metrics(Collector):
     """The metrics of one reconciler, in a registry of their own."""
 
-    def __init__(self, queue: Queue[Item], guard: Guard) -> None:
+    def __init__(self, queue: Queue[Item], guard: Guard, known: Mapping[Item, Known]) -> None:
         self._queue = queue
         self._guard = guard
-        self._verdicts: dict[Item, str] = {}
-        self._codes: dict[Item, frozenset[str]] = {}
-        self._gauges: dict[Item, tuple[Gauge, ...]] = {}
+        self._known = known
         self.leading = False
         self.registry = CollectorRegistry()
         self.seconds = prometheus_client.Histogram(
@@ -40,38 +39,24 @@ class Metrics(Collector):
         )
         self.registry.register(self)
 
-    def note(self, item: Item, verdict: str, codes: Iterable[str]) -> None:
-        """Record the verdict on an object."""
-        self._verdicts[item], self._codes[item] = verdict, frozenset(codes)
-
-    def show(self, item: Item, gauges: tuple[Gauge, ...]) -> None:
-        """Show these samples about an object, and no others."""
-        self._gauges[item] = gauges
-
-    def forget(self, item: Item) -> None:
-        self._gauges.pop(item, None)
-        self._verdicts.pop(item, None)
-        self._codes.pop(item, None)
-
     def text(self) -> str:
-        return prometheus_client.generate_latest(self.registry).decode()
+        return prometheus_client.generate_latest(self.registry).decode().rstrip()
 
     def collect(self) -> Iterator[Metric]:
-        verdicts = Counter((item.kind.group, item.kind.kind, verdict) for item, verdict in [*self._verdicts.items()])
-        findings = Counter(code for codes in [*self._codes.values()] for code in codes)
+        all_known = [*self._known.items()]
+        verdicts = Counter((*item.kind, known.said.reason) for item, known in all_known if known.said is not None)
+        findings = Counter((code,) for _, known in all_known for code in known.codes)
         yield _gauge("modelgate_objects", "Objects by verdict.", ["group", "kind", "verdict"], verdicts)
-        yield _gauge(
-            "modelgate_object_findings", "Objects with a finding.", ["code"], {(c,): n for c, n in findings.items()}
-        )
+        yield _gauge("modelgate_object_findings", "Objects with a finding.", ["code"], findings)
         held = dict.fromkeys(self._guard.held.items(), 1)
         yield _gauge("modelgate_held_back", "APIs whose status another manager writes.", ["api", "manager"], held)
         yield GaugeMetricFamily("modelgate_queue_depth", "Objects that wait for a worker.", len(self._queue))
         yield GaugeMetricFamily("modelgate_queue_age_seconds", "Time that the oldest has waited.", self._queue.age())
-        yield from _families([gauge for gauges in [*self._gauges.values()] for gauge in gauges])
+        yield from _families([gauge for _, known in all_known for gauge in known.gauges])
         yield GaugeMetricFamily("modelgate_leader", "1 if this process leads.", int(self.leading))
 
 
-def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> GaugeMetricFamily:
+def _gauge(name: str, text: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=labels)
     for key, value in sorted(values.items()):
         family.add_metric(key, value)
@@ -81,7 +66,5 @@ def _gauge(name: str, text: str, labels: list[str], values: dict[Any, int]) -> G
 def _families(gauges: list[Gauge]) -> Iterator[GaugeMetricFamily]:
     for name in sorted({gauge.name for gauge in gauges}):
         same = [gauge for gauge in gauges if gauge.name == name]
-        family = GaugeMetricFamily(name, "A signal of a projection.", labels=[*same[0].labels])
-        for gauge in same:
-            family.add_metric([*gauge.labels.values()], gauge.value)
-        yield family
+        values = {tuple(gauge.labels.values()): gauge.value for gauge in same}
+        yield _gauge(name, "A signal of a projection.", [*same[0].labels], values)

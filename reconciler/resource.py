@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = ["DEFINITIONS", "EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind"]
+__all__ = ["EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind", "reference"]
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
-DEFINITIONS = APIResource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
+
+
+def reference(obj: dict[str, Any]) -> dict[str, Any]:
+    """How another object refers to this one."""
+    parts = {key: obj["metadata"][key] for key in ("name", "namespace", "uid") if key in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **parts}
 
 
 class Item(NamedTuple):

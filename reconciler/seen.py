@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from reconciler.resource import Item, Key, Kind
+from reconciler.say.conditions import NORMALISED
 from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
-from webhook.facts.reads import FETCHED
 
-__all__ = ["Dependents", "Read", "Seen"]
+__all__ = ["Dependents", "Read", "Seen", "essence"]
 
 READ_SECONDS: Final = 10.0
 """For an answer that is not in memory: OME's ConfigMap, and questions of native policies."""
@@ -39,15 +39,26 @@ class Seen(RequestView):
         Raises:
             Unavailable: the API server does not answer.
         """
-        held = isinstance(question, Reference) and question.kind not in FETCHED and self._live.watches(question.kind)
-        if isinstance(question, Reference) and not question.version and held:
+        if isinstance(question, Reference) and not question.version and self._live.watches(question.kind, question.key):
             self.reads.add(Read(question.kind, question.namespace, question.name))
-            return self._live.held(question.kind, Key(question.namespace, question.name))
+            return self._live.held(question.kind, question.key)
         return self._live.read(question, READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         self.reads.add(Read(kind, namespace))
         return self._live.list(kind, namespace)
+
+
+def essence(obj: dict[str, Any] | None, *, with_status: bool) -> Any:
+    """What others may have read of an object: not its version, and not the condition that this process writes."""
+    if obj is None:
+        return None
+    metadata = {name: obj["metadata"].get(name) for name in ("uid", "labels", "annotations")}
+    rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+    status = (obj.get("status") or {}) if with_status else {}
+    if isinstance(conditions := status.get("conditions"), list):
+        status = {**status, "conditions": [each for each in conditions if each.get("type") != NORMALISED]}
+    return metadata, rest, status
 
 
 class Dependents:
@@ -73,9 +84,6 @@ class Dependents:
                 self._reads[item] = new
             else:
                 self._reads.pop(item, None)
-
-    def reads(self, item: Item) -> frozenset[Read]:
-        return self._reads.get(item, frozenset())
 
     def of(self, kind: Kind, key: Key) -> set[Item]:
         """The objects whose judgement has read this one, or a list that holds it."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import urllib3
 
 from reconciler.resource import APIResource
-from webhook.cluster.api import ApiError, Reader, Stream, Unreachable, content_of
+from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
 
 __all__ = ["FIELD_MANAGER", "ApiError", "Stream", "Unreachable", "Writer"]
 
@@ -42,26 +42,14 @@ class Writer(Reader):
 
     def apply(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         """Server-side apply: own the fields of the object, and give up owned fields that it no longer has."""
-        metadata = obj["metadata"]
-        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        stored = self._call("PATCH", path, query, obj, content_type=APPLY_PATCH)
-        self.written("apply", _named(resource, subresource))
-        return stored
+        return self._write("apply", "PATCH", resource, obj, subresource)
 
     def create(self, resource: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
-        path = resource.path(obj["metadata"].get("namespace", ""))
-        stored = self._call("POST", path, {"fieldManager": FIELD_MANAGER}, obj)
-        self.written("create", resource.plural)
-        return stored
+        return self._write("create", "POST", resource, obj)
 
     def replace(self, resource: APIResource, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
-        metadata = obj["metadata"]
-        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        stored = self._call("PUT", path, {"fieldManager": FIELD_MANAGER}, obj)
-        self.written("update", _named(resource, subresource))
-        return stored
+        return self._write("update", "PUT", resource, obj, subresource)
 
     def log(self, namespace: str, pod: str, lines: int, limit: int) -> str:
         """The last lines of the log of a pod with one container, at most ``limit`` bytes of them."""
@@ -83,9 +71,16 @@ class Writer(Reader):
         else:
             self.written("delete", resource.plural)
 
-
-def _named(resource: APIResource, subresource: str) -> str:
-    return f"{resource.plural}/{subresource}" if subresource else resource.plural
+    def _write(
+        self, verb: str, method: str, resource: APIResource, obj: dict[str, Any], subresource: str = ""
+    ) -> dict[str, Any]:
+        metadata = obj["metadata"]
+        name = "" if verb == "create" else metadata["name"]
+        path = resource.path(metadata.get("namespace", ""), name, subresource)
+        query = {"fieldManager": FIELD_MANAGER, **({"force": "true"} if verb == "apply" else {})}
+        stored = self._call(method, path, query, obj, content_type=APPLY_PATCH if verb == "apply" else JSON)
+        self.written(verb, f"{resource.plural}/{subresource}" if subresource else resource.plural)
+        return stored
 
 
 def _warnings(response: urllib3.BaseHTTPResponse) -> list[str]:

@@ -42,7 +42,7 @@ TEXTS = (
         "*.md",
         "docs/**/*.md",
         "docs/**/*.yaml",
-        "chart/**/*.*",
+        "chart*/**/*.*",
         "policies/**/*.yaml",
         "tests/**/*.yaml",
         "tests/**/*.md",

@@ -20,13 +20,109 @@ app.kubernetes.io/component: {{ .component }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels and annotations of an object. Takes the root, the component's name, and annotations of its own. */}}
+{{- define "modelgate.metadata" -}}
+labels:
+  {{- include "modelgate.labels" . | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels and annotations of a component's pods. Takes the root and the component's name. */}}
+{{- define "modelgate.podMetadata" -}}
+{{- $values := get .root.Values .component -}}
+labels:
+  {{- include "modelgate.labels" . | nindent 2 }}
+  {{- with $values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) $values.podAnnotations .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Where and how a component's pods run. Takes the root and the component's name. */}}
+{{- define "modelgate.placement" -}}
+{{- $values := get .root.Values .component -}}
+# Otherwise Kubernetes would set MODELGATE_… variables, which are settings.
+enableServiceLinks: false
+securityContext:
+  {{- include "modelgate.podSecurity" . | nindent 2 }}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . | quote }}
+  {{- end }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if $values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml $values.topologySpreadConstraints | nindent 2 }}
+{{- else if $values.spread }}
+# Soft: pods start also where there is only one node or zone.
+topologySpreadConstraints:
+  {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        {{- include "modelgate.selector" $ | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- if $values.hostNetwork }}
+hostNetwork: true
+dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- end -}}
+
+{{/* The names of the ServiceAccounts. */}}
+{{- define "modelgate.account" -}}
+{{- .Values.gate.serviceAccount.name | default (include "modelgate.fullname" .) -}}
+{{- end -}}
+{{- define "modelgate.viewAccount" -}}
+{{- printf "%s-view" (include "modelgate.account" .) -}}
+{{- end -}}
+{{- define "modelgate.reconcilerAccount" -}}
+{{- .Values.reconciler.serviceAccount.name | default (printf "%s-reconciler" (include "modelgate.fullname" .)) -}}
+{{- end -}}
+
+{{/* The ConfigMap with policies.documents. Its name is of its content: an upgrade to policies with an error does not reach
+     the pods that serve, and the new ones do not become ready. */}}
+{{- define "modelgate.documents" -}}
+{{- printf "%s-policies-%s" (include "modelgate.fullname" .) (toJson .Values.policies.documents | sha256sum | trunc 8) -}}
 {{- end -}}
 
 {{- define "modelgate.image" -}}
+{{- $registry := (.Values.global | default dict).imageRegistry | default .Values.image.registry -}}
+{{- $name := ternary (printf "%s/%s" $registry .Values.image.repository) .Values.image.repository (ne $registry "") -}}
 {{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- printf "%s@%s" $name .Values.image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s:%s" $name (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
 
@@ -46,8 +142,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{/* Annotations of a webhook configuration: cert-manager's cainjector writes caBundle by them. */}}
 {{- define "modelgate.injection" -}}
 {{- if eq .Values.certs.mode "cert-manager" -}}
-annotations:
-  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "modelgate.fullname" . }}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "modelgate.fullname" . }}
 {{- end -}}
 {{- end -}}
 
@@ -100,9 +195,14 @@ clientConfig:
 {{/* The fields that both webhooks share. */}}
 {{- define "modelgate.webhook" -}}
 {{ include "modelgate.call" . }}
+{{- with .root.Values.webhooks.namespaceSelector }}
+namespaceSelector:
+  {{- toYaml . | nindent 2 }}
+{{- else }}
 # No namespaceSelector: a cluster needs none of these kinds to start, and an excluded namespace would bypass the gate.
+{{- end }}
 rules:
-{{- range .root.Values.kinds }}
+{{- range (include "modelgate.guarded" .root | fromYaml).kinds }}
   - apiGroups: [{{ .group | quote }}]
     apiVersions: {{ toJson .versions }}
     # No subresources: writes of status and scale are not reviewed.
@@ -145,6 +245,9 @@ rules:
 - --{{ if not .autoSelection }}no-{{ end }}aim-auto-selection
 - --aim-namespace={{ .namespace }}
 {{- end }}
+{{- with include "modelgate.without" . }}
+- --without={{ . }}
+{{- end }}
 {{- if include "modelgate.policies" . }}
 - --admission-policies=/policies
 {{- end }}
@@ -162,7 +265,7 @@ rules:
       {{- end }}
       {{- if .Values.policies.documents }}
       - configMap:
-          name: {{ include "modelgate.fullname" . }}-policies
+          name: {{ include "modelgate.documents" . }}
       {{- end }}
 {{- end -}}
 {{- end -}}
@@ -171,18 +274,12 @@ rules:
 {{- define "modelgate.reads" -}}
 # The kinds that rules refer to, guarded or not: the gate is not ready while it cannot read one of them. list: all
 # objects at the start; watch: changes; get: an object that was just applied, before the watch reports it.
+{{- if .Values.apis.aim.enabled }}
 - apiGroups: [aim.silogen.ai]
   resources:
-    - aimclusterimages
-    - aimclusterruntimeconfigs
-    - aimclusterservicetemplates
-    - aimimages
-    - aimmodelcaches
-    - aimruntimeconfigs
-    - aimservices
-    - aimservicetemplates
-    - aimtemplatecaches
+    {{- toYaml (get (include "modelgate.catalog" . | fromYaml) "aim").resources | nindent 4 }}
   verbs: [get, list, watch]
+{{- end }}
 # Available GPUs, from the labels of nodes.
 - apiGroups: [""]
   resources: [nodes]
@@ -190,13 +287,18 @@ rules:
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get, list, watch]
+{{- if .Values.apis.llmkube.enabled }}
 # The number of GPUs that LLMKube's services request for a Model.
 - apiGroups: [inference.llmkube.dev]
   resources: [inferenceservices]
   verbs: [get, list, watch]
+{{- end }}
+{{- if .Values.apis.llmd.enabled }}
 - apiGroups: [llmd.ai]
   resources: [variantautoscalings]
   verbs: [get, list, watch]
+{{- end }}
+{{- if .Values.apis.ome.enabled }}
 - apiGroups: [ome.io]
   resources:
     - basemodels
@@ -206,35 +308,32 @@ rules:
     - inferenceservices
     - servingruntimes
   verbs: [get, list, watch]
+{{- end }}
 # get: the definitions of the guarded kinds, which may be of another release than the rules. No other definition.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   resourceNames:
-    - aimclusterimages.aim.silogen.ai
-    - aimclusterruntimeconfigs.aim.silogen.ai
-    - aimclusterservicetemplates.aim.silogen.ai
-    - aimimages.aim.silogen.ai
-    - aimmodelcaches.aim.silogen.ai
-    - aimruntimeconfigs.aim.silogen.ai
-    - aimservices.aim.silogen.ai
-    - aimservicetemplates.aim.silogen.ai
-    - aimtemplatecaches.aim.silogen.ai
-    - basemodels.ome.io
-    - benchmarkjobs.ome.io
-    - clusterbasemodels.ome.io
-    - clusterservingruntimes.ome.io
-    - finetunedweights.ome.io
-    - inferenceservices.ome.io
-    - models.inference.llmkube.dev
-    - openmodels.llmaz.io
-    - servingruntimes.ome.io
-    - variantautoscalings.llmd.ai
+    {{- range (include "modelgate.covered" . | fromYaml).kinds }}
+    {{- $group := .group }}
+    {{- range .resources }}
+    - {{ . }}.{{ $group }}
+    {{- end }}
+    {{- end }}
   verbs: [get]
+{{- if .Values.apis.ome.enabled }}
 # get: OME's defaults, in OME's namespace. No other ConfigMap.
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [inferenceservice-config]
   verbs: [get]
+# get: the claims that the pods of OME's components name.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get]
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaims, resourceclaimtemplates]
+  verbs: [get]
+{{- end }}
 {{- end -}}
 
 {{/* Rights: what the user's policies read, if there are any. */}}

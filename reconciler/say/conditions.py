@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.golang.credentials import masked
 
-__all__ = ["MESSAGE_LIMIT", "NORMALISED", "Condition", "find", "merged", "timestamp", "utc_now", "with_condition"]
+__all__ = ["MESSAGE_LIMIT", "NORMALISED", "Condition", "find", "merged", "timestamp", "utc_now", "with_conditions"]
 
 NORMALISED = "Normalised"
 """The type of the condition that says whether an object may be acted on."""
@@ -20,7 +20,7 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time. Credentials in its message are hidden.
+    """A condition to write; :func:`merged` adds its transition time. Its message is cut, and credentials in it hidden.
 
     A ``status`` of None is Unknown.
     """
@@ -31,7 +31,7 @@ class Condition:
     message: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "message", masked(self.message)[:MESSAGE_LIMIT])
 
 
 def utc_now() -> datetime:
@@ -54,12 +54,11 @@ def merged(
     return [_written(find(before, condition.type), condition, generation, now) for condition in wanted]
 
 
-def with_condition(
-    status: dict[str, Any], before: Sequence[dict[str, Any]], wanted: Condition, generation: int, now: datetime
-) -> dict[str, Any]:
-    """A status with the condition as the last of its conditions."""
-    others = [item for item in status.get("conditions") or () if item.get("type") != wanted.type]
-    return {**status, "conditions": [*others, *merged(before, [wanted], generation, now)]}
+def with_conditions(status: dict[str, Any], written: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A status with these conditions as the last ones."""
+    types = {each["type"] for each in written}
+    others = [each for each in status.get("conditions") or () if each.get("type") not in types]
+    return {**status, "conditions": [*others, *written]}
 
 
 def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, 
         "type": wanted.type,
         "status": status,
         "reason": wanted.reason,
-        "message": wanted.message[:MESSAGE_LIMIT],
+        "message": wanted.message,
         "observedGeneration": generation,
         "lastTransitionTime": since or timestamp(now),
     }

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from reconciler.projection import Happening
-from reconciler.resource import EVENTS
+from reconciler.resource import EVENTS, reference
 from reconciler.say.conditions import timestamp
 from reconciler.writer import ApiError, Writer
 
@@ -36,32 +36,21 @@ def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime
 
 
 def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool) -> dict[str, Any]:
-    metadata = obj["metadata"]
-    namespace = metadata.get("namespace", "default")
+    metadata, moment = obj["metadata"], timestamp(now)
+    same = metadata.get("uid"), metadata.get("generation"), happening.reason, happening.message, again and moment
+    digest = hashlib.sha256("\0".join(map(str, same)).encode()).hexdigest()[:16]
+    name = f"{metadata['name'][:200]}.{digest}"  # a name has at most 253 characters
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
-        "metadata": {"name": _name(obj, happening, timestamp(now) if again else ""), "namespace": namespace},
-        "involvedObject": {
-            "apiVersion": obj["apiVersion"],
-            "kind": obj["kind"],
-            "name": metadata["name"],
-            "namespace": metadata.get("namespace", ""),
-            "uid": metadata.get("uid", ""),
-        },
+        "metadata": {"name": name, "namespace": metadata.get("namespace", "default")},
+        "involvedObject": reference(obj),
         "type": happening.type,
         "reason": happening.reason,
         "message": happening.message[:MESSAGE_LIMIT],
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
-        "firstTimestamp": timestamp(now),
-        "lastTimestamp": timestamp(now),
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
         "count": 1,
     }
-
-
-def _name(obj: dict[str, Any], happening: Happening, moment: str) -> str:
-    metadata = obj["metadata"]
-    parts = (metadata.get("uid", ""), metadata.get("generation", 0), happening.reason, happening.message, moment)
-    digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
-    return f"{metadata['name'][:200]}.{digest}"  # a name has at most 253 characters

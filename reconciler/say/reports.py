@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.audit import Verdict
+from reconciler.children import digest
 from reconciler.heal import REFUSED
-from reconciler.resource import APIResource, Kind
+from reconciler.resource import APIResource, Kind, reference
 from reconciler.say.conditions import Condition
 from webhook.cluster.live import LiveView
 
@@ -42,13 +43,11 @@ def report(
         return None
     if verdict.chosen:
         found.append(_result("chosen", "pass", "info", "", dict(verdict.chosen)))
-    metadata = obj["metadata"]
-    scope = {key: metadata[key] for key in ("name", "namespace", "uid") if key in metadata}
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": {"name": f"{SOURCE}-{metadata['uid']}"},
-        "scope": {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **scope},
+        "metadata": {"name": f"{SOURCE}-{obj['metadata'].get('uid') or digest(reference(obj))}"},
+        "scope": reference(obj),
         "summary": {each: sum(item["result"] == each for item in found) for each in _OUTCOMES},
         "results": found,
     }

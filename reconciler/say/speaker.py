@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Rules, Verdict
 from reconciler.children import Children
+from reconciler.known import Known, Look
 from reconciler.pace import Pace
 from reconciler.projection import Happening
-from reconciler.resource import APIResource, Item
 from reconciler.say import reports
 from reconciler.say.conditions import NORMALISED, Condition, find
 from reconciler.say.events import record
-from reconciler.say.status import write_conditions
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["Speaker"]
+__all__ = ["Speaker", "is_erased", "said"]
 
 log = logging.getLogger(__name__)
 
 NEWS: Final = 20.0
 """A second, after a burst of five seconds' worth: one new rule may refuse thousands of objects."""
 
-Said = tuple[str, str, str]
-"""Status, reason and message of a condition."""
-
 
 class Speaker:
-    """Remembers what was said of each object."""
+    """Says what is new."""
 
     def __init__(
         self,
@@ -47,81 +41,47 @@ class Speaker:
         self._view = view
         self._children = children
         self._now = now
-        self._pace = Pace(NEWS, 5 * NEWS, clock)
-        self._said: dict[Item, Said] = {}
-        self._written: dict[Item, str] = {}
-        self._erased: set[Item] = set()
-        self._lock = threading.Lock()
+        self._pace = Pace[Known](NEWS, 5 * NEWS, clock)
 
-    def forget(self, item: Item) -> None:
-        self._pace.forget(item)
-        with self._lock:
-            self._said.pop(item, None)
-            self._written.pop(item, None)
-            self._erased.discard(item)
+    def say(self, look: Look, condition: Condition) -> float:
+        """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
 
-    def turn(self, item: Item, obj: dict[str, Any], condition: Condition) -> float:
-        """Seconds to wait before there may be an Event about the object; 0 if there is nothing new."""
-        before = self._before(item, obj)
-        is_news = before != _said(condition) if before else not condition.status
-        return self._pace.turn(item) if is_news else 0.0
-
-    def announce(self, item: Item, obj: dict[str, Any], condition: Condition) -> None:
-        """Write an Event if the verdict has changed. A good verdict alone needs none."""
-        before, said = self._before(item, obj), _said(condition)
-        with self._lock:
-            known = item in self._said
-            self._said[item] = said
-        if before != said and (before or not condition.status):
+        A good verdict alone needs none.
+        """
+        known, obj = look.known, look.obj
+        before, again = known.said or said(obj), known.said is not None
+        if before != condition and (before or not condition.status):
+            if wait := self._pace.turn(known):
+                return wait
             type_ = "Normal" if condition.status else "Warning"
-            record(self._api, obj, Happening(type_, condition.reason, condition.message), self._now(), again=known)
+            record(self._api, obj, Happening(type_, condition.reason, condition.message), self._now(), again=again)
+        known.said, known.codes = condition, frozenset(look.verdict.codes)
+        self._report(look, condition)
+        return 0.0
 
-    def report(
-        self, obj: dict[str, Any], resource: APIResource, rules: Rules, verdict: Verdict, condition: Condition
-    ) -> None:
+    def _report(self, look: Look, condition: Condition) -> None:
         """Write the report about the object, or remove it."""
-        kind = reports.resource_for(self._view, resource)
+        obj, kind = look.obj, reports.resource_for(self._view, look.resource)
         if kind is None:
             return
-        made = reports.report(kind, obj, verdict, condition, rules.because(obj))
+        made = reports.report(kind, obj, look.verdict, condition, look.rules.because(obj))
         try:
             self._children.sync(obj, [] if made is None else [(kind, made)], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same
             log.warning("report about %s %s: %s", obj["kind"], obj["metadata"]["name"], error)
 
-    def conditions(
-        self, item: Item, obj: dict[str, Any], resource: APIResource, outlet: Outlet, *conditions: Condition
-    ) -> dict[str, Any]:
-        """Write the conditions; returns the stored object."""
-        stored = write_conditions(self._api, resource, outlet, obj, conditions, self._now())
-        self.wrote(item, stored)
-        return stored
 
-    def wrote(self, item: Item, obj: dict[str, Any]) -> None:
-        """Note that the object has the condition."""
-        if _condition(obj) is not None:
-            with self._lock:
-                self._written[item] = obj["metadata"]["uid"]
-
-    def is_erased(self, item: Item, obj: dict[str, Any]) -> bool:
-        """Whether another manager has removed the condition for a second time."""
-        if self._written.get(item) != obj["metadata"]["uid"] or _condition(obj) is not None:
-            return False
-        with self._lock:
-            again = item in self._erased
-            self._erased.add(item)
-        return again
-
-    def _before(self, item: Item, obj: dict[str, Any]) -> Said | None:
-        known, written = self._said.get(item), _condition(obj)
-        if known is not None or written is None:
-            return known
-        return written.get("status", ""), written.get("reason", ""), written.get("message", "")
+def is_erased(obj: dict[str, Any], known: Known) -> bool:
+    """Whether another manager has removed the condition for a second time."""
+    if said(obj) is not None or not known.written:
+        return False
+    again, known.erased = known.erased, True
+    return again
 
 
-def _condition(obj: dict[str, Any]) -> dict[str, Any] | None:
-    return find((obj.get("status") or {}).get("conditions") or (), NORMALISED)
-
-
-def _said(condition: Condition) -> Said:
-    return "True" if condition.status else "False", condition.reason, condition.message
+def said(obj: dict[str, Any]) -> Condition | None:
+    """The verdict in the status, as another process or an earlier one has written it."""
+    found = find((obj.get("status") or {}).get("conditions") or (), NORMALISED)
+    if found is None:
+        return None
+    return Condition(NORMALISED, found.get("status") == "True", found.get("reason", ""), found.get("message", ""))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from reconciler.audit import Outlet
 from reconciler.guard import trimmed, writers
 from reconciler.resource import APIResource
-from reconciler.say.conditions import Condition, find, merged, with_condition
+from reconciler.say.conditions import Condition, find, merged, with_conditions
 from reconciler.writer import FIELD_MANAGER, Writer
 
-__all__ = ["write_conditions", "write_status"]
+__all__ = ["whole_status", "write_conditions", "write_status"]
 
 _IDENTITY: Final = ("name", "namespace", "uid")
 
@@ -36,13 +36,10 @@ def write_conditions(
     if outlet is Outlet.NONE or all(_is_said(find(before, each["type"]), each) for each in wanted):
         return obj
     if outlet is Outlet.APPLY:
-        body = _body(resource, obj, {"conditions": wanted})
-        return trimmed(api.apply(resource, body, "status"), resource)
+        return trimmed(api.apply(resource, _bare(obj, {"conditions": wanted}), "status"), resource)
     if set(writers(obj)) - {FIELD_MANAGER}:
         return obj
-    for condition in conditions:
-        status = with_condition(status, before, condition, generation, now)
-    return write_status(api, resource, obj, status)
+    return write_status(api, resource, obj, with_conditions(status, wanted))
 
 
 def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
@@ -53,9 +50,18 @@ def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status
     """
     if _is_written(obj.get("status") or {}, status):
         return obj
-    body = _body(resource, obj, status)
-    body["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"]
-    return trimmed(api.replace(resource, body, "status"), resource)
+    return trimmed(api.replace(resource, _bare(obj, status, "resourceVersion"), "status"), resource)
+
+
+def whole_status(
+    obj: dict[str, Any], status: dict[str, Any], verdict: Condition, now: datetime, owns: Collection[str] = ()
+) -> dict[str, Any]:
+    """A projected status with the verdict, and with the conditions of other controllers, of types not in ``owns``."""
+    before = (obj.get("status") or {}).get("conditions") or []
+    own = status.get("conditions", ())
+    types = {each["type"] for each in own}.union(owns)
+    joined = {**status, "conditions": [*own, *(each for each in before if each.get("type") not in types)]}
+    return with_conditions(joined, merged(before, [verdict], obj["metadata"].get("generation", 0), now))
 
 
 def _is_written(before: dict[str, Any], wanted: dict[str, Any]) -> bool:
@@ -65,11 +71,11 @@ def _is_written(before: dict[str, Any], wanted: dict[str, Any]) -> bool:
     return rest and len(found) == len(conditions) and all(map(_is_said, found, conditions))
 
 
-def _body(resource: APIResource, obj: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
-    metadata = {key: obj["metadata"][key] for key in _IDENTITY if key in obj["metadata"]}
-    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "status": status}
-
-
 def _is_said(before: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Whether the condition is there; some kinds have no observedGeneration, and lose it."""
     return before is not None and before == {key: value for key, value in wanted.items() if key in before}
+
+
+def _bare(obj: dict[str, Any], status: dict[str, Any], *more: str) -> dict[str, Any]:
+    metadata = {key: obj["metadata"][key] for key in (*_IDENTITY, *more) if key in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata, "status": status}

@@ -62,6 +62,25 @@ def test_what_rules_are_made_of_has_a_generated_form(source):
     assert is_generated(TYPED.compile(source))
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([{"k": "a", "w": "1"}, {"k": "b"}, {"k": "c", "w": "3"}], "a=1,c=3"),
+        ([{"k": "a", "w": 1}], CelError),
+        ([{"k": "a", "w": "1", "v": "5"}, {"k": "b", "w": None}], "a=1"),
+        ([{"k": "a", "w": "1"}, "b"], CelError),
+    ],
+)
+def test_what_a_filter_keeps_is_read_by_the_generated_function(values, expected):
+    program = TYPED.compile("self.ml.filter(c, has(c.w)).map(c, c.k + '=' + c.w).join(',')")
+    bindings = {"self": {"ml": values}}
+    assert compare(program, bindings) is None
+    if expected is CelError:
+        assert program.attempt(bindings) is None  # the interpreter finds the error
+    else:
+        assert program.attempt(bindings) == expected
+
+
 def test_literals_cannot_break_out_of_the_source():
     for text in ("'''", '\\"', "\\n", "\\\\", "{x}", "%s", "\\u2028", "#"):
         quote = '"' if "'" in text else "'"

@@ -15,8 +15,9 @@ from tests.e2e.assets import found
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "chart"
+DEFINITIONS = ROOT / "chart-crds"
+APIS = ("aim", "llmaz", "llmd", "llmkube", "ome")
 NAMESPACE = "modelgate-system"
-NO_CRDS = "crds.install=false"  # they are 3 MB
 
 # Policies of a user's, about deployments, with params in the cluster.
 POLICIES = """policies={
@@ -43,9 +44,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def rendered(*sets: str, release: str = "modelgate") -> tuple[Object, ...]:
+def rendered(*sets: str, release: str = "modelgate", chart: Path = CHART) -> tuple[Object, ...]:
     """All objects; ``sets`` are arguments of --set-json."""
-    done = run("template", release, str(CHART), "--namespace", NAMESPACE, *(f"--set-json={each}" for each in sets))
+    done = run("template", release, str(chart), "--namespace", NAMESPACE, *(f"--set-json={each}" for each in sets))
     assert done.returncode == 0, done.stderr
     return documents(done.stdout)
 
@@ -61,8 +62,6 @@ def _document(text: str) -> Object:
 
 
 def of_kind(kind: str, *sets: str, release: str = "modelgate") -> list[Object]:
-    if kind != "CustomResourceDefinition":
-        sets = (*sets, NO_CRDS)
     return [each for each in rendered(*sets, release=release) if each["kind"] == kind]
 
 

@@ -1,16 +1,20 @@
 """The pods: locked down, wired to each other, and started with arguments that our own command takes."""
 
 import argparse
+from hashlib import sha256
 
 import pytest
 
 import reconciler.cli
 import webhook.cli.certs
 import webhook.cli.serve
+from reconciler import audit
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
+from tools.release.project import version
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
+DOCUMENTS = "modelgate-policies-" + sha256(b'{"mine.yaml":"kind: ValidatingAdmissionPolicy"}').hexdigest()[:8]
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": reconciler.cli}
 
@@ -110,10 +114,10 @@ def test_the_server_is_started_with_the_settings_of_the_values():
 @pytest.mark.parametrize(
     ("sets", "sources"),
     [
-        ((POLICIES,), ["modelgate-policies"]),
+        ((POLICIES,), [DOCUMENTS]),
         (('policies.configMap="mine"',), ["mine"]),
         (('policies.configMap="7"',), ["7"]),
-        ((POLICIES, 'policies.configMap="mine"'), ["mine", "modelgate-policies"]),
+        ((POLICIES, 'policies.configMap="mine"'), ["mine", DOCUMENTS]),
     ],
 )
 def test_the_server_reads_policies_of_the_users_from_config_maps(sets, sources):
@@ -124,9 +128,7 @@ def test_the_server_reads_policies_of_the_users_from_config_maps(sets, sources):
     volume = next(each for each in pod["volumes"] if each["name"] == "policies")
     assert [each["configMap"]["name"] for each in volume["projected"]["sources"]] == sources
     made = {each["metadata"]["name"]: each["data"] for each in of_kind("ConfigMap", *sets)}
-    assert made == (
-        {"modelgate-policies": {"mine.yaml": "kind: ValidatingAdmissionPolicy"}} if POLICIES in sets else {}
-    )
+    assert made == ({DOCUMENTS: {"mine.yaml": "kind: ValidatingAdmissionPolicy"}} if POLICIES in sets else {})
     published = parsed(pod["initContainers"][0]["args"]).publish
     assert set(published) == {
         f"{each['kind'].removesuffix('WebhookConfiguration').lower()}/{each['metadata']['name']}"
@@ -221,6 +223,16 @@ def test_callers_prove_who_they_are_by_a_token_for_the_address_of_the_webhooks()
     assert options.token_audience == [f"https://{name}.{namespace}.svc:443" for name, namespace in services]
 
 
+def test_the_reconciler_judges_as_the_gate_does():
+    """By the same view and settings, and the kinds of the webhooks."""
+    options = parsed(container("reconciler", "reconciler")["args"])
+    rules = audit.load(options.profile, chosen(options), guarded=options.kinds, references=options.view == "live")
+    assert len([*rules.kinds()]) == 19
+    fewer = 'kinds=[{"group":"llmd.ai","versions":["v1alpha1"],"resources":["variantautoscalings"]}]'
+    options = parsed(pods(fewer, 'gate.view="none"')["reconciler"]["containers"][0]["args"])
+    assert (options.view, options.kinds) == ("none", {"variantautoscalings.llmd.ai"})
+
+
 def test_the_reconciler_is_started_with_what_it_takes():
     options = parsed(container("reconciler", "reconciler")["args"])
     assert (options.health_port, options.namespace, options.lease) == (8080, NAMESPACE, "modelgate-reconciler")
@@ -283,7 +295,7 @@ def test_an_upgrade_never_has_fewer_gates_than_before():
 @pytest.mark.parametrize(
     ("sets", "image"),
     [
-        ((), "localhost/modelgate:0.1.0"),
+        ((), f"localhost/modelgate:{version()}"),
         (('image.tag="x"',), "localhost/modelgate:x"),
         (('image.repository="r.example/a/b"', f'image.digest="sha256:{"0" * 64}"'), f"r.example/a/b@sha256:{'0' * 64}"),
     ],

@@ -2,18 +2,19 @@
 
 import pytest
 
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from reconciler.resource import MODELS
-from tests.chart.helm import NAMESPACE, NO_CRDS, POLICIES, of_kind, pods, rendered
+from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
-DEFINITIONS = tuple(sorted(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions()))
+DEFINITIONS = frozenset(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions())
 RULES = rules()
 BLIND = 'gate.view="none"'
+CONFIG = Kind("", "ConfigMap")
 
 
 def rights(account, *sets):
@@ -27,8 +28,9 @@ def rights(account, *sets):
         for rule in role["rules"]:
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:
-                    key = (ref["kind"], group, resource, tuple(rule.get("resourceNames", ())))
-                    found[key] = sorted(rule["verbs"])
+                    names = tuple(rule.get("resourceNames", ()))
+                    key = (ref["kind"], group, resource, DEFINITIONS if set(names) == DEFINITIONS else names)
+                    found[key] = sorted({*found.get(key, ()), *rule["verbs"]})
     return found
 
 
@@ -66,8 +68,9 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
         **{("ClusterRole", kind.group, plurals[kind], ()): ["get", "list", "watch"] for kind in WATCHED},
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", DEFINITIONS): ["get"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
+        **{("ClusterRole", kind.group, f"{kind.kind.lower()}s", ()): ["get"] for kind in FETCHED - {CONFIG}},
     }
-    assert {Kind("", "ConfigMap")} == FETCHED
+    assert CONFIG in FETCHED
     assert rights("modelgate-view", BLIND) == {}
 
 
@@ -93,7 +96,7 @@ LLMKUBE = "reconciler.apis.llmkube=true"
 ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
 OME = ("basemodels", "benchmarkjobs", "clusterbasemodels")
 OME_MADE = {
-    "": ("configmaps", "serviceaccounts", "services"),
+    "": ("serviceaccounts", "services"),
     "apps": ("deployments",),
     "autoscaling": ("horizontalpodautoscalers",),
     "keda.sh": ("scaledobjects",),
@@ -121,7 +124,7 @@ def test_the_reconciler_may_write_into_a_status_that_has_room_for_a_condition_an
     granted = rights("modelgate-reconciler")
     verbs = {Outlet.APPLY: ["patch"], Outlet.REPLACE: ["update"], Outlet.NONE: None}
     for each in RULES.kinds():
-        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[RULES.outlet(each)]
+        assert granted.get(("ClusterRole", each.group, f"{each.plural}/status", ())) == verbs[outlet(RULES, each)]
     assert rights("modelgate-reconciler", LLMKUBE)["ClusterRole", MODELS.group, "models/status", ()] == [
         "patch",
         "update",
@@ -137,6 +140,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
+        ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
         **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},
     }
@@ -161,6 +165,8 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "batch", "jobs", ()): every,
         **{("ClusterRole", group, name, ()): every for group, names in OME_MADE.items() for name in names},
         ("ClusterRole", "", "pods", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
+        ("Role", "", "configmaps", ()): ["list"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",
@@ -179,10 +185,10 @@ def test_there_is_no_wildcard_and_no_verb_that_escalates_or_deletes_but_reports(
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():
-    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment", "PodDisruptionBudget"}
+    scoped = {"ServiceAccount", "Role", "RoleBinding", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy"}
     for each in rendered():
         assert each["metadata"].get("namespace") == (NAMESPACE if each["kind"] in scoped else None)
 
 
 def test_without_the_reconciler_nothing_of_it_is_left():
-    assert "reconciler" not in repr(rendered("reconciler.enabled=false", NO_CRDS))
+    assert "reconciler" not in repr(rendered("reconciler.enabled=false"))

@@ -3,8 +3,7 @@
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, NAMESPACE, NO_CRDS, ROOT, configurations, documents, of_kind, rendered, run
-from tests.definitions import definition_files, definitions
+from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, rendered, run
 
 
 @pytest.mark.parametrize(
@@ -20,7 +19,6 @@ from tests.definitions import definition_files, definitions
         ("gate.replicas=-1", "replicas"),
         ("gate.profile=lax", "profile"),
         ("gate.view=dead", "view"),
-        ("gate.healthPort=9443", "healthPort"),
         ("logFormat=xml", "logFormat"),
         ("gate.traceEndpoint=collector:4318", "traceEndpoint"),
         ("gate.caller=cookie", "caller"),
@@ -53,8 +51,23 @@ from tests.definitions import definition_files, definitions
         ("certs.secret=x", "secret"),
         ("reconciler.enable=false", "enable"),
         ("reconciler.allowedHostPathRoots={models}", "allowedHostPathRoots"),
-        ("crds.keep=true", "keep"),
+        ("crds.install=true", "crds"),
         ("fullnameOverride=Upper", "fullnameOverride"),
+        ("apis.aim=true", "/apis/aim"),
+        ("apis.kserve.enabled=true", "kserve"),
+        ("gate.tolerations[0].efect=NoSchedule", "efect"),
+        ("gate.nodeSelector.pool=1", "/gate/nodeSelector/pool"),
+        ("gate.affinity.nodeAfinity.x=1", "nodeAfinity"),
+        ("gate.extraEnv[0].value=x", "/gate/extraEnv/0"),
+        ("gate.port=0", "/gate/port"),
+        ("gate.autoscaling.min=2", "min"),
+        ("reconciler.serviceAccount.annotation.a=b", "annotation"),
+        ("networkPolicy.apiServers[0].cidr=10.0.0.1", "cidr"),
+        ("networkPolicy.ingress=true", "ingress"),
+        ("webhooks.namespaceSelector.matchLabel.a=b", "matchLabel"),
+        ("monitoring.serviceMonitors=true", "serviceMonitors"),
+        ("monitoring.interval=often", "interval"),
+        ("commonLabels.a=1", "/commonLabels/a"),
         ("kinds[0].group=*", "group"),
         ("kinds[0].group=apps", "group"),
         ("kinds[0].group=coordination.k8s.io", "group"),
@@ -95,41 +108,21 @@ def test_the_chart_passes_its_own_lint():
 )
 def test_everything_is_named_after_the_release(release, sets, name):
     assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name}
-    for each in rendered(*sets, NO_CRDS, release=release):
-        assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler"}
+    for each in rendered(*sets, release=release):
+        assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler", f"{name}-ca-bundle-only"}
 
 
 def test_every_object_says_whose_it_is():
-    for each in rendered(NO_CRDS):
+    for each in rendered():
         labels = each["metadata"]["labels"]
         assert labels["app.kubernetes.io/instance"] == "modelgate"
         assert labels["app.kubernetes.io/managed-by"] == "Helm"
 
 
-def test_the_definitions_are_those_of_the_gate_and_stay():
-    sources = {each["metadata"]["name"]: each for each in definitions()}
-    installed = {each["metadata"]["name"]: each for each in of_kind("CustomResourceDefinition")}
-    assert installed.keys() == sources.keys()
-    for name, source in sources.items():
-        kept = {"metadata": {**source["metadata"], "annotations": {"helm.sh/resource-policy": "keep"}}}
-        assert installed[name] == source | kept
-
-
-def test_every_api_with_definitions_is_linked_into_the_chart():
-    for folder in {path.parent for path in definition_files()}:
-        link = CHART / "files" / "crds" / folder.parent.name
-        assert link.is_symlink()
-        assert link.resolve() == folder.resolve()
-
-
-def test_the_definitions_can_be_left_out():
-    assert of_kind("CustomResourceDefinition", NO_CRDS) == []
-
-
 def test_the_notes_say_what_is_guarded_and_what_stays():
     done = run("install", "modelgate", str(CHART), "--namespace", NAMESPACE, "--dry-run=client")
     assert done.returncode == 0, done.stderr
-    assert "aimtemplatecaches (aim.silogen.ai), models (inference.llmkube.dev), " in done.stdout
+    assert "openmodels (llmaz.io), variantautoscalings (llmd.ai), models (inference.llmkube.dev), " in done.stdout
     assert "delete secret modelgate-ca" in done.stdout
 
 
@@ -138,10 +131,3 @@ def test_the_version_of_the_chart_is_that_of_the_package():
     project = (ROOT / "pyproject.toml").read_text()
     assert f'\nversion = "{chart["version"]}"\n' in project
     assert chart["appVersion"] == chart["version"]
-
-
-def test_a_packaged_chart_holds_the_definitions_themselves(tmp_path):
-    assert run("package", str(CHART), f"--destination={tmp_path}").returncode == 0
-    (package,) = tmp_path.iterdir()
-    done = run("template", "modelgate", str(package), f"--namespace={NAMESPACE}")
-    assert documents(done.stdout) == rendered()

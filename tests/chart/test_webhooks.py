@@ -138,9 +138,7 @@ def test_no_namespace_is_a_way_around_the_gate():
         assert "objectSelector" not in webhook
 
 
-@pytest.mark.parametrize(
-    "sets", [(), (MORE,), ("gate.replicas=0",), ("crds.install=false",), ("reconciler.enabled=false",), (POLICIES,)]
-)
+@pytest.mark.parametrize("sets", [(), (MORE,), ("gate.replicas=0",), ("reconciler.enabled=false",), (POLICIES,)])
 def test_ca_bundle_is_never_rendered(sets):
     assert "caBundle" not in repr(configurations(*sets))
 

@@ -27,7 +27,7 @@ def written(store: Store, recent: RecentAnswers) -> Iterator[None]:
 
     def write() -> None:
         while not stop.is_set():
-            store.put(Key("n", "a"), {})
+            store.put(Key("n", "a"), {"metadata": {}})
             store.list(None)
             recent.put(QUESTION, None)
 

@@ -11,6 +11,8 @@ from webhook.cel.types import Type
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
 
 SECOND = 10**9
+_PARAMETRIC = {"list": "list(dyn)", "map": "map(dyn, dyn)", "optional": "optional_type(dyn)"}
+CYCLE = 146_097  # days of 400 years, after which the calendar repeats
 
 
 def describe(value: Any) -> dict[str, Any]:
@@ -18,7 +20,7 @@ def describe(value: Any) -> dict[str, Any]:
     if value.__class__ is Opt:
         return {"type": "optional", "value": describe(value.value) if value.present else None}
     if isinstance(value, Type):
-        return {"type": "type", "value": "optional_type(dyn)" if value.kind == "optional" else type_name(value)}
+        return {"type": "type", "value": _PARAMETRIC.get(value.kind) or type_name(value)}
     if isinstance(value, list):
         return {"type": "list", "value": [describe(item) for item in value]}
     if isinstance(value, dict):
@@ -54,8 +56,9 @@ def _rfc3339(ns: int) -> str:
     seconds, fraction = divmod(ns, SECOND)
     shown = datetime.fromtimestamp(0, UTC).replace(tzinfo=None)
     days, rest = divmod(seconds, 86_400)
-    date = datetime.fromordinal(shown.toordinal() + days)
-    text = f"{date.year:04}-{date:%m-%d}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    cycles, day = divmod(shown.toordinal() + days - 1, CYCLE)
+    date = datetime.fromordinal(day + 1)
+    text = f"{date.year + 400 * cycles:04}-{date:%m-%d}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return text + (f".{fraction:09}".rstrip("0") if fraction else "") + "Z"
 
 

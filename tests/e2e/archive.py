@@ -30,6 +30,20 @@ def one_file_image(program: Path, tag: str) -> bytes:
     return tarball({name: (content, 0o644) for name, content in files.items()})
 
 
+def with_entrypoint(archive: Path, entrypoint: list[str], tag: str) -> bytes:
+    """The image of a docker-archive under another name, with another program to start."""
+    with tarfile.open(archive) as tar:
+        files = {each.name: file.read() for each in tar if (file := tar.extractfile(each)) is not None}
+        links = [each for each in tar if each.issym()]
+    (manifest,) = json.loads(files["manifest.json"])
+    config = json.loads(files.pop(manifest["Config"]))
+    config["config"] |= {"Entrypoint": entrypoint, "Cmd": []}
+    files["config.json"] = json.dumps(config).encode()
+    files["manifest.json"] = json.dumps([{**manifest, "Config": "config.json", "RepoTags": [tag]}]).encode()
+    assert not links
+    return tarball({name: (content, 0o644) for name, content in files.items()})
+
+
 def tarball(files: dict[str, tuple[bytes, int]]) -> bytes:
     """A tar of contents and modes by name."""
     buffer = io.BytesIO()

@@ -45,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+            if "node" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.node)
             if not WANTED:
                 item.add_marker(pytest.mark.skip(reason="needs a real API server: make e2e"))
 
@@ -120,16 +122,22 @@ def node(pytestconfig: pytest.Config) -> Iterator[Node | GivenCluster]:
 
 
 @pytest.fixture(scope="session")
-def image(node: Node | GivenCluster, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The name under which the node's pods find our image, built from our Dockerfile."""
-    if isinstance(node, GivenCluster):
-        return node.image
-    archive = tmp_path_factory.mktemp("image") / "modelgate.tar"
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A docker-archive of our image, built from our Dockerfile."""
+    made = tmp_path_factory.mktemp("image") / "modelgate.tar"
     try:
-        build(archive)
+        build(made)
     except Unavailable as reason:
         unavailable(reason)
-    node.load(archive)
+    return made
+
+
+@pytest.fixture(scope="session")
+def image(node: Node | GivenCluster, request: pytest.FixtureRequest) -> str:
+    """The name under which the node's pods find our image."""
+    if isinstance(node, GivenCluster):
+        return node.image
+    node.load(request.getfixturevalue("archive"))
     return IMAGE
 
 

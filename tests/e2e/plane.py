@@ -88,6 +88,11 @@ class Plane:
         self.processes.wait_until(self._ready, "the API server to be ready")
         self._start_controllers()
 
+    def restart(self) -> None:
+        """Kill etcd and the API server, and start them again with what they have stored."""
+        self.processes.restart("etcd", "kube-apiserver")
+        self.processes.wait_until(self._ready, "the API server to be ready again")
+
     @property
     def _pki(self) -> Path:
         return self.folder / "pki"

@@ -56,14 +56,20 @@ class Process:
     def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
         self.name = name
         self.log = log
-        with log.open("ab") as output:
+        self._command = [*DIES_WITH_US, *command]
+        self._env = {**os.environ, **(env or {})}
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also again after it has ended."""
+        with self.log.open("ab") as output:
             self._popen = subprocess.Popen(
-                [*DIES_WITH_US, *command],
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={**os.environ, **(env or {})},
+                env=self._env,
             )
 
     @property
@@ -115,6 +121,14 @@ class Processes:
     def wait_until(self, condition: Callable[[], T], what: str, seconds: float = 60) -> T:
         """As the function of that name; a program that ends meanwhile ends the wait, too."""
         return wait_until(condition, what, seconds, watching=self._started)
+
+    def restart(self, *names: str) -> None:
+        """Kill these programs, and start them again as before."""
+        found = [each for name in names for each in self._started if each.name == name]
+        for each in found:
+            each.kill()
+        for each in found:
+            each.start()
 
     def stop(self, grace: float = 10) -> None:
         while self._started:

@@ -57,6 +57,9 @@ class Reconciler:
         assert self._process
         self._process.kill()
 
+    def running(self) -> bool:
+        return self._process is not None and self._process.running()
+
     @property
     def pid(self) -> int:
         assert self._process

@@ -49,7 +49,7 @@ def namespace(kubectl):
 @pytest.fixture
 def chart(plane, namespace):
     """Our chart's objects but for its Deployments, applied as Helm 4 applies them; gone after the test."""
-    flags = [f"--namespace={namespace}", GUARDED, "--set=crds.install=false"]
+    flags = [f"--namespace={namespace}", GUARDED]
     text = plane.helm("template", RELEASE, CHART, *flags)
     objects = [each for each in yaml.safe_load_all(text) if each and each["kind"] != "Deployment"]
     plane.kubectl("apply", "--server-side", "--field-manager=helm", "-f", "-", stdin=yaml.safe_dump_all(objects))

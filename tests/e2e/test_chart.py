@@ -28,7 +28,7 @@ def release(plane):
 @pytest.fixture(scope="module")
 def older(release, plane):
     """A Widget that was there before the validating webhook failed closed, with a finalizer."""
-    flags = [GUARDED, f"--namespace={NAMESPACE}", "--set=crds.install=false"]
+    flags = [GUARDED, f"--namespace={NAMESPACE}"]
     plane.helm("upgrade", "guard", CHART, "--set=webhooks.validating.failurePolicy=Ignore", *flags)
     wait_until(
         lambda: release.run("create", "-f", "-", stdin=json.dumps(widget("probe"))).code == 0, "the gate to fail open"
@@ -37,12 +37,6 @@ def older(release, plane):
     plane.helm("upgrade", "guard", CHART, *flags)
     wait_until(lambda: release.run("label", "widget/probe", "a=b", "--overwrite").code != 0, "the gate to fail closed")
     return release
-
-
-@pytest.mark.usefixtures("release")
-def test_a_definition_that_was_there_before_is_left_alone(plane):
-    model = plane.kubectl.json("get", "crd", "models.inference.llmkube.dev")
-    assert "meta.helm.sh/release-name" not in model["metadata"].get("annotations", {})
 
 
 def test_while_the_gate_is_away_its_kinds_are_refused_and_say_by_whom(older):

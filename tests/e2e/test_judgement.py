@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from tests.e2e import judged
 from tests.e2e.kinds import KINDS
 from tests.e2e.models import model
@@ -18,7 +18,7 @@ from tests.reconciler.world import rules
 from webhook.admission.stamp import Stamp
 
 NAMESPACE = "judged"
-OUTLETS = {each.kind: rules().outlet(each) for each in rules().kinds()}
+OUTLETS = {each.kind: outlet(rules(), each) for each in rules().kinds()}
 SCOPES = {each.kind: each.namespaced for each in rules().kinds()}
 
 kinds = pytest.mark.parametrize("row", KINDS, ids=lambda row: row.kind)

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.connect import connect
 from reconciler.resource import MODELS, APIResource
 from reconciler.say.status import write_status
 from reconciler.writer import ApiError, Writer
@@ -18,6 +17,7 @@ from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import ACCOUNT, Reconciler, condition, events, wait_for
 from webhook.admission.stamp import Stamp
+from webhook.cluster.live import connect
 
 pytestmark = pytest.mark.usefixtures("reconciler")
 

@@ -120,7 +120,7 @@ def namespace(kubectl):
 def turning(plane, namespace, tmp_path):
     """The chart's objects without its pods, whose part is played by processes: sidecars, secret, webhook, a way in."""
     plane.kubectl.send("apply", definition())
-    flags = [f"--namespace={namespace}", GUARDED, "--set=crds.install=false"]
+    flags = [f"--namespace={namespace}", GUARDED]
     flags += ["--set=webhooks.mutating.failurePolicy=Fail"]
     rendered = [each for each in yaml.safe_load_all(plane.helm("template", RELEASE, CHART, *flags)) if each]
     objects = [each for each in rendered if each["kind"] not in {"Deployment", "Service", "PodDisruptionBudget"}]

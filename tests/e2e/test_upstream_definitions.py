@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from reconciler.audit import outlet
 from tests.e2e.crds import install_crds
 from tests.e2e.kinds import KINDS
 from tests.e2e.processes import wait_until
@@ -51,7 +52,7 @@ def test_an_object_is_healed_and_gets_the_condition_that_its_definition_has_room
 
     wait_until(healed, f"a stamp on {name}")
     resource = next(each for each in rules().kinds() if each.kind == row.kind)
-    if rules().outlet(resource).name != "NONE":
+    if outlet(rules(), resource).name != "NONE":
         wait_until(lambda: condition(theirs.find(row.resource, name), "Normalised"), f"a condition on {name}")
     told = theirs if NAMESPACED[row.kind] else theirs.within("default")
     assert [each for each in events(told, name) if each[0] == "Warning"] == []

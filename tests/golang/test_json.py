@@ -1,7 +1,11 @@
 """JSON values as encoding/json reads and prints them."""
 
+import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.laws import examples
 from webhook.golang.json import GoStruct, has_unsettled, marshal, read_numbers, settle
 
 
@@ -41,3 +45,28 @@ def test_what_the_api_server_sends_back(value, settled):
 @pytest.mark.parametrize(("text", "found"), [(b"1.0", True), (b"1e3", True), (b"9" * 19, True), (b"1.25", False)])
 def test_unsettled_numbers_are_seen_in_a_text(text, found):
     assert has_unsettled(text) is found
+
+
+@st.composite
+def numbers(draw):
+    digits = st.text("0123456789", min_size=1, max_size=20)
+    whole = draw(digits).lstrip("0") or "0"
+    fraction = draw(st.one_of(st.just(""), st.just(".0"), digits.map(lambda text: f".{text}"), st.just(".99999999999")))
+    exponent = draw(st.sampled_from(["", "", "", "e3", "E-2", "e+21"]))
+    return draw(st.sampled_from(["", "-"])) + whole + fraction + exponent
+
+
+SHAPES = ["%s", " %s\n", "[%s,%s]", '{"a": %s}', '{"1e5 ":\t%s,"b":[true, %s ]}', '{"u":"5e-1.0",\n"a":%s}']
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(st.sampled_from(SHAPES), numbers(), numbers())
+def test_a_text_without_unsettled_numbers_is_as_the_api_server_sends_it(shape, first, second):
+    text = (shape % (first, second)[: shape.count("%s")]).encode()
+    value = orjson.loads(text)
+    assert has_unsettled(text) or repr(settle(value)) == repr(value)
+
+
+@pytest.mark.parametrize("text", [b'{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002"}', b'["1.0","9e9"]'])
+def test_digits_in_a_text_are_no_numbers(text):
+    assert not has_unsettled(text)

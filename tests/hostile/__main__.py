@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.json:
         report.write(options.json)
     if options.publish:
-        bars.publish(report, PAGE)
+        bars.publish(report, PAGE, whole=not options.kinds)
     return 1 if report.missed else 0
 
 
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--kinds", nargs="+", choices=[*bodies.kinds()], default=())
     parser.add_argument("--seconds", type=float, default=10, help="of each attack of the part isolation")
+    parser.add_argument("--tries", type=int, default=6, help="of a round of the part isolation that others disturb")
     parser.add_argument("--search", type=float, default=120, help="seconds of search per kind of the part small")
     parser.add_argument("--short", action="store_true", help="a tenth of everything")
     parser.add_argument("--against", type=Path, help="another checkout, to compare the normal path with")
@@ -55,7 +56,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[bars.Report], Non
         "children": children.run,
         "freshness": freshness.run,
         "memory": partial(memory.run, sizes=sizes),
-        "isolation": partial(isolation.run, seconds=options.seconds / share, names=options.kinds),
+        "isolation": partial(isolation.run, seconds=options.seconds / share, names=options.kinds, tries=options.tries),
         "normal": partial(_normal, against=options.against),
     }
 

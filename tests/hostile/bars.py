@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+HEAD = ("| part | what is measured | figure | bar | verdict | note |", "|---|---|---|---|---|---|")
 MARKS = ("<!-- hostile: begin -->\n", "<!-- hostile: end -->\n")
 
 
@@ -66,17 +67,29 @@ def read(path: Path) -> Report:
     return Report(rows, [(part, why) for part, why in found["skipped"]])
 
 
-def publish(report: Report, page: Path) -> None:
-    """Replace what is between the marks of a page with the table of a report."""
-    text = page.read_text()
-    before, rest = text.split(MARKS[0])
-    _, after = rest.split(MARKS[1])
-    page.write_text(before + MARKS[0] + "\n" + "\n".join(_page(report)) + "\n\n" + MARKS[1] + after)
+def publish(report: Report, page: Path, *, whole: bool = True) -> None:
+    """Write the figures of a report between the marks of a page. Parts that it has not measured stay as they are.
+
+    A report that is not ``whole`` has some figures of its parts; the others stay, too.
+    """
+    before, rest = page.read_text().split(MARKS[0])
+    table, after = rest.split(MARKS[1])
+    lines = [line for line in table.splitlines() if line.startswith("| ") and line not in HEAD]
+    new = [*_page(report)]
+    cells = 1 if whole else 2
+    measured = {_cells(line, cells) for line in new}
+    rows = [line for line in lines if _cells(line, cells) not in measured] + new
+    parts = {part: place for place, part in reversed([*enumerate(_cells(line, 1) for line in (*lines, *new))])}
+    rows.sort(key=lambda line: parts[_cells(line, 1)])
+    page.write_text(before + MARKS[0] + "\n" + "\n".join([*HEAD, *rows]) + "\n\n" + MARKS[1] + after)
+
+
+def _cells(line: str, count: int) -> tuple[str, ...]:
+    """The first cells of a row: its part, and the name of its figure."""
+    return tuple(cell.strip() for cell in line.split("|")[1 : 1 + count])
 
 
 def _page(report: Report) -> Iterator[str]:
-    yield "| part | what is measured | figure | bar | verdict | note |"
-    yield "|---|---|---|---|---|---|"
     for row in report.rows:
         figure = _figure(row.figure, row.unit)
         yield f"| {row.part} | {row.name} | {figure} | {_bar(row)} | {row.verdict} | {row.note} |"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,14 @@ from tests.hostile.attacks import CHANGES, Change, large
 from tests.hostile.bars import Report
 from tests.hostile.callers import TIMEOUT, Crowd, Hostile, Latency
 from tests.hostile.cgroup import memory_group
+from tests.hostile.processes import of_others
 from tests.hostile.serving import Gate, serving
 from tests.hostile.timing import CALLS, Call
 from tests.hostile.wire import Target
 
 PART = "isolation"
+OTHERS = 0.1
+"""Cores that other programs may take in a round; a round in which they take more is repeated."""
 GRACE = 1.0
 """Seconds over its timeout that a hostile call may take: handshake, and a body of megabytes on a busy core."""
 
@@ -29,6 +33,8 @@ class Round:
     good: Latency
     probes: Latency
     hostile: Hostile
+    others: float
+    """Cores that other programs took."""
 
 
 @dataclass
@@ -39,24 +45,24 @@ class Rounds:
     deaths: Counter[int] = field(default_factory=Counter)
 
 
-def run(report: Report, seconds: float, names: Sequence[str] = ()) -> None:
-    """Attack with every kind (or these), and report against the bars."""
+def run(report: Report, seconds: float, names: Sequence[str] = (), tries: int = 6) -> None:
+    """Attack with every kind (or these), and report against the bars. A disturbed round is tried so often."""
     crowd = Crowd()
     try:
-        idle, rounds = _rounds(crowd, seconds, names or [*bodies.kinds()])
+        idle, rounds = _rounds(crowd, seconds, names or [*bodies.kinds()], tries)
     finally:
         crowd.close()
     _report(report, idle, rounds)
 
 
-def _rounds(crowd: Crowd, seconds: float, names: Sequence[str]) -> tuple[tuple[Latency, Latency], Rounds]:
+def _rounds(crowd: Crowd, seconds: float, names: Sequence[str], tries: int) -> tuple[tuple[Latency, Latency], Rounds]:
     rounds, idle = Rounds(), None
     left = list(_ways(names))
     while left:
         with memory_group() as group, serving(group=group) as gate:
             idle = idle or crowd.good(_target(gate), good_body(), max(seconds, 3)).result()
             while left and gate.ended() is None:
-                rounds.done.append(_round(crowd, gate, seconds, *left.pop(0)))
+                rounds.done.append(_quiet(crowd, gate, seconds, tries, *left.pop(0)))
             if gate.ended() is not None:
                 rounds.deaths[gate.ended() or 0] += 1
     assert idle is not None
@@ -80,20 +86,34 @@ def _target(gate: Gate) -> Target:
     return Target(gate.port, str(gate.authority_file))
 
 
+def _quiet(crowd: Crowd, gate: Gate, seconds: float, tries: int, name: str, change: Change, call: Call) -> Round:
+    """The first round that other programs do not disturb, or the one that they disturb least."""
+    found: list[Round] = []
+    while not found or (found[-1].others > OTHERS and len(found) < tries and gate.ended() is None):
+        found.append(_round(crowd, gate, seconds, name, change, call))
+    best = min(found, key=lambda each: each.others)
+    wrong = [each for each in found if each.good.failed or each.probes.failed or each.hostile.wrong]
+    return wrong[0] if wrong else best  # no other program excuses a wrong answer
+
+
 def _round(crowd: Crowd, gate: Gate, seconds: float, name: str, change: Change, call: Call) -> Round:
     attacks = [body for one in worst.of(name) for body in large(one, change)]
-    target = _target(gate)
+    target, others, start = _target(gate), of_others(), time.monotonic()
     hostile = crowd.hostile(target, f"/{call}", attacks, seconds)
     good, probes = crowd.good(target, good_body(), seconds).result()
-    found = Round(f"{name} {change} {call}", good, probes, hostile.result())
+    answered = hostile.result()
+    others = (of_others() - others) / (time.monotonic() - start)
+    found = Round(f"{name} {change} {call}", good, probes, answered, others)
     print(f"  {found.name:52} p99 {good.p99:8.1f} max {good.most:8.1f} failed {good.failed:4} probe {probes.most:8.1f} "
-          f"hostile {dict(found.hostile.statuses)} ≤ {found.hostile.slowest:.1f} s", flush=True)  # fmt: skip
+          f"hostile {dict(answered.statuses)} ≤ {answered.slowest:.1f} s others {others:.2f}", flush=True)  # fmt: skip
     return found
 
 
 def _report(report: Report, idle: tuple[Latency, Latency], rounds: Rounds) -> None:
     bar = max(3 * idle[0].p99, 25.0)
     report.add(PART, "good callers alone, p99", idle[0].p99, "ms")
+    disturbed = max(rounds.done, key=lambda each: each.others)
+    report.add(PART, "most that other programs took in a round", disturbed.others, "cores", note=disturbed.name)
     for name, figure, limit in (
         ("good callers under attack, worst p99", lambda each: each.good.p99, bar),
         ("good callers under attack, worst call", lambda each: each.good.most, 250.0),

@@ -74,6 +74,14 @@ def cpu(pid: int) -> float:
     return sum(map(int, _stat(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
+def of_others() -> float:
+    """Seconds of CPU that the machine has spent outside the tree of this process, since it was started."""
+    busy = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _waiting, interrupts, soft = map(int, busy[:7])
+    spent = (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
+    return spent - sum(map(cpu, tree(os.getpid())))
+
+
 def _stat(pid: int) -> list[str]:
     with contextlib.suppress(*GONE):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

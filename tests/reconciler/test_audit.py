@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from reconciler import audit
-from reconciler.audit import Outlet, Standing, judge
+from reconciler.audit import Outlet, Standing, judge, outlet
 from tests.definitions import definitions
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, rules
@@ -47,7 +47,7 @@ OUTLETS = {
 def outlets(by):
     found = {}
     for each in by.kinds():
-        found.setdefault(by.outlet(each), set()).add(each.kind)
+        found.setdefault(outlet(by, each), set()).add(each.kind)
     return found
 
 
@@ -80,7 +80,7 @@ def without(kind, change):
 def test_a_definition_without_room_for_a_condition_leaves_event_and_report(change):
     by = without("Model", change)
     resource = next(each for each in by.kinds() if each.kind == "Model")
-    assert by.outlet(resource) is Outlet.NONE
+    assert outlet(by, resource) is Outlet.NONE
 
 
 def test_a_version_that_is_not_installed_is_not_judged():
@@ -172,3 +172,21 @@ def test_rules_that_cannot_be_loaded_are_an_error(tmp_path):
         audit.native_policies(tmp_path)
     with pytest.raises(ValueError, match="lenient"):
         audit.load("lenient", DEFAULT_SETTINGS)
+
+
+def test_a_gate_without_a_view_judges_no_references_and_neither_does_the_reconciler():
+    service = {
+        "apiVersion": "aim.silogen.ai/v1alpha1",
+        "kind": "AIMService",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"aimImageName": "llama", "templateRef": "missing"},
+    }
+    blind = audit.load("strict", DEFAULT_SETTINGS, references=False)
+    assert not judge(service, rules("strict"), NOWHERE).clean
+    assert judge(service, blind, NOWHERE).clean
+
+
+def test_only_the_kinds_that_the_gate_reviews_are_reconciled():
+    by = audit.load("strict", DEFAULT_SETTINGS, guarded=frozenset({"models.inference.llmkube.dev", "pods."}))
+    assert [each.kind for each in by.kinds()] == ["Model"]
+    assert by.definitions() == rules().definitions()  # the digest of the rules depends on all

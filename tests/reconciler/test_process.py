@@ -17,10 +17,11 @@ from reconciler.lease import Lease
 from reconciler.process import Process
 from reconciler.projection import Projection
 from reconciler.projections.llmkube import controller
-from reconciler.resource import DEFINITIONS, EVENTS, LEASES, MODELS, APIResource, Kind
+from reconciler.resource import EVENTS, LEASES, MODELS, APIResource, Kind
 from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, rules
+from webhook.cluster.definitions import DEFINITIONS
 from webhook.cluster.view import MemoryView
 
 
@@ -33,6 +34,7 @@ def with_a_gate(server):
 OTHERS = (
     APIResource("", "v1", "nodes", "Node", False),
     APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    APIResource("", "v1", "configmaps", "ConfigMap"),
     APIResource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False),
 )
 
@@ -76,7 +78,7 @@ def test_models_that_are_there_and_models_that_come_get_their_status(server):
         server.wait(lambda: phase(server, "new") == "Ready")
         assert process.alive() == (True, "ok")
         assert process.ready()[0]
-        assert "modelgate_leader 1.0" in process.metrics()
+        assert "modelgate_leader 1.0" in process.metrics()[1]
     assert results == [True]
 
 
@@ -152,17 +154,16 @@ def get(port, path):
 
 
 def test_health_answers_with_a_code_and_a_line():
-    health = Health(
-        0, {"/healthz": lambda: (True, "ok"), "/readyz": lambda: (False, "not listed yet")}, lambda: "a_metric 1\n"
-    )
-    health.start()
-    try:
-        assert get(health.port, "/healthz") == (200, "ok\n")
-        assert get(health.port, "/readyz?verbose") == (503, "not listed yet\n")
-        assert get(health.port, "/metrics") == (200, "a_metric 1\n")
-        assert get(health.port, "/") == (404, "not found\n")
-    finally:
-        health.stop()
+    checks = {
+        "/healthz": lambda: (True, "ok"),
+        "/readyz": lambda: (False, "not listed yet"),
+        "/metrics": lambda: (True, "a_metric 1"),
+    }
+    with Health(0, checks).running() as port:
+        assert get(port, "/healthz") == (200, "ok\n")
+        assert get(port, "/readyz?verbose") == (503, "not listed yet\n")
+        assert get(port, "/metrics") == (200, "a_metric 1\n")
+        assert get(port, "/") == (404, "not found\n")
 
 
 @pytest.fixture
@@ -240,14 +241,14 @@ def test_an_api_that_is_not_installed_is_nothing_to_do_until_it_appears(server):
 def test_policies_that_change_lead_to_a_new_judgement(server):
     changes = []
 
-    def reload():
-        return changes.pop() if changes else None
+    def reload(current):
+        return changes.pop() if changes else current
 
     server.put("models", stamp(model(hardware={"memoryFraction": 1.5})))
     process = Process(server.api(), rules(), reload=reload)
     with running(process):
         server.wait(lambda: verdict(server) == "Stamped")
-        changes.append(lambda _: rules("strict"))
+        changes.append(rules("strict"))
         server.wait(lambda: verdict(server) == "Refused")
 
 

@@ -23,6 +23,7 @@ from webhook.cluster.view import MemoryView
 from webhook.facts.reads import FETCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
+FOLLOWED = Key("ome", "inferenceservice-config")
 MODEL = Kind("inference.llmkube.dev", "Model")
 
 
@@ -56,11 +57,12 @@ class ServerView:
 
     def __init__(self, server: ApiServer, resources: Sequence[APIResource], reads: Mapping[Kind, Reduce]) -> None:
         self._server = server
+        self.told: dict[Item, dict[str, Any]] = {}
         self._reads = reads
         self.resources = {Kind(each.group, each.kind): each for each in resources}
 
-    def watches(self, kind: Kind) -> bool:
-        return kind not in FETCHED
+    def watches(self, kind: Kind, key: Key) -> bool:
+        return kind in self._reads or kind not in FETCHED or key == FOLLOWED
 
     def resource(self, kind: Kind) -> APIResource | None:
         return self.resources.get(kind)
@@ -76,6 +78,9 @@ class ServerView:
 
     def names(self, kind: Kind) -> list[Key]:
         return [Key.of(each) for each in self.list(kind)]
+
+    def written(self, kind: Kind, _: dict[str, Any], after: dict[str, Any]) -> None:
+        self.told[Item(kind, Key.of(after))] = after
 
     def listed(self, _: Kind) -> bool:
         return True
@@ -115,7 +120,6 @@ class World:
         self.rules = by or rules()
         reads = {kind: how for each in controllers for kind, how in each.reads.items()}
         self.view = ServerView(server, [*self.rules.kinds(), *also], reads)
-        self._told: dict[Item, dict[str, Any]] = {}
         by_kind = {Kind(each.resource.group, each.resource.kind): each for each in controllers}
         self.loop = Loop(server.api(), self.view, self.rules, by_kind, now=lambda: NOW, clock=time)
 
@@ -135,12 +139,12 @@ class World:
         for kind in (*self.view.resources, *CHILDREN):
             for obj in self.view.list(kind):
                 seen[Item(kind, Key.of(obj))] = obj
-        for item in self._told.keys() - seen.keys():
-            self.loop.changed(*item, self._told.pop(item), None)
+        for item in self.view.told.keys() - seen.keys():
+            self.loop.changed(*item, self.view.told.pop(item), None)
         for item, obj in seen.items():
-            before = self._told.get(item)
+            before = self.view.told.get(item)
             if before != obj:
-                self._told[item] = obj
+                self.view.told[item] = obj
                 self.loop.changed(*item, before, obj)
 
     def reconcile(self) -> int:

@@ -12,7 +12,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
-__all__ = ["Operation", "PatchError", "TestFailed", "apply", "diff", "keys", "pointer"]
+__all__ = ["Operation", "PatchError", "Step", "TestFailed", "apply", "diff", "keys", "pointer", "steps"]
+
+
+Keys = tuple[str, ...]
 
 
 class Operation(TypedDict):
@@ -33,6 +36,14 @@ class TestFailed(PatchError):
     __test__ = False  # pytest would take it for a test class
 
 
+class Step(NamedTuple):
+    """One change: ``op`` as in an operation, the keys of the place (indexes of lists are text), and the new value."""
+
+    op: str
+    keys: Keys
+    value: Any
+
+
 def pointer(*keys: str | int) -> str:
     """The JSON Pointer (RFC 6901) of a sequence of keys: ``pointer("a/b", 0) == "/a~1b/0"``."""
     return "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in keys)
@@ -44,55 +55,68 @@ def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
     More than ``most`` operations below one array or object become one that replaces it. The whole document is never
     replaced: not every library accepts the path "".
     """
-    operations: list[Operation] = []
-    _diff(before, after, "", operations, most)
-    return operations
+    return [_operation(step) for step in steps(before, after, most)]
 
 
-def _diff(before: Any, after: Any, path: str, out: list[Operation], most: int) -> None:
+def steps(before: Any, after: Any, most: int = sys.maxsize) -> list[Step]:
+    """As :func:`diff`, with keys in place of pointers. The value of a removal is None."""
+    found: list[Step] = []
+    _diff(before, after, (), found, most)
+    return found
+
+
+def _operation(step: Step) -> Operation:
+    text = "/".join(step.keys)
+    plain = "~" not in text and text.count("/") == len(step.keys) - 1
+    path = f"/{text}" if plain else pointer(*step.keys)
+    return {"op": step.op, "path": path} if step.op == "remove" else {"op": step.op, "path": path, "value": step.value}
+
+
+def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> None:
     if before is after:
         return
     if before.__class__ is not after.__class__:
-        out.append({"op": "replace", "path": path, "value": after})
+        out.append(Step("replace", keys, after))
     elif isinstance(before, dict):
-        _diff_objects(before, after, path, out, most)
+        _diff_objects(before, after, keys, out, most)
     elif isinstance(before, list):
-        _diff_arrays(before, after, path, out, most)
+        _diff_arrays(before, after, keys, out, most)
     elif before != after:
-        out.append({"op": "replace", "path": path, "value": after})
+        out.append(Step("replace", keys, after))
 
 
-def _diff_objects(before: dict[str, Any], after: dict[str, Any], path: str, out: list[Operation], most: int) -> None:
-    start, end = len(out), _end(path, out, most)
-    out.extend({"op": "remove", "path": path + pointer(key)} for key in before if key not in after)
+def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out: list[Step], most: int) -> None:
+    start, end = len(out), _end(keys, out, most)
+    out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
     for key, value in after.items():
         if key not in before:
-            out.append({"op": "add", "path": path + pointer(key), "value": value})
+            out.append(Step("add", (*keys, key), value))
         elif before[key] is not value:
-            _diff(before[key], value, path + pointer(key), out, most)
+            _diff(before[key], value, (*keys, key), out, most)
         if len(out) > end:
             break
     if len(out) > end:
-        out[start:] = [{"op": "replace", "path": path, "value": after}]
+        out[start:] = [Step("replace", keys, after)]
 
 
-def _diff_arrays(before: list[Any], after: list[Any], path: str, out: list[Operation], most: int) -> None:
-    start, end = len(out), _end(path, out, most)
+def _diff_arrays(before: list[Any], after: list[Any], keys: Keys, out: list[Step], most: int) -> None:
+    start, end = len(out), _end(keys, out, most)
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        _diff(old, new, f"{path}/{index}", out, most)
+        if old is not new:
+            _diff(old, new, (*keys, str(index)), out, most)
         if len(out) > end:
             break
     if len(out) + abs(len(after) - len(before)) > end:
-        out[start:] = [{"op": "replace", "path": path, "value": after}]
+        out[start:] = [Step("replace", keys, after)]
         return
     # From the end, so that removing an item does not shift the index of a later operation.
-    out.extend({"op": "remove", "path": f"{path}/{index}"} for index in range(len(before) - 1, len(after) - 1, -1))
-    out.extend({"op": "add", "path": f"{path}/-", "value": value} for value in after[len(before) :])
+    out.extend(Step("remove", (*keys, str(index)), None) for index in range(len(before) - 1, len(after) - 1, -1))
+    out.extend(Step("add", (*keys, "-"), value) for value in after[len(before) :])
 
 
-def _end(path: str, out: list[Operation], most: int) -> int:
-    """The number of operations above which the container at a path is replaced."""
-    return len(out) + most if path else sys.maxsize
+def _end(keys: Keys, out: list[Step], most: int) -> int:
+    """The number of steps above which the container at a place is replaced."""
+    return len(out) + most if keys else sys.maxsize
 
 
 def keys(path: str) -> tuple[str, ...]:

@@ -68,6 +68,12 @@ class Stamp:
             return None
         return stamp if stamp._well_formed() else None
 
+    @classmethod
+    def matching(cls, obj: Mapping[str, Any]) -> Stamp | None:
+        """The stamp of an object if its specification is the stamped one, else None."""
+        stamp = cls.read(obj)
+        return stamp if stamp is not None and stamp.matches(obj) else None
+
     def encode(self) -> str:
         """The annotation's text: equal stamps encode to equal bytes."""
         content = {

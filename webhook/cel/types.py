@@ -8,7 +8,7 @@ the fields that its schema declares.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = [
     "ANY",
@@ -30,6 +30,7 @@ __all__ = [
     "optional_of",
     "param",
     "type_of",
+    "wrapper_of",
 ]
 
 
@@ -43,7 +44,8 @@ class Type:
     optional and type: the inner type). ``name`` is the name of an object, opaque type or
     type parameter. ``fields`` are the field types of an object, or a function that returns
     them, for lazily declared schemas; equality ignores them: object types with equal names are
-    equal.
+    equal. ``nullable`` marks the type of a protobuf wrapper such as ``google.protobuf.Int64Value``: it is equal to the
+    type that it wraps, and null is assignable to it.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class Type:
     fields: Mapping[str, Type] | Callable[[], Mapping[str, Type]] | None = field(
         default=None, compare=False, hash=False, repr=False
     )
+    nullable: bool = field(default=False, compare=False, hash=False, repr=False)
 
     def __str__(self) -> str:
         match self.kind:
@@ -101,6 +104,11 @@ def type_of(inner: Type) -> Type:
 def opaque(name: str) -> Type:
     """A library type without fields: ``kubernetes.Quantity``, ``net.IP``."""
     return Type("opaque", name=name)
+
+
+def wrapper_of(inner: Type) -> Type:
+    """The type of a wrapper message of protobuf."""
+    return replace(inner, nullable=True)
 
 
 def param(name: str) -> Type:

@@ -8,9 +8,10 @@ from dataclasses import fields
 from pydantic import TypeAdapter, ValidationError
 
 from webhook.admission.errors import Problem, SettingsError
+from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = ["add_arguments", "chosen"]
+__all__ = ["add_arguments", "add_without", "apis", "chosen"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="select a template for a service that names none, as AIM 0.2 and later do",
     )
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
+
+
+def add_without(parser: argparse.ArgumentParser, default: tuple[str, ...] | None = None) -> None:
+    """Declare the flag for the APIs that an installation does not cover."""
+    parser.add_argument(
+        "--without",
+        type=apis,
+        default=default,
+        metavar="API,…",
+        help=f"APIs that are not covered: {', '.join(GROUPS)} (default: all are)",
+    )
+
+
+def apis(text: str) -> tuple[str, ...]:
+    """The names in a list that commas separate."""
+    names = tuple(filter(None, text.split(",")))
+    if unknown := sorted(set(names) - GROUPS.keys()):
+        raise argparse.ArgumentTypeError(f"unknown API {unknown[0]}: use {', '.join(GROUPS)}")
+    return names
 
 
 def chosen(options: argparse.Namespace) -> Settings:

@@ -33,6 +33,7 @@ from certs.store import DirectoryStore
 from webhook.admission import patch
 from webhook.admission.errors import Unavailable
 from webhook.admission.stamp import ANNOTATION
+from webhook.cli.shell.parser import Commands, command
 from webhook.engine import catalog
 from webhook.policy.path import field_path
 
@@ -44,11 +45,11 @@ START_SECONDS: Final = 30
 MODEL: Final = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model", "plural": "models"}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    command(
+        commands,
         "demo",
-        help="show the webhook at work, without a cluster",
-        description="Start the webhook on loopback, send it AdmissionReviews over HTTPS, and show every verdict and "
+        "Start the webhook on loopback, send it AdmissionReviews over HTTPS, and show every verdict and "
         "every change. Exit code 0 if all verdicts are as expected, 1 otherwise.",
     )
 

@@ -15,6 +15,7 @@ from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.output import say
 from webhook.cli.report.changes import Change, changes
+from webhook.cli.shell.parser import Commands, command
 from webhook.facts import EXPLANATIONS, Table
 from webhook.manifests.documents import Document
 from webhook.manifests.places import keys
@@ -30,15 +31,14 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "explain",
-        help="explain what is chosen for an object, and where each field comes from",
-        description="Print what is chosen for an object among others (the runtime of an InferenceService, the parts of "
+        "Print what is chosen for an object among others (the runtime of an InferenceService, the parts of "
         "an AIMService), and where each field of the stored object comes from: a line of the file, a default of the "
         "schema, or a rule.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _EXAMPLES,
     )
     add_arguments(parser)
     parser.add_argument("--field", metavar="PATH", help="print only this field and those below it")

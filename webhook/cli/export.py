@@ -12,7 +12,7 @@ import yaml
 
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
-from webhook.cli.shell.parser import unknown_kind
+from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
@@ -25,11 +25,11 @@ __all__ = ["add_parser", "run"]
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "export",
-        help="export rules as Kubernetes admission policies or as CRD rules",
-        description="Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
+        "Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
         "bindings (policies), the same for the API server's manifest directories (static), or as its CRD with "
         "x-kubernetes-validations (crd). The first line names the versions of Kubernetes that can install it. Rules "
         "that cannot be exported are listed on standard error.",

@@ -12,18 +12,18 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
-from webhook.cli.shell.parser import unknown_kind
+from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "fields",
-        help="list every field that Modelgate may set",
-        description="List every field that Modelgate may set; it changes no other field. Defaults in a CRD's schema "
+        "List every field that Modelgate may set; it changes no other field. Defaults in a CRD's schema "
         "are set by the API server and not listed.",
     )
     parser.add_argument("kind", nargs="?", metavar="KIND", help="list only this kind")

@@ -43,7 +43,7 @@ from webhook.offline import (
 from webhook.policy import Profile
 from webhook.vap import resource_of_kind
 
-__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review"]
+__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review", "title_of"]
 
 Key = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
@@ -72,13 +72,17 @@ class ReviewedManifest:
 
     @property
     def title(self) -> str:
-        value = self.document.value
-        metadata = value.get("metadata")
-        if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or metadata.get("generateName"), str):
-            return f"{value['kind']} without a name"
-        name = metadata.get("name") or f"{metadata['generateName']}…"
-        namespace = metadata.get("namespace")
-        return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
+        return title_of(self.document.value)
+
+
+def title_of(value: Mapping[str, Any]) -> str:
+    """Kind, namespace and name of an object, as far as it has them."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or metadata.get("generateName"), str):
+        return f"{value['kind']} without a name"
+    name = metadata.get("name") or f"{metadata['generateName']}…"
+    namespace = metadata.get("namespace")
+    return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
 
 
 class Outcomes(NamedTuple):

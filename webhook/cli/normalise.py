@@ -13,16 +13,16 @@ from webhook.cli import manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.output import is_plain, say
+from webhook.cli.shell.parser import Commands, command
 
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "normalise",
-        aliases=["normalize"],
-        help="print manifests with all defaults, as a cluster would store them",
-        description="Print every object with all defaults, as YAML. Errors go to standard error, and the exit code "
+        "Print every object with all defaults, as YAML. Errors go to standard error, and the exit code "
         "is then 1. `modelgate check --diff` prints only what is filled in, with the reasons.",
     )
     add_arguments(parser)

@@ -20,6 +20,7 @@ from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
 from webhook.cli.report.finding import CODES
 from webhook.cli.report.ignoring import unknown
+from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
@@ -29,11 +30,11 @@ from webhook.policy import Action, DefaultRule, Expression, FactValue, Validatio
 __all__ = ["add_parser", "explained", "run"]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "rule",
-        help="explain one rule",
-        description="Explain the rule with a code, such as LK205: why it exists, with an object in which it fires, and "
+        "Explain the rule with a code, such as LK205: why it exists, with an object in which it fires, and "
         "the same object repaired.",
     )
     parser.add_argument("code", nargs="?", metavar="CODE", help="the code of a finding; without it, list all codes")

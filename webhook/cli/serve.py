@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from webhook.cli import choices, logs
+from webhook.cli.shell.parser import Commands, command
 from webhook.policy import Profile
 from webhook.serve.server import run as serve
 from webhook.serve.settings import Settings
@@ -14,11 +15,11 @@ from webhook.serve.settings import Settings
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "serve",
-        help="run the admission webhook",
-        description="Answer AdmissionReviews over HTTPS on /mutate and /validate. Every flag has an environment "
+        "Answer AdmissionReviews over HTTPS on /mutate and /validate. Every flag has an environment "
         "variable: --tls-dir is MODELGATE_TLS_DIR.",
     )
     add = parser.add_argument
@@ -45,6 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="other objects that rules can see: none (default), or those of the cluster, by watching it",
     )
     add("--view-kubeconfig", type=Path, help="cluster for --view=live, instead of the in-cluster configuration")
+    choices.add_without(parser)
     add("--pod", metavar="NAMESPACE/NAME/UID", help="this server's pod: refused rules and policies are Events about it")
     add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default 0: the port of the webhooks)")
     add("--health-tls", action="store_true", default=None, help="serve that port over TLS instead of plain HTTP")

@@ -21,7 +21,7 @@ from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
 from webhook.cli.report import junit
-from webhook.cli.shell.parser import unknown_kind
+from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KYVERNO_TEST, Catalog
 from webhook.manifests import documents
@@ -54,15 +54,14 @@ class _Outcome:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "test",
-        help="run test cases of policies",
-        description="Run the cases of a folder of APIs, laid out as policies/: <api>/crds/*.yaml, <api>/<kind>.yaml, "
+        "Run the cases of a folder of APIs, laid out as policies/: <api>/crds/*.yaml, <api>/<kind>.yaml, "
         "<api>/cases/<kind>.yaml, or of one such API; and every kyverno-test.yaml below the folder whose policies are "
         "ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Default: the built-in policies.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _EXAMPLES,
     )
     add = parser.add_argument
     add("folder", nargs="?", type=Path, metavar="DIR", help="folder of APIs, or of one API")

@@ -128,10 +128,15 @@ class Reader:
         return status
 
     def pages(
-        self, resource: APIResource, namespace: str = "", metadata_only: bool = False, selector: str = ""
+        self,
+        resource: APIResource,
+        namespace: str = "",
+        metadata_only: bool = False,
+        selector: str = "",
+        name: str = "",
     ) -> Iterator[dict[str, Any]]:
         """The pages of a list, each as the API server's List (``items``, ``metadata.resourceVersion``)."""
-        query = {"limit": str(PAGE), **_selecting(selector)}
+        query = {"limit": str(PAGE), **_selecting(selector, name)}
         while True:
             page = self._call("GET", resource.path(namespace), query, accept=_accept("List", metadata_only))
             yield page
@@ -146,10 +151,11 @@ class Reader:
         resource_version: str,
         metadata_only: bool = False,
         selector: str = "",
+        name: str = "",
     ) -> Stream:
         """The events after a resource version, with bookmarks."""
         query = {
-            **_selecting(selector),
+            **_selecting(selector, name),
             "watch": "true",
             "resourceVersion": resource_version,
             "allowWatchBookmarks": "true",
@@ -215,8 +221,10 @@ class Reader:
         return {setting["key"]: setting["value"] for setting in settings if setting["in"] == "header"}
 
 
-def _selecting(selector: str) -> dict[str, str]:
-    return {"labelSelector": selector} if selector else {}
+def _selecting(selector: str, name: str) -> dict[str, str]:
+    """Only objects with these labels, and of this name: for one name, a right to that name is enough."""
+    fields = {"fieldSelector": f"metadata.name={name}"} if name else {}
+    return fields | ({"labelSelector": selector} if selector else {})
 
 
 def _accept(kind: str, metadata_only: bool) -> str:

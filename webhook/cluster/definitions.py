@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 import orjson
 
-from webhook.cluster.api import METADATA_ONLY, Reader
+from webhook.cluster.api import METADATA_ONLY, ApiError, Reader
+from webhook.cluster.reflector import Reflector
+from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["Definitions"]
+__all__ = ["DEFINITIONS", "Definitions", "FollowedDefinitions"]
+
+log = logging.getLogger("modelgate")
+
+DEFINITIONS: Final = APIResource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False
+)
+
+READ_SECONDS: Final = 10.0
+"""For one request of a definition, which has up to two megabytes."""
+
+AGAIN: Final = 1.0
+"""Seconds between two attempts to read definitions."""
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
@@ -56,6 +73,51 @@ class Definitions:
             return held
         document = self._api.document(_PATH + name, timeout)
         return None if document is None else (_seen(document), orjson.dumps({"spec": document["spec"]}))
+
+
+class FollowedDefinitions:
+    """Definitions that a watch of their metadata follows. ``appeared`` is told the name of each one that changes."""
+
+    def __init__(self, api: Reader, names: Collection[str], appeared: Callable[[str], None]) -> None:
+        self._names = frozenset(names)
+        self._appeared = appeared
+        self._definitions = Definitions(api)
+        self._reflector = Reflector(api, DEFINITIONS, self._changed, self._changed, metadata_only=True)
+        self._due = threading.Event()
+        self._due.set()
+        self._not_before = 0.0
+        self.trouble = ""
+        """Why the definitions cannot be read; empty if they are known."""
+
+    def run(self) -> None:
+        """Follow them until :meth:`stop`."""
+        self._reflector.run()
+
+    def stop(self) -> None:
+        self._reflector.stop()
+
+    def look(self) -> list[dict[str, Any]] | None:
+        """The definitions, if any of them has changed since the last look. Without the right to read them: none."""
+        if not self._due.is_set() or time.monotonic() < self._not_before:
+            return None
+        self._due.clear()
+        try:
+            self._definitions.refresh(sorted(self._names), READ_SECONDS)
+        except ApiError as error:
+            self.trouble = f"the installed definitions cannot be read: {error}"
+            log.warning("%s", self.trouble)
+            if error.status not in {401, 403}:
+                self._not_before = time.monotonic() + AGAIN
+                self._due.set()
+                return None
+        else:
+            self.trouble = ""
+        return [*self._definitions.documents()]
+
+    def _changed(self, key: Key, _: object = None) -> None:
+        if key.name in self._names:
+            self._due.set()
+        self._appeared(key.name)
 
 
 def _seen(document: dict[str, Any]) -> Seen:

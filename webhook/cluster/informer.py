@@ -36,6 +36,7 @@ class Following:
     """How to follow one kind.
 
     ``version``: only this version of the API; else the preferred one. ``selector``: only objects with these labels.
+    ``only``: only this object.
     ``reduce`` removes from each object what its readers never read. ``packed``: see :class:`Store`. ``look_again``:
     seconds between two checks for an API that is not installed, instead of :data:`DISCOVERY_SECONDS`.
     """
@@ -46,6 +47,7 @@ class Following:
     packed: bool = False
     look_again: float | None = None
     listener: Listener | None = None
+    only: Key | None = None
 
 
 PLAIN: Final = Following()
@@ -107,11 +109,19 @@ class Informer:
         reflector = self._reflector
         return reflector.listed.is_set() if reflector is not None else self._absent_at is not None
 
+    def follows(self, key: Key) -> bool:
+        """Whether an object of the kind is in memory if it exists."""
+        return self._following.only in {None, key}
+
     def get(self, key: Key) -> dict[str, Any] | None:
         return self._store.get(key)
 
     def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
         return self._store.list(namespace)
+
+    def written(self, key: Key, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Take the result of a write at once: it is not told to the listener when the watch brings it."""
+        self._store.written(key, before, after)
 
     def count(self) -> int:
         """The number of objects in memory."""
@@ -149,9 +159,11 @@ class Informer:
             resource,
             lambda key, obj: self._put(key, self._following.reduce(obj, resource)),
             self._drop,
-            clock=self._clock,
+            self._following.only.namespace if self._following.only else "",
+            self._clock,
             until_absent=True,
             selector=self._following.selector,
+            name=self._following.only.name if self._following.only else "",
         )
         self._reflector = reflector
         if self._stop.is_set():  # stopped meanwhile
@@ -167,8 +179,7 @@ class Informer:
     def _put(self, key: Key, obj: dict[str, Any]) -> None:
         listener = self._following.listener
         before = None if listener is None else self._store.get(key)
-        self._store.put(key, obj)
-        if listener is not None:
+        if self._store.put(key, obj) and listener is not None and not _same(before, obj):
             listener(self.kind, key, before, obj)
 
     def _drop(self, key: Key) -> None:
@@ -182,3 +193,9 @@ class Informer:
         self._wake.wait(seconds)
         if not self._stop.is_set():
             self._wake.clear()
+
+
+def _same(before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
+    """Whether a list or watch brings a version that is held already."""
+    version = after["metadata"].get("resourceVersion")
+    return before is not None and version is not None and before["metadata"].get("resourceVersion") == version

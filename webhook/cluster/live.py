@@ -94,13 +94,17 @@ class LiveView:
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).list(namespace)
 
-    def watches(self, kind: Kind) -> bool:
-        """Whether all objects of the kind are kept in memory."""
-        return kind in self._informers
+    def watches(self, kind: Kind, key: Key) -> bool:
+        """Whether the object is kept in memory if it exists."""
+        return kind in self._informers and self._informers[kind].follows(key)
 
     def held(self, kind: Kind, key: Key) -> dict[str, Any] | None:
         """The object in memory of a watched kind."""
         return self._informer(kind).get(key)
+
+    def written(self, kind: Kind, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Take the result of a write into memory, before the watch brings it."""
+        self._informer(kind).written(Key.of(after), before, after)
 
     def names(self, kind: Kind) -> Sequence[Key]:
         """The keys of the objects in memory of a watched kind."""
@@ -168,19 +172,21 @@ def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
     return isinstance(question, Reference) and not question.version
 
 
-def connect(kubeconfig: Path | None = None) -> ApiClient:
+def connect(kubeconfig: Path | None = None, context: str | None = None) -> ApiClient:
     """A client with the given kubeconfig, else the in-cluster configuration, else $KUBECONFIG or ~/.kube/config.
+
+    ``context`` is one of a kubeconfig, by default its current one.
 
     Raises:
         kubernetes.config.ConfigException: none of them exists or can be read.
     """
     configuration = Configuration()
     configuration.connection_pool_maxsize = CONNECTIONS
-    if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+    if kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the library's
         return ApiClient(configuration)
     config.load_kube_config(  # type: ignore[no-untyped-call]  # the library's
-        str(kubeconfig) if kubeconfig else None, client_configuration=configuration, persist_config=False
+        str(kubeconfig) if kubeconfig else None, context, client_configuration=configuration, persist_config=False
     )
     return ApiClient(configuration)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from webhook.cluster.resource import is_name
+from webhook.cluster.resource import Key, is_name
 from webhook.cluster.view import ClusterView, Kind
 
 __all__ = [
@@ -35,6 +35,10 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     version: str = ""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.namespace, self.name)
 
     def __str__(self) -> str:
         return f"{self.kind.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.kind} {self.name}"

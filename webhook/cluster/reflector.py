@@ -29,8 +29,8 @@ class Reflector:
 
     ``changed(key, object)`` is called for objects that exist or change, ``deleted(key)`` for deleted ones, also if the
     deletion happened between a watch and the next list. With ``metadata_only`` the objects are PartialObjectMetadata.
-    With a ``selector`` it follows only objects with these labels. With ``until_absent``, :meth:`run` ends when the API
-    server no longer serves the resource.
+    With a ``selector`` it follows only objects with these labels, with a ``name`` only objects of this name. With
+    ``until_absent``, :meth:`run` ends when the API server no longer serves the resource.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Reflector:
         metadata_only: bool = False,
         until_absent: bool = False,
         selector: str = "",
+        name: str = "",
     ) -> None:
         self._api = api
         self._resource = resource
@@ -54,7 +55,7 @@ class Reflector:
         self._clock = clock
         self._metadata_only = metadata_only
         self._until_absent = until_absent
-        self._selector = selector
+        self._selecting = selector, name
         self._keys: set[Key] = set()
         self._version = ""  # where the next watch begins; "" asks for a list
         self._failures = 0
@@ -97,7 +98,7 @@ class Reflector:
     def _list(self) -> None:
         found: set[Key] = set()
         version = ""
-        for page in self._api.pages(self._resource, self._namespace, self._metadata_only, self._selector):
+        for page in self._api.pages(self._resource, self._namespace, self._metadata_only, *self._selecting):
             version = page["metadata"]["resourceVersion"]
             for item in page.get("items") or ():
                 key = Key.of(item)
@@ -117,7 +118,7 @@ class Reflector:
 
     def _follow(self) -> None:
         """Run one watch to its end; raises ApiError unless the server's time limit ends it."""
-        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only, self._selector)
+        stream = self._api.watch(self._resource, self._namespace, self._version, self._metadata_only, *self._selecting)
         self._stream = stream
         if self._stop.is_set():  # stopped meanwhile
             stream.close()

@@ -16,7 +16,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Store:
-    """Written by one thread and read by many; the lock is held only for dictionary operations.
+    """Written by the thread that follows the kind, and with the results of writes; read by many.
 
     ``packed``: objects are held as JSON text, a fifth of their size as Python objects, and parsed for each reader.
     """
@@ -24,17 +24,35 @@ class Store:
     def __init__(self, *, packed: bool = False) -> None:
         self._packed = packed
         self._objects: dict[Key, dict[str, Any] | bytes] = {}
+        self._replaced: dict[Key, frozenset[str]] = {}  # versions that a watch may still bring
         self._lists: dict[str | None, tuple[dict[str, Any], ...]] = {}  # built on demand, dropped by every change
 
-    def put(self, key: Key, obj: dict[str, Any]) -> None:
-        held = orjson.dumps(obj) if self._packed else obj
+    def put(self, key: Key, obj: dict[str, Any]) -> bool:
+        """Take what a list or watch brings; False if it is older than the result of a write."""
         with MEMORY:
-            self._objects[key] = held
-            self._lists.clear()
+            if _version(obj) in self._replaced.get(key, ()):
+                return False
+            self._replaced.pop(key, None)
+            self._hold(key, obj)
+            return True
+
+    def written(self, key: Key, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Take the result of a write that has replaced ``before``, until the watch brings it or a later version."""
+        with MEMORY:
+            replaced = self._replaced.get(key, frozenset()) | {_version(before)}
+            held = self._objects.get(key)
+            if held is not None and _version(_unpacked(held)) in replaced:
+                self._replaced[key] = replaced
+                self._hold(key, after)
+
+    def _hold(self, key: Key, obj: dict[str, Any]) -> None:
+        self._objects[key] = orjson.dumps(obj) if self._packed else obj
+        self._lists.clear()
 
     def drop(self, key: Key) -> None:
         with MEMORY:
             self._objects.pop(key, None)
+            self._replaced.pop(key, None)
             self._lists.clear()
 
     def get(self, key: Key) -> dict[str, Any] | None:
@@ -59,6 +77,11 @@ class Store:
                 if not self._packed:
                     self._lists[namespace] = found
             return found
+
+
+def _version(obj: dict[str, Any]) -> str:
+    version: str = obj["metadata"].get("resourceVersion", "")
+    return version
 
 
 def _unpacked(held: dict[str, Any] | bytes) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from webhook.engine.findings import Findings
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.rules import Subject, validate_rules
-from webhook.engine.schema import hidden_errors, missing_spec, suggestions, validate_schema
+from webhook.engine.schema import missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
 from webhook.policy import PolicyScope
 
@@ -73,8 +73,7 @@ def _findings(
     options.checkpoint("schema")
     obj, unknown = kind.schema.decode(request.object)
     old = kind.schema.decode(request.old_object)[0] if request.old_object is not None else None
-    findings = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
-    hidden = () if old is None else hidden_errors(kind, obj, findings)
+    findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")
     subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)

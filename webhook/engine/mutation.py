@@ -65,7 +65,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     options.checkpoint("defaults")
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")
-    valid, faults = _standing(replace(request, object=result.object), catalog, view, options)
+    valid, faults = _standing(request, result.object, catalog, view, options)
     if result.too_costly:
         valid = False
         faults.append(f"the object is too large for rule {result.too_costly} to default (CEL cost limit)")
@@ -75,13 +75,16 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(stamped(result.object, stamp), warnings=warnings, defaults=result.defaults, audit=audit)
 
 
-def _standing(after: Request, catalog: Catalog, view: ClusterView, options: Options) -> tuple[bool, list[str]]:
+def _standing(
+    request: Request, obj: dict[str, Any], catalog: Catalog, view: ClusterView, options: Options
+) -> tuple[bool, list[str]]:
     """Whether an update may be stamped, and why not; without a reason, validation refuses it and says why.
 
     An object that is created needs no judgement here: it is valid, or it is not stored.
     """
-    if after.operation != "UPDATE":
+    if request.operation != "UPDATE":
         return True, []
+    after = replace(request, object=obj)
     judgement = judge(after, catalog, view, options)
     if judgement.decision.causes:
         return False, []

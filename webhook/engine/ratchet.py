@@ -118,11 +118,10 @@ def _same(keys: Keys, before: Any, after: Any, filled_before: set[Keys], filled:
         return (_is_absent(before) or _all_below(keys, before, filled_before)) and (
             _is_absent(after) or _all_below(keys, after, filled)
         )
-    for operation in patch.diff(before, after):
-        below = patch.keys(operation["path"])
-        if operation["op"] != "remove" and not _all_below((*keys, *below), operation["value"], filled):
+    for operation, below, value in patch.steps(before, after):
+        if operation != "remove" and not _all_below((*keys, *below), value, filled):
             return False
-        if operation["op"] != "add" and not _all_below((*keys, *below), Path(below).get(before), filled_before):
+        if operation != "add" and not _all_below((*keys, *below), Path(below).get(before), filled_before):
             return False
     return True
 

@@ -12,30 +12,31 @@ from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.schema import RULES_NOT_RUN, FieldError
 
-__all__ = ["MAX_SUGGESTIONS", "hidden_errors", "missing_spec", "suggestions", "validate_schema"]
+__all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
 
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
 
 
-def validate_schema(kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget) -> Findings:
-    """Findings of the CRD and of metadata, in the API server's words."""
+def validate_schema(
+    kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget
+) -> tuple[Findings, tuple[Cause, ...]]:
+    """Findings of the CRD and of metadata, in the API server's words, and the errors that ratcheting hides.
+
+    Those are the errors of the CRD that are not among the findings: an update does not change what they are about.
+    """
     findings = Findings()
-    errors, warnings = kind.schema.check(obj, old, budget)
+    errors, warnings, everything = kind.schema.check_change(obj, old, budget)
     for error in errors:
         if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
             findings.causes.append(Cause(_place(error), error.type, error.body()))
     findings.notices += [Warn("", text) for text in warnings]
     findings.causes += metadata_errors(obj)
-    return findings
-
-
-def hidden_errors(kind: KnownKind, obj: dict[str, Any], findings: Findings) -> tuple[Cause, ...]:
-    """The errors of the CRD that are not among the findings, because an update does not change what they are about."""
+    if old is None or not everything:
+        return findings, ()
     told = {(cause.field, cause.reason) for cause in findings.causes}
-    errors = kind.schema.validate(obj)
-    causes = (Cause(_place(each), each.type, each.body()) for each in errors)
-    return tuple(each for each in causes if (each.field, each.reason) not in told)
+    hidden = (each for each in everything if (_place(each), each.type) not in told)
+    return findings, tuple(Cause(_place(each), each.type, each.body()) for each in hidden)
 
 
 def _place(error: FieldError) -> str:

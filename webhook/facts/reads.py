@@ -5,11 +5,21 @@ The chart's ClusterRole ``…-view`` grants exactly these rights; tests compare 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from webhook.cluster.view import Kind
 
-__all__ = ["FETCHED", "WATCHED"]
+__all__ = ["FETCHED", "GROUPS", "WATCHED", "watched"]
+
+GROUPS: Final[Mapping[str, str]] = {
+    "aim": "aim.silogen.ai",
+    "llmaz": "llmaz.io",
+    "llmd": "llmd.ai",
+    "llmkube": "inference.llmkube.dev",
+    "ome": "ome.io",
+}
+"""API → the group of its kinds."""
 
 _AIM: Final = (
     "AIMClusterImage",
@@ -43,5 +53,17 @@ WATCHED: Final = frozenset(
 )
 """All objects of these kinds are kept in memory."""
 
-FETCHED: Final = frozenset({Kind("", "ConfigMap")})
+FETCHED: Final = frozenset(
+    [
+        Kind("", "ConfigMap"),
+        Kind("", "PersistentVolumeClaim"),
+        Kind("resource.k8s.io", "ResourceClaim"),
+        Kind("resource.k8s.io", "ResourceClaimTemplate"),
+    ]
+)
 """A cluster has too many objects of these kinds, and a fact needs one by name: read on demand, cached for a second."""
+
+
+def watched(without: Collection[str] = ()) -> frozenset[Kind]:
+    """The kinds to watch by an installation that does not cover these groups."""
+    return frozenset(kind for kind in WATCHED if kind.group not in without)

@@ -8,13 +8,16 @@ import re
 from decimal import Decimal
 from typing import Any, Final
 
+from webhook.golang.regexp import compiled
 from webhook.golang.strconv import INT64, plain, shortest
 
 __all__ = ["GoStruct", "has_unsettled", "marshal", "read_numbers", "settle"]
 
 _HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_UNSETTLED: Final = re.compile(rb"[0-9](?:\.0+(?![0-9])|[eE]|[0-9]{18})")
+# A whole float, an exponent, or so many digits that the number may be rounded.
+_DIGITS: Final = re.compile(rb"[0-9](?:\.0+(?![0-9])|[eE]|[0-9.]{16})")
+_NUMBER: Final = compiled(r"(?:^|[:,\[\s])-?[0-9]+(?:\.0+(?:[^0-9]|$)|(?:\.[0-9]+)?[eE]|[0-9.]{16})")
 
 
 class GoStruct(dict[str, Any]):
@@ -76,10 +79,10 @@ def _float64(number: float) -> float:
 def has_unsettled(text: bytes) -> bool:
     """Whether a JSON text may hold a number that :func:`settle` would change.
 
-    The API server sends no such number, so scanning the text usually saves the walk. Digits within strings can
-    give a false positive.
+    The API server sends no such number, so scanning the text usually saves the walk. Most UUIDs have a digit before an
+    "e", so a number is then looked for where one can stand. Text within strings can give a false positive.
     """
-    return _UNSETTLED.search(text) is not None
+    return _DIGITS.search(text) is not None and _NUMBER(text, 0) is not None
 
 
 def settle(value: Any) -> Any:

@@ -12,16 +12,26 @@ __all__ = ["MISSING", "Path", "field_path"]
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """What :meth:`Path.get` returns for an absent node: None is a value."""
 
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
+
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
+_NAMES = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
 
 
 def field_path(keys: Sequence[str | int]) -> str:
     """A concrete path in the API server's spelling: ``("spec", "files", 0)`` → ``spec.files[0]``."""
+    try:
+        text = ".".join(keys)  # type: ignore[arg-type]
+    except TypeError:
+        text = ""
+    if _NAMES.fullmatch(text) and text.count(".") == len(keys) - 1:
+        return text
     text = ""
     for key in keys:
         if isinstance(key, int):
             text += f"[{key}]"
-        elif re.fullmatch(r"[A-Za-z_$][\w$-]*", key):
+        elif _NAME.fullmatch(key):
             text += f".{key}" if text else key
         else:
             text += f"[{key}]"
@@ -82,6 +92,12 @@ class Path:
                 break
             root = root.get(key)
         return root is None or isinstance(root, dict)
+
+    def has_parent(self, root: Any) -> bool:
+        """Whether the object that has the leaf, or would have it, is there."""
+        for key in self.keys[:-1]:
+            root = root.get(key) if isinstance(root, dict) else None
+        return isinstance(root, dict)
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; its parents are copied, or created if absent."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from webhook.cel import COMPATIBLE, Budget
 from webhook.golang.json import read_numbers
@@ -15,7 +15,7 @@ from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
-from webhook.schema.node import MISSING, build
+from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.quantities import compile_quantities
@@ -59,6 +59,17 @@ def _decodable(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+class _Errors(NamedTuple):
+    """The errors of the OpenAPI schema: of values, of embedded resources, and of list types."""
+
+    values: list[FieldError]
+    embedded: list[FieldError]
+    lists: list[FieldError]
+
+    def joined(self) -> list[FieldError]:
+        return self.values + self.embedded + self.lists
+
+
 class Structural:
     """A compiled structural schema: immutable and thread-safe.
 
@@ -69,10 +80,31 @@ class Structural:
         """``raw`` is an ``openAPIV3Schema`` of the kind ``name``; the formats of Kubernetes ``version`` count."""
         self.name = name
         self.version = version
-        self.root = prune_defaults(build(raw, version=version))
-        self.raw = self.root.raw
-        self._fill = compile_default(self.root)
-        self._embedded = has_embedded(self.root)
+        self._given: Mapping[str, Any] = raw
+
+    @cached_property
+    def root(self) -> SchemaNode:
+        """The tree of the schema, built when it is first needed: a command needs one or two of all kinds."""
+        root = prune_defaults(build(self._given, version=self.version))
+        self._given = root.raw  # equal parts are one object there
+        return root
+
+    def compile(self) -> None:
+        """Build the tree now: what is wrong with the schema of a user must be said when it is loaded."""
+        _ = self.root
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The schema as JSON."""
+        return self.root.raw
+
+    @cached_property
+    def _fill(self) -> Callable[[Any], Any] | None:
+        return compile_default(self.root)
+
+    @cached_property
+    def _embedded(self) -> bool:
+        return has_embedded(self.root)
 
     @cached_property
     def is_clean(self) -> Check:
@@ -165,12 +197,19 @@ class Structural:
         return [] if self.is_clean(obj) else self._validate(read_numbers(obj), read_numbers(old))
 
     def _validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
-        errors = validate(self.root, obj, old=MISSING if old is None else old)
-        if self._embedded:
-            errors += validate_embedded(self.root, obj)
-        if old is None or not validate_lists(self.root, old):
-            errors += validate_lists(self.root, obj)
-        return errors
+        return self._ratcheted(obj, old, self._all_errors(obj))
+
+    def _all_errors(self, obj: dict[str, Any]) -> _Errors:
+        embedded = validate_embedded(self.root, obj) if self._embedded else []
+        return _Errors(validate(self.root, obj), embedded, validate_lists(self.root, obj))
+
+    def _ratcheted(self, obj: dict[str, Any], old: dict[str, Any] | None, errors: _Errors) -> list[FieldError]:
+        """Of all errors of an object, those that an update is refused for."""
+        if old is None:
+            return errors.joined()
+        values = validate(self.root, obj, old=old) if errors.values else []
+        lists = errors.lists and not validate_lists(self.root, old)
+        return errors._replace(values=values, lists=errors.lists if lists else []).joined()
 
     @cached_property
     def rules(self) -> RuleNode | None:
@@ -201,20 +240,27 @@ class Structural:
         run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return run.errors, run.warnings
 
-    @_decodable
     def check(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
         """All errors and warnings: :meth:`validate`, then the rules unless an error blocks them."""
+        return self.check_change(obj, old, budget)[:2]
+
+    @_decodable
+    def check_change(
+        self, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget | None = None
+    ) -> tuple[list[FieldError], list[str], list[FieldError]]:
+        """As :meth:`check`, and all errors of the OpenAPI schema, also those of what an update does not change."""
         rules, is_clean = self.rules, self.is_clean(obj)
         if rules is None and is_clean:
-            return [], []
+            return [], [], []
         obj = obj if is_clean else read_numbers(obj)
         old = None if old is None else self._as_go(old)
-        errors = [] if is_clean else self._validate(obj, old)
+        found = _Errors([], [], []) if is_clean else self._all_errors(obj)
+        errors = [] if is_clean else self._ratcheted(obj, old, found)
         if rules is None:
-            return errors, []
+            return errors, [], found.joined()
         if any(error.type in _BLOCKING for error in errors):
-            return [*errors, invalid("<nil>", None, RULES_NOT_RUN)], []
+            return [*errors, invalid("<nil>", None, RULES_NOT_RUN)], [], found.joined()
         rule_errors, warnings = self._run_rules(rules, obj, old, budget)
-        return errors + rule_errors, warnings
+        return errors + rule_errors, warnings, found.joined()

@@ -69,6 +69,8 @@ class Gate:
     """Further parts that must be ready; each says why it is not."""
     report: Callable[[str, str], None] = lambda _reason, _note: None
     """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
+    without: frozenset[str] = frozenset()
+    """Groups of APIs that this installation does not cover."""
     deviations: tuple[Deviation, ...] = ()
     """How the installed definitions differ from those of the loaded catalog."""
     _loaded: Catalog | None = None
@@ -86,7 +88,7 @@ class Gate:
     def use(self, catalog: Catalog) -> None:
         """Use this catalog from now on, by the definitions that are installed."""
         with self._swapping:
-            self._loaded = catalog
+            self._loaded = catalog.without(self.without)
             self._swap()
 
     def use_definitions(self, definitions: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
@@ -193,6 +195,16 @@ class Gate:
         endless = Unavailable(f"each of {ROUNDS} reads of the API server led to another")
         return self._answered(call, Judgement.failed(endless), started)
 
+    def reply_now(self, call: Call, body: bytes, patience: float | None) -> bytes | None:
+        """As :meth:`reply`, but None, and nothing counted, for whatever would wait, fork or fail."""
+        if is_large(body):
+            return None
+        started = self.clock()
+        found = judge(
+            self._snapshot(), call, body, {}, self._deadline(started, PATIENCE if patience is None else patience)
+        )
+        return None if found.unread or found.error is not None else self._answered(call, found, started)
+
     async def _judged(
         self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
     ) -> Judgement:
@@ -224,10 +236,10 @@ class Gate:
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
-        self.metrics.requests.labels(call, found.kind, found.operation, found.outcome).inc()
-        self.metrics.seconds.labels(call).observe(self.clock() - started)
+        self.metrics.requests.add(call, found.kind, found.operation, found.outcome)
+        self.metrics.seconds.add(call, self.clock() - started)
         for code, action in found.findings:
-            self.metrics.rules.labels(code, action).inc()
+            self.metrics.rules.add(code, action)
         if found.noted is not None:
             note(found.noted)
         if found.trace:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -14,7 +14,7 @@ from webhook.admission.errors import NotReady
 from webhook.cluster.api import Reader
 from webhook.cluster.readthrough import ReadThrough
 from webhook.cluster.view import Freshness
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import FETCHED, watched
 
 __all__ = ["ThreadedView", "ViewRunner", "live_view", "reader"]
 
@@ -93,13 +93,15 @@ class ViewRunner:
             self._view.stop()
 
 
-def live_view(kubeconfig: Path | None, stale: float) -> ViewRunner:
-    """A runner for a view of the kinds that facts read, with a kubeconfig or the in-cluster configuration."""
+def live_view(kubeconfig: Path | None, stale: float, without: Collection[str] = ()) -> ViewRunner:
+    """A runner for a view of the kinds that facts read, but those of the groups ``without``, with a kubeconfig or the
+    in-cluster configuration.
+    """
 
     def make() -> ThreadedView:
         from webhook.cluster.live import live_view  # noqa: PLC0415 - the client library takes a second to load
 
-        return live_view(kubeconfig, WATCHED, FETCHED, stale)
+        return live_view(kubeconfig, watched(without), FETCHED, stale)
 
     return ViewRunner(make)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from webhook.cluster.view import Freshness
+from webhook.serve.counts import Counts, Times
 
 __all__ = ["Metrics"]
 
@@ -42,18 +43,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
+        self.requests = Counts(
             "modelgate_requests",
             "Answers by call, kind, operation and outcome (allowed, denied, untouched, malformed, unavailable, fault).",
             ("call", "kind", "operation", "outcome"),
-            registry=self.registry,
         )
-        self.seconds = Histogram(
-            "modelgate_request_seconds",
-            "Time from the complete body to the answer.",
-            ("call",),
-            buckets=_BUCKETS,
-            registry=self.registry,
+        self.seconds = Times(
+            "modelgate_request_seconds", "Time from the complete body to the answer.", "call", _BUCKETS
         )
         self.large = Counter(
             "modelgate_large",
@@ -67,12 +63,9 @@ class Metrics:
             ("path", "status"),
             registry=self.registry,
         )
-        self.rules = Counter(
-            "modelgate_findings",
-            "Causes and warnings by rule code.",
-            ("code", "action"),
-            registry=self.registry,
-        )
+        self.rules = Counts("modelgate_findings", "Causes and warnings by rule code.", ("code", "action"))
+        for counts in (self.requests, self.seconds, self.rules):
+            self.registry.register(counts)
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
         self.definitions = Gauge(
             "modelgate_definition_differs",

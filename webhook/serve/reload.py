@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -14,7 +12,7 @@ from prometheus_client import Counter
 from webhook.admission.errors import CatalogError, LoadError, NotReady, Problem
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
-from webhook.manifests import folders
+from webhook.manifests.watched import Watched
 from webhook.serve.gate import Gate
 
 if TYPE_CHECKING:
@@ -28,12 +26,7 @@ T = TypeVar("T")
 
 
 class Reloader(Generic[T]):
-    """Keeps a part of a gate in sync with a folder.
-
-    A ConfigMap that is mounted as a folder changes by one symlink, and so does a set of files replaced by a rename. A
-    folder that is written file by file may be seen half done. So a set is used only if two polls in a row, and a third
-    check after loading, find the same content.
-    """
+    """Keeps a part of a gate in sync with a folder."""
 
     def __init__(
         self, gate: Gate, part: str, folder: Path, load: Callable[[], T], use: Callable[[T], None], outcomes: Counter
@@ -41,11 +34,9 @@ class Reloader(Generic[T]):
         self._gate = gate
         self._part = part
         self._folder = folder
-        self._load = load
+        self._watched = Watched(folder, load)
         self._use = use
         self._outcomes = outcomes
-        self._seen = ""
-        self._tried = ""
 
     def load(self) -> None:
         """Load for the first time.
@@ -53,8 +44,7 @@ class Reloader(Generic[T]):
         Raises:
             LoadError: with every problem.
         """
-        self._tried = self._seen = self._digest()
-        self._swap(self._load())
+        self._swap(self._watched.first())
 
     def start(self) -> None:
         """Load for the first time; a fault does not end the server.
@@ -66,28 +56,20 @@ class Reloader(Generic[T]):
             self.load()
         except (LoadError, NotReady, OSError, UnicodeDecodeError) as error:
             if isinstance(error, NotReady):
-                self._tried = ""  # policies need rules: try again as soon as these are loaded
+                self._watched.again()  # policies need rules: try again as soon as these are loaded
             self._refuse(f"the {self._part} in {self._folder} cannot be loaded: {error}", first=True)
 
     def refresh(self) -> None:
         """Check the folder, and use a new set if it is valid."""
         try:
-            self._look()
+            new = self._watched.changed()
         except NotReady:
-            self._tried = ""
+            self._watched.again()
         except (LoadError, OSError, UnicodeDecodeError) as error:
             self._refuse(f"the new {self._part} in {self._folder} are not used: {error}")
-
-    def _look(self) -> None:
-        seen, self._seen = self._seen, self._digest()
-        if self._seen == self._tried or self._seen != seen:
-            return
-        self._tried = self._seen
-        new = self._load()
-        if self._digest() == self._tried:
-            self._swap(new)
         else:
-            self._tried = ""  # it changed during loading: what was loaded may mix two sets
+            if new is not None:
+                self._swap(new)
 
     def _refuse(self, text: str, *, first: bool = False) -> None:
         """Log and report each fault once: the folder is checked every few seconds."""
@@ -102,17 +84,6 @@ class Reloader(Generic[T]):
         self._use(new)
         self._gate.accept(self._part)
         self._outcomes.labels("taken").inc()
-
-    def _digest(self) -> str:
-        found = hashlib.sha256()
-        try:
-            root = Path(os.path.realpath(self._folder, strict=True))
-            for file in folders.files(root):
-                found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
-        except OSError as error:
-            self._tried = ""  # when it is readable again, load it in any case
-            raise CatalogError([Problem(error.filename, "", f"cannot be read: {error.strerror}")]) from None
-        return found.hexdigest()
 
 
 def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:

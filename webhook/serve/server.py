@@ -20,8 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
+from webhook.facts.reads import GROUPS
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
+from webhook.serve.direct import Direct
 from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.hangup import Hangup
@@ -133,7 +135,10 @@ def run(settings: Settings) -> int:
     hangup = Hangup()
     hangup.ignore()
     signal.signal(signal.SIGTERM, _stopped_early)
-    gate = Gate(options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts))
+    gate = Gate(
+        options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts),
+        without=frozenset(GROUPS[api] for api in settings.without),
+    )
     files = _certificate(gate, settings)
     files.check()
     callers, calling = _callers(settings, gate, hangup)
@@ -156,7 +161,10 @@ def run(settings: Settings) -> int:
     app: ASGIApp = application(gate, background, callers, with_probes=not settings.health_port)
     if tracing is not None:
         app = tracing.around(app)
-    server = _Server(_config(_outside(app, gate), gate, files.certificate, settings), gate, settings.drain_seconds)
+    # A trace has a span of the whole review, which only the application can make.
+    direct = Direct(gate, callers) if tracing is None else None
+    config = _config(_outside(app, gate), gate, files.certificate, settings, direct)
+    server = _Server(config, gate, settings.drain_seconds)
     server.run()
     return 0 if server.started else 1
 
@@ -224,7 +232,7 @@ def _health(gate: Gate, settings: Settings, certificate: Certificate) -> Iterato
 def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
     """Give the gate a live view, if the settings ask for one."""
     if settings.view == "live":
-        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds)
+        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
         gate.metrics.watch(gate.live_view.freshness)
         yield gate.live_view.running
         installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
@@ -255,13 +263,16 @@ def _reloaded(reloader: Reloader[Any], settings: Settings, hangup: Hangup) -> Ba
     return lambda: repeated(reloader.refresh, settings.policies_poll_seconds, hangup)
 
 
-def _config(app: ASGIApp, gate: Gate, certificate: Certificate, settings: Settings) -> uvicorn.Config:
+def _config(
+    app: ASGIApp, gate: Gate, certificate: Certificate, settings: Settings, direct: Direct | None
+) -> uvicorn.Config:
+    shared = _shared(gate, settings)
     return uvicorn.Config(
         app,
         port=settings.listen_port,
         ws="none",
         ssl_context_factory=lambda _config, _default: certificate.context,
-        **_shared(gate, settings),
+        **{**shared, "http": functools.partial(shared["http"], answering=direct)},
     )
 
 

@@ -79,6 +79,9 @@ class Settings(BaseModel):
     """The server is not ready after this time without an event of a kind: bookmarks come once a minute, and three are
     missing."""
 
+    without: Annotated[tuple[Literal["aim", "llmaz", "llmd", "llmkube", "ome"], ...], BeforeValidator(_listed)] = ()
+    """The APIs that this installation does not cover: their kinds are neither watched nor judged."""
+
     pod: Annotated[str, Field(pattern=r"^([^/]+/[^/]+/[^/]+)?$")] = ""
     """The pod of this server, as ``NAMESPACE/NAME/UID``: rules and policies that are refused are Events about it."""
 

@@ -26,7 +26,7 @@ def name_of_service(service: dict[str, Any]) -> str:
 def inference_service(service: dict[str, Any], template: Found, resolved: Resolved) -> dict[str, Any]:
     """The InferenceService by which KServe runs the template."""
     spec, settings = service["spec"], resolved.config.spec if resolved.config else {}
-    replicas = spec.get("replicas", 1)
+    replicas = spec["replicas"]
     model = {
         "modelFormat": {"name": "aim", "version": "1"},
         "runtime": template.name,

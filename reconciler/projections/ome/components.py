@@ -42,7 +42,8 @@ class Component:
 
     @property
     def replicas(self) -> int:
-        return max(int(self.spec.get("minReplicas") or 1), 1)
+        least = self.spec.get("minReplicas")
+        return max(least, 1) if isinstance(least, int) else 1
 
     @property
     def workers(self) -> int:

@@ -2,7 +2,8 @@
 
 The gate's facts choose model and runtime. It follows OME, with corrections: why nothing can be chosen is written into
 ``lastFailureInfo``, which the API declares and OME never sets, and services that run keep running then. Knative, Ray,
-Istio, Ingress and the webhook for pods are left out: the condition Unsupported says so.
+Istio, Ingress and the webhook for pods are left out: the condition Unsupported says so. The ConfigMap with the model is
+for that webhook, and is left out, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from reconciler.projections.ome.workloads import (
     SCALED,
     children_of,
     external_service,
-    model_config,
     name_of_set,
 )
 from reconciler.resource import APIResource, Kind
@@ -88,7 +88,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
     standings = {each.role: _standing(each, service, observed) for each in components}
     entry = next((each for each in components if each.role == "router"), components[0])
     children = [child for each in components for child in children_of(each, context)]
-    children += [external_service(entry, context), *model_config(context)]
+    children.append(external_service(entry, context))
     wanted = {Kind(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in children}
     status = _status(service, observed, standings, entry, unsupported)
     return Projection(status, tuple(children), LOOK_AGAIN if wanted & observed.absent else None)

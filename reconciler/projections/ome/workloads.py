@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,11 +10,10 @@ from reconciler.projections.ome.components import Component
 from reconciler.projections.ome.pods import Context, labels_of, pod_template
 from reconciler.resource import APIResource
 
-__all__ = ["KINDS", "LWS", "SCALED", "children_of", "external_service", "model_config", "name_of_set"]
+__all__ = ["KINDS", "LWS", "SCALED", "children_of", "external_service", "name_of_set"]
 
 DEPLOYMENTS: Final = APIResource("apps", "v1", "deployments", "Deployment")
 SERVICES: Final = APIResource("", "v1", "services", "Service")
-CONFIG_MAPS: Final = APIResource("", "v1", "configmaps", "ConfigMap")
 ACCOUNTS: Final = APIResource("", "v1", "serviceaccounts", "ServiceAccount")
 PODS: Final = APIResource("", "v1", "pods", "Pod")
 ROLES: Final = APIResource("rbac.authorization.k8s.io", "v1", "roles", "Role")
@@ -25,7 +23,7 @@ SCALED: Final = APIResource("keda.sh", "v1alpha1", "scaledobjects", "ScaledObjec
 LWS: Final = APIResource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet")
 
 WORKLOADS: Final = (DEPLOYMENTS, LWS)
-KINDS: Final = (*WORKLOADS, SERVICES, CONFIG_MAPS, ACCOUNTS, PODS, ROLES, BINDINGS, SCALERS, SCALED)
+KINDS: Final = (*WORKLOADS, SERVICES, ACCOUNTS, PODS, ROLES, BINDINGS, SCALERS, SCALED)
 
 CLASS: Final = "ome.io/autoscalerClass"
 TARGET: Final = "ome.io/targetUtilizationPercentage"
@@ -88,13 +86,13 @@ def name_of_set(component: Component) -> str:
 
 def _service(component: Component, context: Context, labels: dict[str, str]) -> dict[str, Any]:
     annotations = context.service["metadata"].get("annotations") or {}
-    given = component.runner.get("ports") or [{"containerPort": 8080, "name": component.runner.get("name", "http")}]
+    given = component.runner.get("ports") or [{"containerPort": 8080, "name": "http"}]
     ports = [
         {
             "name": each.get("name") or f"port-{each['containerPort']}",
             "port": each["containerPort"],
             "targetPort": each["containerPort"],
-            "protocol": each.get("protocol", "TCP"),
+            **({"protocol": each["protocol"]} if each.get("protocol") else {}),
         }
         for each in given
     ]
@@ -171,28 +169,3 @@ def external_service(component: Component, context: Context) -> dict[str, Any]:
     labels = {"ome.io/inferenceservice": label(name), "component": "external-service"}
     spec = {"selector": {**selector, **(LEADER if component.multi_node else {})}, "ports": [port]}
     return _object(SERVICES, named(name), labels, spec=spec)
-
-
-def model_config(context: Context) -> Iterator[dict[str, Any]]:
-    """The ConfigMap that describes the model to sidecars."""
-    model, metadata = context.model, context.service["metadata"]
-    if model is None:
-        return
-    storage, form = model.spec.get("storage") or {}, model.spec.get("modelFormat") or {}
-    framework = model.spec.get("modelFramework") or {}
-    said = {
-        "storageUri": storage.get("storageUri"),
-        "path": storage.get("path"),
-        "schemaPath": storage.get("schemaPath"),
-        "parameters": storage.get("parameters"),
-        "storageKey": storage.get("key"),
-        "modelFormatName": form.get("name"),
-        "modelFormatVersion": form.get("version"),
-        "modelType": model.spec.get("modelType"),
-        "modelFrameworkName": framework.get("name"),
-        "modelFrameworkVersion": framework.get("version"),
-    }
-    entry = {"modelName": model.name, "modelSpec": {key: value for key, value in said.items() if value}}
-    labels = {"ome.io/inferenceservice": label(metadata["name"])}
-    name = f"modelconfig-{metadata['name'][-20:].lstrip('-.')}"
-    yield _object(CONFIG_MAPS, name, labels, data={"models.json": json.dumps([entry], sort_keys=True)})

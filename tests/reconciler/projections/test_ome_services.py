@@ -1,6 +1,5 @@
 """OME's InferenceServices: a table of states and children, and what the children hold."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ def runtime(**spec):
         "args": ["--model", "$(MODEL_PATH)", "--name={{.Name}}.{{.Namespace}}-{{.Labels.team}}"],
         "env": [{"name": "A", "value": "runtime"}, {"name": "B", "value": "runtime"}],
         "resources": {"limits": limits},
-        "ports": [{"containerPort": 9090, "name": "api"}],
+        "ports": [{"containerPort": 9090, "name": "api", "protocol": "TCP"}],
     }
     given = {"supportedModelFormats": [entry], "engineConfig": {"runner": runner, "tolerations": [{"key": "a"}]}}
     return named("ClusterServingRuntime", "r", spec={**given, "decoderConfig": {"runner": runner}, **spec})
@@ -172,9 +171,6 @@ def test_services_and_autoscalers_follow_the_component():
         "name": "memory",
         "target": {"type": "Utilization", "averageUtilization": 60},
     }
-    entry = json.loads(made["ConfigMap modelconfig-i"]["data"]["models.json"])
-    spec = {"storageUri": "hf://a/b", "path": "/models/m", "modelFormatName": "safetensors"}
-    assert entry == [{"modelName": "m", "modelSpec": spec}]
 
 
 def test_keda_asks_the_prometheus_of_the_service_and_an_annotation_wins():

@@ -7,7 +7,7 @@ from typing import Final
 
 from webhook.cel.codegen.code import Code, Unsupported
 from webhook.cel.codegen.writer import Writer
-from webhook.cel.syntax.ast import Call, Comprehension, ListExpr
+from webhook.cel.syntax.ast import Call, Comprehension, Expr, ListExpr
 from webhook.cel.types import BOOL, DYN, INT, STRING
 
 __all__ = ["write_comprehension"]
@@ -20,10 +20,26 @@ def write_comprehension(writer: Writer, expr: Comprehension) -> Code:
     if isinstance(expr.iter_range, ListExpr) and not expr.iter_range.elements:
         return _bind(writer, expr)
     macro = _MACROS.get(expr.macro)
-    source = writer.expr(expr.iter_range)
-    if macro is None or source.maybe:
+    if macro is None:
         raise Unsupported
-    start, body = macro
+    return _looped(writer, expr, _range(writer, expr.iter_range), *macro)
+
+
+def _range(writer: Writer, expr: Expr) -> Code:
+    """What a loop runs over. Objects that a filter has kept stay raw JSON: the loop reads them under their schema."""
+    if isinstance(expr, Comprehension) and expr.macro == "filter" and expr.iter_var2 is None:
+        source = _range(writer, expr.iter_range)
+        node = source.node
+        if node is not None and node.kind in ("list", "maplist") and node.items.kind == "object":
+            kept = _looped(writer, expr, source, "[]", _keep)
+            return Code(kept.text, kept.of, node, checked=True, is_name=True)
+        return _looped(writer, expr, source, *_MACROS["filter"])
+    return writer.expr(expr)
+
+
+def _looped(writer: Writer, expr: Comprehension, source: Code, start: str, body: Body) -> Code:
+    if source.maybe:
+        raise Unsupported
     loop = _Loop(writer, expr, source)
     result = writer.name(start)
     outer_cost, writer.cost = writer.cost, 0
@@ -62,7 +78,7 @@ def _bind(writer: Writer, expr: Comprehension) -> Code:
 
 
 def _renamed(code: Code, name: str) -> Code:
-    return Code(name, code.of, code.node, checked=code.checked, is_name=True)
+    return Code(name, code.of, code.node, checked=code.checked, is_name=True, proven=code.proven)
 
 
 class _Loop:
@@ -135,6 +151,17 @@ def _collect(writer: Writer, expr: Comprehension, result: str) -> int:
         raise Unsupported
     item = writer.value(writer.expr(added.elements[0]))
     writer.line(f"{result}.append({item.text})")
+    return 14
+
+
+def _keep(writer: Writer, expr: Comprehension, result: str) -> int:
+    """As :func:`_collect` for a filter, with the items as they are."""
+    step = expr.loop_step
+    assert isinstance(step, Call)
+    condition = writer.truth(step.args[0])
+    item = writer.container(writer.locals[expr.iter_var], "dict")
+    writer.block.append((f"if {condition}:", [f"{result}.append({item})"]))
+    writer.cost += 1
     return 14
 
 

@@ -13,7 +13,7 @@ from webhook.cel.syntax.ast import Expr, ListExpr, MapEntry, MapExpr, StructExpr
 from webhook.cel.types import Type
 from webhook.cel.values.members import key_text
 from webhook.cel.values.messages import MESSAGES
-from webhook.cel.values.value import Opt, map_key
+from webhook.cel.values.value import Opt, map_key, type_name
 
 __all__ = ["compile_list", "compile_map", "compile_struct"]
 
@@ -79,9 +79,12 @@ def _map(keys: Sequence[Run], values: Sequence[Run], entries: Sequence[MapEntry]
 
 def compile_struct(compiler: Compiler, expr: StructExpr, _base: int) -> Step:
     values = [compiler.value(entry.value) for entry in expr.entries]
+    of = compiler.checked.types[expr]
     message = MESSAGES.get(compiler.checked.references[expr].name)
+    if message is None and of.kind != "object":
+        raise CelError(f"unknown type: {type_name(of)}")
     make: MakeObject = compiler.make if message is None else lambda _type, fields: message.make(fields)
-    return Step(_struct(make, compiler.checked.types[expr], values, expr.entries))
+    return Step(_struct(make, of, values, expr.entries))
 
 
 def _struct(make_object: MakeObject, of: Type, values: Sequence[Run], entries: Sequence[MapEntry]) -> Run:

@@ -14,8 +14,10 @@ from webhook.cel.errors import CelError
 from webhook.cel.interpreter.compiler import Compiler, Local
 from webhook.cel.interpreter.frame import RESERVED, UNSET, Frame, Run, Step, constant
 from webhook.cel.syntax.ast import Call, Const, Expr, Ident, Select
+from webhook.cel.typing.declarations import Reference
 from webhook.cel.values import members
 from webhook.cel.values.members import ABSENT
+from webhook.cel.values.messages import MESSAGES
 from webhook.cel.values.nodes import COMPOSITE, Node, unescape
 from webhook.cel.values.value import NONE, Opt
 
@@ -57,8 +59,16 @@ def compile_ident(compiler: Compiler, expr: Ident, base: int) -> Step:
         return _local(local, base)
     reference = compiler.reference(expr)
     if reference is not None and reference.value is not None:
-        return constant(reference.value)
+        return _denoted(reference)
     return _global(compiler, expr, reference.name if reference is not None else expr.name, base)
+
+
+def _denoted(reference: Reference) -> Step:
+    """What a qualified name denotes. A message that becomes a value of another type is not a type at run time."""
+    message = MESSAGES.get(reference.name)
+    if message is not None and message.type.kind not in {"object", "timestamp", "duration"}:
+        raise CelError(f"reference to undefined type: {message.name}")
+    return constant(reference.value)
 
 
 def _local(local: Local, base: int) -> Step:
@@ -108,7 +118,7 @@ def _slot_reader(name: str, slot: int, base: int) -> Run:
 def compile_select(compiler: Compiler, expr: Select, base: int) -> Step:
     reference = compiler.reference(expr)
     if reference is not None and reference.value is not None:
-        return constant(reference.value)
+        return _denoted(reference)
     if reference is not None:
         return _global(compiler, expr, reference.name, base)
     if expr.test_only:

@@ -19,6 +19,7 @@ from webhook.cel.library.regex import compiled
 from webhook.cel.overload import Cost, dispatcher
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.values import schema_aware
+from webhook.cel.values.natives import Empty
 from webhook.cel.values.schema_aware import Struct
 from webhook.cel.values.value import Opt, equal
 
@@ -284,7 +285,7 @@ def _equality_cost(a: Any, b: Any, *, is_equal: bool) -> int:
     """A tenth of the shorter operand's length, rounded up; a value of a Kubernetes library costs 1 with ``==``."""
     if a.__class__ in _PRIMITIVES and a.__class__ is not str:
         return 0 if _length(b) == 0 else 1
-    if is_equal and hasattr(a, "cel_type"):
+    if is_equal and hasattr(a, "cel_type") and a.__class__ is not Empty:
         return 1
     return -(-min(_length(a), _length(b)) // 10)
 
@@ -301,7 +302,7 @@ def _membership(compiler: Compiler, expr: Call, _base: int) -> Step:
         if not step.constant:
             compiler.compile(expr.args[0])  # not evaluated, but an error in planning it counts
             return constant(False)
-        if all(element.__class__ in _PRIMITIVES or isinstance(element, int) for element in step.constant):
+        if all(isinstance(element, (bool, int, float, str)) for element in step.constant):
             return Step(_set_membership(compiler.value(expr.args[0]), step.constant))
     return _strict_call(compiler, reference, expr.args)
 

@@ -15,6 +15,7 @@ from webhook.cel.interpreter.compiler import Compiler, Local
 from webhook.cel.interpreter.frame import COST, INTERRUPT, LIMIT, UNSET, Frame, Run, Step, over_limit
 from webhook.cel.library.twovariables import insertion
 from webhook.cel.syntax.ast import Call, Comprehension, Expr
+from webhook.cel.values.natives import Empty
 from webhook.cel.values.nodes import COMPOSITE, Node
 from webhook.cel.values.schema_aware import Invalid
 from webhook.cel.values.value import from_map_key
@@ -127,6 +128,7 @@ _GO_CLASSES: Final = {
     bool: "types.Bool",
     float: "types.Double",
     type(None): "types.Null",
+    Empty: "*types.protoObj",
 }
 
 

@@ -8,6 +8,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param
 from webhook.cel.values.containers import index, optional_index
+from webhook.cel.values.natives import Empty
 from webhook.cel.values.times import MIN_UNIX, SECOND
 from webhook.cel.values.value import NONE, Duration, Opt, Timestamp
 
@@ -24,7 +25,7 @@ def is_zero(value: Any) -> bool:
         return True
     if value.__class__ is Timestamp:
         return bool(value.ns == MIN_UNIX * SECOND)
-    return value.__class__ is Duration and value.ns == 0
+    return value.__class__ is Empty or (value.__class__ is Duration and value.ns == 0)
 
 
 def none() -> Opt:

@@ -9,6 +9,7 @@ token, or a character that cannot start a token, becomes a blank, and the rest i
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,22 @@ class _Unexpected:
         if self.token.type == "IN" and not expected & _TERMINATORS:
             # ANTLR continues as if there were an operand before it; "0<" is an operand and an operator of its rank.
             found.rest = f"{self.source[: self.start]}0<{self.source[self.end :]}"
+        if self.token.type == "COMMA" and expected == {"RPAR"}:
+            found.rest = self._closed()
         return found
+
+    def _closed(self) -> str:
+        """The source with a parenthesis in the place of the comma; ANTLR skips what cannot follow it."""
+        after = frozenset(_after(self.parser, "RPAR"))
+        thread: Any = LexerThread.from_text(self.parser.lexer_thread.lexer, self.source[self.end :])
+        resumed = len(self.source)
+        with suppress(UnexpectedCharacters):
+            for token in thread.lex(None):
+                if token.type in after:
+                    resumed = self.end + token.start_pos
+                    break
+        skipped = re.sub(r"[^\n]", " ", self.source[self.end : resumed])
+        return f"{self.source[: self.start]}){skipped}{self.source[resumed:]}"
 
     def _after_point(self) -> SyntaxProblem | None:
         """Whether ANTLR cannot tell a field from a method here; it continues at an operator."""

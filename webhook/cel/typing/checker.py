@@ -26,7 +26,7 @@ from webhook.cel.syntax.ast import (
 from webhook.cel.types import BOOL, DYN, INT, Type, list_of, map_of, object_of, optional_of, param
 from webhook.cel.typing.declarations import Declarations, Function, Reference, Signature, fields_of, qualified_name
 from webhook.cel.typing.unify import ERROR, Bindings, format_signature, format_type, is_dyn, most_general, substitute
-from webhook.cel.values.value import type_of_value
+from webhook.cel.values.value import type_name, type_of_value
 
 __all__ = ["Checked", "check"]
 
@@ -304,8 +304,8 @@ class _Checker:
         if found is None:
             return self._undeclared(expr, expr.name)
         of, self.references[expr] = found
-        if of.kind != "object":
-            self.report(expr, f"'{format_type(of)}' is not a message type")
+        if of.kind not in {"object", "list", "null"}:  # cel-go finds out about these two when it plans
+            self.report(expr, f"'{type_name(of)}' is not a message type")
             of = ERROR
         self._fields(expr, of)
         return of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.syntax.ast import Expr, Ident, Select
-from webhook.cel.types import Type, type_of
-from webhook.cel.values.messages import MESSAGES, Message
+from webhook.cel.types import INT, Type, type_of
+from webhook.cel.values.messages import ENUMS, MESSAGES, Message
 
 if TYPE_CHECKING:
     from webhook.cel.overload import Overload
@@ -33,13 +33,13 @@ class Reference:
     """The meaning of a name in an expression.
 
     For an identifier (or a selection that is a qualified identifier) ``name`` is its full
-    name and ``value`` the type it denotes, None for a variable. For a call ``name`` is the
+    name and ``value`` the type it denotes, or the number of an enum; None for a variable. For a call ``name`` is the
     function, ``overloads`` are those that the arguments' types allow, and ``namespaced`` says
     that the apparent receiver is part of the function's name.
     """
 
     name: str
-    value: Type | None = None
+    value: Type | int | None = None
     overloads: tuple[Overload, ...] = ()
     namespaced: bool = False
 
@@ -98,6 +98,8 @@ class Declarations:
                 return of, Reference(candidate)
             if (denoted := self._denoted(candidate)) is not None:
                 return type_of(denoted), Reference(candidate, denoted)
+            if candidate in ENUMS:
+                return INT, Reference(candidate, ENUMS[candidate])
         return None
 
     def type_named(self, name: str) -> tuple[Type, Reference] | None:
@@ -112,7 +114,8 @@ class Declarations:
         return next((MESSAGES[each] for each in self._candidates(name) if each in MESSAGES), None)
 
     def _denoted(self, name: str) -> Type | None:
-        return self.constants.get(name) or (self.types(name) if self.types else None)
+        found = self.constants.get(name) or (self.types(name) if self.types else None)
+        return MESSAGES[name].type if found is None and name in MESSAGES else found
 
     def function(self, name: str) -> Function | None:
         for candidate in self._candidates(name):

@@ -71,7 +71,7 @@ class Bindings:
             return True
         if one.kind == "null" or other.kind == "null":
             typed = other if one.kind == "null" else one
-            return typed.kind in _NULLABLE or typed.kind == "null"
+            return typed.nullable or typed.kind in _NULLABLE or typed.kind == "null"
         if one.kind != other.kind:
             return False
         if one.kind == "type":
@@ -151,6 +151,8 @@ def format_type(of: Type) -> str:
     """A type as cel-go's error messages print it."""
     if of.kind == "error":
         return "!error!"
+    if of.nullable:
+        return f"wrapper({of.kind})"
     name = "optional_type" if of.kind == "optional" else of.name or of.kind
     return f"{name}({', '.join(map(format_type, of.params))})" if of.params else name
 

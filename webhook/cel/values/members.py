@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
+from webhook.cel.values.natives import Empty
 from webhook.cel.values.scalars import go_type
 from webhook.cel.values.schema_aware import Struct, reveal
 from webhook.cel.values.value import (
@@ -66,6 +67,8 @@ def find(value: Any, key: Any) -> Any:
         return _find_in_map(value, key)
     if isinstance(value, list):
         return _find_in_list(value, key)
+    if value.__class__ is Empty:
+        raise CelError(f"no such field '{key_text(key)}'")
     if isinstance(value, Mapping):  # variables that are computed when they are read
         return value.get(key, ABSENT)
     return ABSENT

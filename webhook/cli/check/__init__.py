@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -12,19 +13,19 @@ from webhook.cli import manifests
 from webhook.cli.check.fixing import fixed
 from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.configuration import configured
-from webhook.cli.input.flags import add_arguments
+from webhook.cli.input.flags import FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
-from webhook.cli.report import cisystems, junit, machine, sarif, text
+from webhook.cli.report import text
 from webhook.cli.report.building import report_of
 from webhook.cli.report.finding import Report, Severity
+from webhook.cli.report.formats import FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.text import Style
+from webhook.cli.shell.parser import Commands, command
 
 __all__ = ["add_parser", "run"]
 
-_FORMATS: Final = ("text", "json", "sarif", "junit", "github", "gitlab")
-_FAILING: Final = {"error": Severity.ERROR, "warning": Severity.WARNING, "never": None}
 _EXAMPLES: Final = """\
 examples:
   modelgate check manifests/                          a folder; what is not a manifest is skipped and counted
@@ -37,16 +38,17 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
         "check",
-        help="validate manifests offline",
-        description="Validate manifests offline, as `kubectl apply --dry-run=server` does in a cluster.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Validate manifests offline, as `kubectl apply --dry-run=server` does in a cluster.",
+        _EXAMPLES,
     )
     add_arguments(parser)
-    _add_output(parser)
+    quiet = "print only objects with findings, and no summary"
+    verbose = "also list, for each object for which one of several others is chosen, all of them with the reasons"
+    add_output(parser, ("text", *FORMATS), quiet, verbose)
     add = parser.add_argument_group("changes").add_argument
     add("--diff", action="store_true", help="also print what the gate and the schema would fill in, with the reasons")
     add("--fix", action="store_true", help="write what is unambiguous: misspelt fields, missing quotes, letter case")
@@ -61,28 +63,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--git", metavar="REF", help="judge the FILEs as updates of what they were at this commit")
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
-    add("-o", "--output", choices=_FORMATS, default="text", help="format on standard output (default text)")
-    add("--fail-on", choices=tuple(_FAILING), help="findings for which the exit code is 1 (default error)")
-    add(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="CODE[,…]",
-        help="leave out warnings of a code; errors cannot be left out; repeatable. In a manifest: a comment "
-        "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
-    )
-    add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
-    add("-q", "--quiet", action="store_true", help="print only objects with findings, and no summary")
-    add(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="also list, for each object for which one of several others is chosen, all of them with the reasons",
-    )
-
-
 def run(options: argparse.Namespace) -> int:
     options = configured(options)
     outcomes = manifests.outcomes(options)
@@ -90,15 +70,14 @@ def run(options: argparse.Namespace) -> int:
     if options.fix:
         outcomes = _fix(outcomes)
     report = report_of(outcomes, ignored)
-    failing = _FAILING[options.fail_on or "error"]
+    failing = FAILING[options.fail_on or "error"]
     _print(report, options, failing)
     text.summary(report, quiet=options.quiet)
     for chart in outcomes.given.charts:
         say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
     if outcomes.problems:
         raise DocumentError(outcomes.problems)
-    graver = (Severity.ERROR,) if failing is Severity.ERROR else tuple(Severity) if failing else ()
-    return FINDINGS if any(found.severity in graver for _, found in report.findings()) else GOOD
+    return FINDINGS if any(found.severity in failing for _, found in report.findings()) else GOOD
 
 
 def _fix(outcomes: Outcomes) -> Outcomes:
@@ -108,17 +87,13 @@ def _fix(outcomes: Outcomes) -> Outcomes:
     return outcomes
 
 
-def _print(report: Report, options: argparse.Namespace, failing: Severity | None) -> None:
+def _print(report: Report, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     if options.output != "text" and options.verbose:
         raise SettingsError([Problem("--verbose", "", "only the text format lists candidates")])
     if options.output == "text":
         style = Style.of(options.color, sys.stdout)
         for line in text.lines(report, style, quiet=options.quiet, changes=options.diff):
             print(line)
-    elif options.output == "github":
-        for line in cisystems.github(report):
-            print(line)
-    elif options.output == "junit":
-        print(junit.render(report, failing))
     else:
-        print({"json": machine.render, "sarif": sarif.render, "gitlab": cisystems.gitlab}[options.output](report))
+        for line in rendered(report, options.output, failing):
+            print(line)

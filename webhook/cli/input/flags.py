@@ -1,19 +1,55 @@
-"""The flags that `check`, `normalise` and `explain` share."""
+"""The flags that several commands share: what to read, by which rules to judge, and how to print a report."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from webhook.cli import choices
 from webhook.cli.input import configuration
+from webhook.cli.report.finding import Severity
 from webhook.policy import Profile
 
-__all__ = ["add_arguments"]
+__all__ = ["FAILING", "add_arguments", "add_output", "add_paths", "add_rules"]
+
+FAILING: Final = {"error": (Severity.ERROR,), "warning": tuple(Severity), "never": ()}
+"""A choice of --fail-on, and the findings for which the exit code is then 1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="manifest or folder; - reads stdin")
+    """The flags of `check`, `normalise` and `explain`."""
+    add_paths(parser, "+", "manifest or folder; - reads stdin")
+    parser.add_argument(
+        "--kustomize",
+        action="store_true",
+        default=None,
+        help="build the folders that have a kustomization with `kustomize build` or `kubectl kustomize`, and check "
+        "what they make instead of their files",
+    )
+    parser.add_argument(
+        "--view",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
+        "a FILE updates; not checked themselves; repeatable",
+    )
+    parser.add_argument(
+        "--references",
+        choices=["open", "closed"],
+        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
+        "of it, closed (the default with --view) reports it as missing, as the cluster does",
+    )
+    add_rules(parser)
+    parser.set_defaults(verbose=False, old=[], git=None)
+
+
+def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:
+    """The files to read, the definitions beside them, and the configuration."""
+    parser.add_argument("files", nargs=number, type=Path, metavar="FILE", help=meaning)
     parser.add_argument(
         "--exclude",
         action="append",
@@ -28,23 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="skip a named FILE that is not a manifest, as in a folder, instead of reporting it",
     )
     parser.add_argument(
-        "--kustomize",
-        action="store_true",
-        default=None,
-        help="build the folders that have a kustomization with `kustomize build` or `kubectl kustomize`, and check "
-        "what they make instead of their files",
-    )
-    configuration.add_arguments(parser)
-    parser.add_argument(
-        "--view",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
-        "a FILE updates; not checked themselves; repeatable",
-    )
-    parser.add_argument(
         "--crds",
         action="append",
         type=Path,
@@ -53,12 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="CustomResourceDefinition or folder of them, as the cluster has them: objects of these kinds are judged "
         "by them, as are objects whose definition is among the FILEs or in the view; repeatable",
     )
-    parser.add_argument(
-        "--references",
-        choices=["open", "closed"],
-        help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
-        "of it, closed (the default with --view) reports it as missing, as the cluster does",
-    )
+    configuration.add_arguments(parser)
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """The rules by which to judge."""
     parser.add_argument(
         "--admission-policies",
         type=Path,
@@ -72,4 +90,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how strict to be (default standard)",
     )
     choices.add_arguments(parser)
-    parser.set_defaults(verbose=False, old=[], git=None)
+
+
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: str, verbose: str) -> None:
+    """The format of the report, which is the first one by default, and what counts; ``quiet`` and ``verbose`` say what
+    these flags do.
+    """
+    add = parser.add_argument_group("output").add_argument
+    add("-o", "--output", choices=formats, default=formats[0], help=f"format on stdout (default {formats[0]})")
+    add("--fail-on", choices=tuple(FAILING), help="findings for which the exit code is 1 (default error)")
+    add(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="CODE[,…]",
+        help="leave out warnings of a code; errors cannot be left out; repeatable. In a manifest: a comment "
+        "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
+    )
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
+    add("-q", "--quiet", action="store_true", help=quiet)
+    add("-v", "--verbose", action="store_true", help=verbose)

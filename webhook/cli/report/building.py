@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import yaml
 
-from webhook.admission.decision import Cause
+from webhook.admission.decision import Cause, Warn
 from webhook.admission.request import group_version
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
@@ -15,24 +15,30 @@ from webhook.cli.report.ignoring import kept
 from webhook.engine.catalog import SUCCESSORS
 from webhook.manifests.documents import Document
 
-__all__ = ["report_of"]
+__all__ = ["findings_of", "ordered", "report_of"]
 
 
 def report_of(outcomes: Outcomes, ignored: Collection[str]) -> Report:
     """The report; ``ignored`` are the codes of warnings to leave out."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped)
     for outcome in outcomes.reviews:
-        found, count = kept(findings_of(outcome), outcome.document, ignored, outcomes.codes)
+        decision = outcome.validation
+        all_found = findings_of(outcome.document, decision.causes, decision.warnings)
+        found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
         report.objects.append(_object(outcome, found))
         report.ignored += count
     return report
 
 
-def findings_of(outcome: ReviewedManifest) -> list[Finding]:
+def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:
     """Everything that is said of a document."""
-    document, decision = outcome.document, outcome.validation
-    found = [Finding.of_cause(cause, document, tuple(_quoting(cause, document))) for cause in decision.causes]
-    return [*found, *(Finding.of_warning(warning, document) for warning in decision.warnings)]
+    found = [Finding.of_cause(cause, document, tuple(_quoting(cause, document))) for cause in causes]
+    return [*found, *(Finding.of_warning(warning, document) for warning in warnings)]
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings in the order of the file, the graver ones first."""
+    return tuple(sorted(findings, key=lambda each: (each.place, each.severity, each.code)))
 
 
 def _object(outcome: ReviewedManifest, findings: list[Finding]) -> ObjectReport:
@@ -40,9 +46,8 @@ def _object(outcome: ReviewedManifest, findings: list[Finding]) -> ObjectReport:
     if not outcome.reviewed:
         return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=_why_skipped(outcome))
     verdict = Verdict.ACCEPTED if outcome.validation.allowed else Verdict.REFUSED
-    ordered = tuple(sorted(findings, key=lambda each: (each.place, each.severity, each.code)))
     filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
-    return ObjectReport(document, outcome.title, verdict, ordered, "", tuple(filled), outcome.comparison)
+    return ObjectReport(document, outcome.title, verdict, ordered(findings), "", tuple(filled), outcome.comparison)
 
 
 def _why_skipped(outcome: ReviewedManifest) -> str:

@@ -30,10 +30,9 @@ def changes(written: Mapping[str, Any], stored: Mapping[str, Any], defaults: Seq
     """The changes outside of metadata, which only gets the stamp."""
     reasons = {each.path: each for each in defaults}
     found = []
-    for operation in patch.diff(_body(written), _body(stored)):
-        keys = patch.keys(operation["path"])
-        for leaf, value in _leaves(keys, operation.get("value")):
-            found.append(_change(operation["op"], field_path(leaf), value, reasons))
+    for operation, keys, new in patch.steps(_body(written), _body(stored)):
+        for leaf, value in _leaves(keys, new):
+            found.append(_change(operation, field_path(leaf), value, reasons))
     return found
 
 

@@ -91,7 +91,10 @@ def _schema_code(cause: Cause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObjectReport:
-    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped."""
+    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped.
+
+    ``stamp`` is, of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
+    """
 
     document: Document
     title: str
@@ -100,24 +103,29 @@ class ObjectReport:
     note: str = ""
     changes: tuple[Change, ...] = ()
     comparison: tuple[str, ...] = ()
+    stamp: str = ""
 
 
 @dataclass(slots=True)
 class Report:
-    """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read."""
+    """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
+
+    ``clean`` counts the objects without findings that are not listed.
+    """
 
     objects: list[ObjectReport]
     remarks: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     ignored: int = 0
+    clean: int = 0
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)
 
     @property
     def checked(self) -> int:
-        return len(self.objects) - self.count(Verdict.SKIPPED)
+        return self.clean + len(self.objects) - self.count(Verdict.SKIPPED)
 
     @property
     def warned(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -31,8 +31,8 @@ class TestCase:
     output: str = ""
 
 
-def render(report: Report, failing: Severity | None) -> str:
-    """A check: an object fails if it has a finding of this severity or a graver one."""
+def render(report: Report, failing: Collection[Severity]) -> str:
+    """A check: an object fails if it has a finding of one of these severities."""
     cases = [_case(each, failing) for each in report.objects]
     cases += [TestCase(problem.source, "read", error=str(problem)) for problem in report.problems]
     return render_cases(cases)
@@ -66,10 +66,9 @@ def _add(suite: Element, case: TestCase) -> None:
         SubElement(element, "system-out").text = _text(case.output)
 
 
-def _case(each: ObjectReport, failing: Severity | None) -> TestCase:
-    graver = {None: (), Severity.ERROR: (Severity.ERROR,), Severity.WARNING: tuple(Severity)}[failing]
-    failures = "\n".join(_line(each, found) for found in each.findings if found.severity in graver)
-    others = "\n".join(_line(each, found) for found in each.findings if found.severity not in graver)
+def _case(each: ObjectReport, failing: Collection[Severity]) -> TestCase:
+    failures = "\n".join(_line(each, found) for found in each.findings if found.severity in failing)
+    others = "\n".join(_line(each, found) for found in each.findings if found.severity not in failing)
     note = each.note if each.verdict is Verdict.SKIPPED else ""
     name = f"{each.document.line}: {each.title}"
     return TestCase(each.document.source, name, failures, skipped=note, output=others)

@@ -1,4 +1,4 @@
-"""The report as one JSON document: its fields are those of ``check.schema.json``, which is versioned."""
+"""The report as one JSON document: its fields are those of ``check-report.schema.json``, which is versioned."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _object(each: ObjectReport) -> dict[str, Any]:
         "kind": value["kind"],
         **named,
         "verdict": str(each.verdict),
-        **({"note": each.note} if each.note else {}),
+        **{key: text for key, text in (("note", each.note), ("stamp", each.stamp)) if text},
         "findings": [_finding(found) for found in each.findings],
         "changes": [_change(change) for change in each.changes],
     }

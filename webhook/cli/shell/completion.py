@@ -10,6 +10,7 @@ from typing import Final
 import shtab
 
 from webhook.cli import COMMANDS
+from webhook.cli.shell.parser import Commands, command
 
 __all__ = ["add_parser", "run"]
 
@@ -22,14 +23,8 @@ to install it:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "completion",
-        help="print the completion of a shell",
-        description="Print a script that completes commands, options and their values.",
-        epilog=_HOW,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_parser(commands: Commands) -> None:
+    parser = command(commands, "completion", "Print a script that completes commands, options and their values.", _HOW)
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 

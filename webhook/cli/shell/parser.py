@@ -7,16 +7,32 @@ import re
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
 
+from webhook.cli import ALIASES, COMMANDS
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.engine.catalog import KnownKind
 
-__all__ = ["Parser", "nearest", "unknown_kind"]
+__all__ = ["Commands", "Parser", "command", "nearest", "unknown_kind"]
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse has no other name for it
+"""Where a command adds its parser."""
 
 _CHOICE: Final = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<choices>.*)\)")
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<word>--[\w-]+)")
+
+
+def command(commands: Commands, name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
+    """Add the parser of a command; line breaks in ``epilog``, which holds its examples, stay."""
+    return commands.add_parser(
+        name,
+        help=COMMANDS[name][1],
+        aliases=[alias for alias, of in ALIASES.items() if of == name],
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter,
+    )
 
 
 def nearest(word: str, known: list[str]) -> str:

@@ -16,7 +16,7 @@ from webhook.cel.syntax import celpython
 from webhook.cli import ALIASES, COMMANDS
 from webhook.cli.exits import FAILED, PIPE, USAGE
 from webhook.cli.output import say
-from webhook.cli.shell.parser import Parser
+from webhook.cli.shell.parser import Parser, command
 
 __all__ = ["parser", "run"]
 
@@ -71,7 +71,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def parser(wanted: set[str]) -> argparse.ArgumentParser:
     """The parser, with the flags of these commands; other commands are only named."""
-    found = Parser(
+    found: argparse.ArgumentParser = Parser(
         prog="modelgate",
         description="Admission webhook and policy checker for the custom resources of LLM serving on Kubernetes.",
         epilog=_EPILOG,
@@ -83,7 +83,7 @@ def parser(wanted: set[str]) -> argparse.ArgumentParser:
         if name in wanted:
             importlib.import_module(module).add_parser(commands)
         else:
-            commands.add_parser(name, help=summary, aliases=[key for key, value in ALIASES.items() if value == name])
+            command(commands, name, summary)
     return found
 
 

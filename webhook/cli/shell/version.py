@@ -7,12 +7,13 @@ import platform
 
 from webhook.cel.syntax import celpython
 from webhook.cli.report.tool import VERSION
+from webhook.cli.shell.parser import Commands, command
 
 __all__ = ["add_parser", "run", "text"]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser("version", help="print the version", description="Print the version.")
+def add_parser(commands: Commands) -> None:
+    command(commands, "version", "Print the version.")
 
 
 def run(_options: argparse.Namespace) -> int:

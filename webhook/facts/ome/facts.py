@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, namespace_of, text, whole
 from webhook.facts.ome.choice import preferred, selection_of
@@ -190,6 +191,11 @@ def _float(text: str) -> tuple[float, str]:
         return 0.0, error.message
 
 
+def _claims(obj: dict[str, Any], view: ClusterView) -> dict[str, list[str]]:
+    """The missing claims of all pod specs of an object. A cluster-scoped runtime has pods in unknown namespaces."""
+    return missing_claims((at(obj, *path) for path in _PODS), namespace_of(obj), view)
+
+
 def _referred(kind: str, *path: str) -> Fact:
     """Whether the referenced object exists in its namespace."""
 
@@ -206,11 +212,20 @@ def _base(weight: dict[str, Any], view: ClusterView) -> bool:
     return not name or find_model(view, namespace, name) is not None
 
 
+_PARTS: Final = ("engine", "decoder", "engineConfig", "decoderConfig")
+_PODS: Final = (
+    ("spec",),
+    *(("spec", part) for part in ("router", "predictor", "routerConfig", "workers", "podOverride")),
+    *(("spec", part, *below) for part in _PARTS for below in ((), ("leader",), ("worker",))),
+    ("spec", "predictor", "workerSpec"),
+)
+_CLAIMS: Final = Fact(_claims, MISSING_CLAIMS)
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
 _FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "behaviour": _BEHAVIOUR,
+    "claims": _CLAIMS,
     "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
     "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),
 }
@@ -229,6 +244,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "ClusterBaseModel": _MODEL,
     "FineTunedWeight": {
         "behaviour": _BEHAVIOUR,
+        "claims": _CLAIMS,
         "storage": _storage_of("spec", "storage"),
         "base": Fact(_base, BOOLEAN),
     },
@@ -236,6 +252,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "ClusterServingRuntime": _RUNTIME,
     "InferenceService": {
         "behaviour": _BEHAVIOUR,
+        "claims": _CLAIMS,
         "deployment": Fact(_deployment, fields(mode=STRING, error=STRING), configurable=True),
         "predictorUsed": Fact(lambda obj, _: predictor_used(obj), BOOLEAN),
         "migration": Fact(_migration, fields(error=STRING), configurable=True),
@@ -258,6 +275,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     },
     "BenchmarkJob": {
         "behaviour": _BEHAVIOUR,
+        "claims": _CLAIMS,
         "scenario": Fact(_scenario, STRING, configurable=True),
         "temperature": Fact(_temperature, fields(error=STRING, high=BOOLEAN)),
         "output": _storage_of("spec", "outputLocation"),

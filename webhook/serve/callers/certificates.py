@@ -41,7 +41,16 @@ class Certified:
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(names)
 
+    def admitted(self, scope: Scope) -> Groups | None:
+        try:
+            return self._admit(scope)
+        except (Unauthenticated, Forbidden):
+            return None
+
     async def admit(self, scope: Scope) -> Groups:
+        return self._admit(scope)
+
+    def _admit(self, scope: Scope) -> Groups:
         transport = scope.get(TRANSPORT)
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         if not certificate:

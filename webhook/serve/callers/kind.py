@@ -14,6 +14,10 @@ __all__ = ["Anyone", "Callers"]
 class Callers(Protocol):
     """Checks one request before its body is read."""
 
+    def admitted(self, scope: Scope) -> Groups | None:
+        """As :meth:`admit`, but without waiting: None if the caller is refused, or if only :meth:`admit` can tell."""
+        ...
+
     async def admit(self, scope: Scope) -> Groups:
         """The API groups that the caller may ask about.
 
@@ -27,6 +31,9 @@ class Callers(Protocol):
 
 class Anyone:
     """Every client may ask; a NetworkPolicy is the only limit."""
+
+    def admitted(self, _scope: Scope) -> Groups:
+        return ALL_GROUPS
 
     async def admit(self, _scope: Scope) -> Groups:
         return ALL_GROUPS

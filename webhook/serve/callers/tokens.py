@@ -94,18 +94,28 @@ class Tokens:
                 log.warning("%s", trouble)
             self._trouble = trouble
 
+    def admitted(self, scope: Scope) -> Groups | None:
+        try:
+            return self._known_groups(_token(scope), scope["path"], self.clock())
+        except Unauthenticated:
+            return None
+
     async def admit(self, scope: Scope) -> Groups:
-        token = _bearer(Headers(scope=scope).getlist("authorization"))
-        now, path = self.clock(), scope["path"]
-        until, groups = self._seen.get((token, path), (0.0, ALL_GROUPS))
-        if now < until:
-            return groups
+        token, path, now = _token(scope), scope["path"], self.clock()
+        known = self._known_groups(token, path, now)
+        if known is not None:
+            return known
         claims = await self._claims(token, now)
         groups = self._groups(claims, path)
         if len(self._seen) >= REMEMBERED:
             self._seen.clear()
         self._seen[token, path] = (claims["exp"], groups)
         return groups
+
+    def _known_groups(self, token: str, path: str, now: float) -> Groups | None:
+        """The groups of a token that was verified before; None if it was not, or has expired."""
+        until, groups = self._seen.get((token, path), (0.0, ALL_GROUPS))
+        return groups if now < until else None
 
     async def _claims(self, token: str, now: float) -> dict[str, Any]:
         try:
@@ -168,6 +178,10 @@ async def tokens_current(tokens: Tokens, hangup: Hangup) -> AsyncIterator[None]:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+
+
+def _token(scope: Scope) -> str:
+    return _bearer(Headers(scope=scope).getlist("authorization"))
 
 
 def _bearer(headers: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 
-__all__ = ["PEER", "Answers", "Refused", "refusals"]
+__all__ = ["PEER", "Answers", "Refused", "address", "refusals"]
 
 PATHS: Final = frozenset({"/mutate", "/validate", "/healthz", "/readyz", "/metrics"})
 """The values of the label ``path``; every other path is "other"."""
@@ -35,7 +35,7 @@ class Answers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        PEER.set(_address(scope.get("client")))
+        PEER.set(address(scope.get("client")))
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 400:
@@ -57,5 +57,6 @@ def refusals(metrics: Metrics) -> Refused:
     return refused
 
 
-def _address(client: tuple[str, int] | None) -> str:
+def address(client: tuple[str, int] | None) -> str:
+    """A client as the log names it."""
     return f"{client[0]}:{client[1]}" if client else ""

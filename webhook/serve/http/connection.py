@@ -11,10 +11,11 @@ import asyncio
 import logging
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from webhook.serve.callers.certificates import TRANSPORT
 from webhook.serve.http.answers import Refused
+from webhook.serve.http.immediate import Immediate
 
 __all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
 
@@ -56,7 +57,7 @@ class _UnknownVersionError(Exception):
     """Ends the parsing of a request; it has been answered."""
 
 
-class Connection(HttpToolsProtocol):
+class Connection(Immediate):
     """Closes itself at a limit. If there are too many connections, the one that was idle longest is closed."""
 
     def __init__(self, *arguments: Any, refused: Refused = _unnoted, **more: Any) -> None:

@@ -1,0 +1,74 @@
+{{/* API → the group, version and plural names of its kinds. */}}
+{{- define "modelgate.catalog" -}}
+aim:
+  group: aim.silogen.ai
+  versions: [v1alpha1]
+  resources:
+    - aimclusterimages
+    - aimclusterruntimeconfigs
+    - aimclusterservicetemplates
+    - aimimages
+    - aimmodelcaches
+    - aimruntimeconfigs
+    - aimservices
+    - aimservicetemplates
+    - aimtemplatecaches
+llmaz:
+  group: llmaz.io
+  versions: [v1alpha1]
+  resources: [openmodels]
+llmd:
+  group: llmd.ai
+  versions: [v1alpha1]
+  resources: [variantautoscalings]
+llmkube:
+  group: inference.llmkube.dev
+  versions: [v1alpha1]
+  resources: [models]
+ome:
+  group: ome.io
+  versions: [v1beta1]
+  resources:
+    - basemodels
+    - benchmarkjobs
+    - clusterbasemodels
+    - clusterservingruntimes
+    - finetunedweights
+    - inferenceservices
+    - servingruntimes
+{{- end -}}
+
+{{/* The kinds of the enabled APIs, as a list under the key "kinds". */}}
+{{- define "modelgate.covered" -}}
+{{- $found := list -}}
+{{- range $api, $kinds := include "modelgate.catalog" . | fromYaml -}}
+{{- if (get $.Values.apis $api).enabled -}}
+{{- $found = append $found $kinds -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (dict "kinds" $found) -}}
+{{- end -}}
+
+{{/* What the webhooks are called for, under the key "kinds": the value of that name, or else the enabled APIs. */}}
+{{- define "modelgate.guarded" -}}
+{{- if .Values.kinds -}}
+{{- toYaml (dict "kinds" .Values.kinds) -}}
+{{- else -}}
+{{- $covered := include "modelgate.covered" . | fromYaml -}}
+{{- if not $covered.kinds -}}
+{{- fail "no API is enabled: set apis.<name>.enabled=true for one of aim, llmaz, llmd, llmkube, ome" -}}
+{{- end -}}
+{{- toYaml $covered -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The APIs that are not enabled, with commas between. */}}
+{{- define "modelgate.without" -}}
+{{- $off := list -}}
+{{- range $api, $_ := include "modelgate.catalog" . | fromYaml -}}
+{{- if not (get $.Values.apis $api).enabled -}}
+{{- $off = append $off $api -}}
+{{- end -}}
+{{- end -}}
+{{- join "," $off -}}
+{{- end -}}

@@ -1,0 +1,45 @@
+"""What the process remembers of one object, and one look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.audit import Rules, Verdict
+from reconciler.projection import Gauge
+from reconciler.resource import APIResource, Item
+from reconciler.say.conditions import Condition
+from reconciler.seen import Seen
+
+__all__ = ["Known", "Look"]
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Known:
+    """Changed only by the worker that holds the object's key.
+
+    ``said``: the verdict that users were told last. ``codes``: of its findings. ``confirmed``: the stamp that the gate
+    itself has confirmed, and the rules. ``written``: the condition was in the status. ``erased``: another manager has
+    removed it once. ``gauges``: the samples of a projection.
+    """
+
+    uid: str
+    said: Condition | None = None
+    codes: frozenset[str] = frozenset()
+    confirmed: tuple[str, str] | None = None
+    written: bool = False
+    erased: bool = False
+    gauges: tuple[Gauge, ...] = ()
+
+
+@dataclass(slots=True)
+class Look:
+    """An object, its verdict by ``rules``, and what was read for it. ``obj`` is the version that was stored last."""
+
+    item: Item
+    resource: APIResource
+    rules: Rules
+    known: Known
+    seen: Seen
+    obj: dict[str, Any]
+    verdict: Verdict

@@ -1,0 +1,147 @@
+"""Modelgate's charts take nothing from others.
+
+Definitions belong to their projects, a cluster has one gate, and the account that publishes the CA can change no other
+field.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+
+import pytest
+import yaml
+
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
+from tests.e2e.kubectl import Refused
+from tests.e2e.plane import Plane
+from tests.e2e.processes import wait_until
+from tests.shared import shared
+
+DEFINITIONS = CHECKOUT / "chart-crds"
+PROJECTS = ("llmkube", "ome")
+
+
+@pytest.fixture(scope="module")
+def bare(plane_assets):
+    """A control plane without any definition."""
+    with Plane(plane_assets) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def charts(tmp_path_factory):
+    """A chart of each project, with upstream's definitions as templates, as their own charts have them."""
+    folder = tmp_path_factory.mktemp("charts")
+    for project in PROJECTS:
+        templates = folder / project / "templates"
+        templates.mkdir(parents=True)
+        (folder / project / "Chart.yaml").write_text(f"apiVersion: v2\nname: {project}\nversion: 1.0.0\n")
+        for path in shared(f"upstream-crds/{project}").glob("*.yaml"):
+            (templates / path.name).write_text(path.read_text().replace("{{", '{{ "{{" }}'))
+    return folder
+
+
+@pytest.fixture
+def cluster(bare):
+    """The plane; afterwards without releases and definitions, as before."""
+    yield bare
+    for release in json.loads(bare.helm("list", "--all-namespaces", "-o=json")):
+        bare.helm("uninstall", release["name"], f"--namespace={release['namespace']}")
+    bare.kubectl("delete", "crd", "--all", "--timeout=60s")
+
+
+def install(plane, *flags):
+    plane.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--create-namespace", *flags)
+
+
+def definitions(plane):
+    """Name → generation and owning release of each definition."""
+    found = plane.kubectl.json("get", "crd")["items"]
+    return {
+        each["metadata"]["name"]: (
+            each["metadata"]["generation"],
+            each["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"),
+        )
+        for each in found
+    }
+
+
+def upstream(*projects):
+    files = [path for project in projects for path in shared(f"upstream-crds/{project}").glob("*.yaml")]
+    return {yaml.safe_load(path.read_text())["metadata"]["name"] for path in files}
+
+
+def test_ours_first_then_each_project_installs_its_own_definitions(cluster, charts):
+    install(cluster)
+    assert definitions(cluster) == {}
+    for project in PROJECTS:
+        cluster.helm("install", project, charts / project)
+    assert definitions(cluster).keys() == upstream(*PROJECTS)
+
+
+def test_theirs_first_then_ours_changes_nothing_by_any_way_of_installing(cluster, charts):
+    for project in PROJECTS:
+        cluster.helm("install", project, charts / project)
+    before = definitions(cluster)
+    install(cluster)
+    stream = cluster.helm("template", NAME, CHART, f"--namespace={NAMESPACE}")
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=stream)
+    assert definitions(cluster) == before
+    notes = cluster.helm("get", "notes", NAME, f"--namespace={NAMESPACE}")
+    assert "aimservices.aim.silogen.ai" in notes
+    assert "models.inference.llmkube.dev" not in notes
+
+
+def test_the_chart_of_definitions_adds_what_is_missing_and_leaves_the_rest_to_its_owner(cluster, charts):
+    cluster.helm("install", "llmkube", charts / "llmkube")
+    before = definitions(cluster)
+    printed = cluster.helm("install", "crds", DEFINITIONS, "--set=apis.llmkube=true,apis.llmaz=true")
+    assert "models.inference.llmkube.dev" in printed.partition("Left as they are")[2]
+    assert definitions(cluster) == {**before, "openmodels.llmaz.io": (1, "crds")}
+    cluster.helm("uninstall", "crds")
+    assert definitions(cluster).keys() == {*before, "openmodels.llmaz.io"}, "they stay"
+
+
+def test_a_second_release_for_the_same_kinds_is_refused_in_words_and_one_for_others_is_not(cluster):
+    install(cluster, "--set=apis.ome.enabled=false")
+    second = ("install", "second", CHART, "--namespace=elsewhere", "--create-namespace")
+    with pytest.raises(Refused, match=f'release "{NAME}" in namespace "{NAMESPACE}" guards aim.silogen.ai already'):
+        cluster.helm(*second)
+    others = [f"--set=apis.{api}.enabled=false" for api in ("aim", "llmaz", "llmd", "llmkube")]
+    cluster.helm(*second, *others)
+    with pytest.raises(Refused, match=r"guards ome\.io already"):
+        cluster.helm("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-values")
+
+
+def bundle_of(plane):
+    """Any CA as caBundle: here the API server's."""
+    found = plane.kubectl.json("get", "configmap", "kube-root-ca.crt", "--namespace=kube-system")["data"]["ca.crt"]
+    return b64encode(found.encode()).decode()
+
+
+THEIR_URL = {"op": "replace", "path": "/webhooks/0/clientConfig", "value": {"url": "https://evil.example/"}}
+ALL_OBJECTS = {"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]}
+NO_WEBHOOK = {"op": "replace", "path": "/webhooks", "value": []}
+A_LABEL = {"op": "add", "path": "/metadata/labels/x", "value": "y"}
+
+
+def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_field(cluster):
+    install(cluster)
+
+    def patched(kind, *operations):
+        account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
+        patch = ("patch", f"{kind}webhookconfiguration", NAME, "--type=json", f"--patch={json.dumps(operations)}")
+        return cluster.kubectl.run(*patch, account, "--dry-run=server")
+
+    bundle = {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle_of(cluster)}
+    wait_until(lambda: patched("mutating", THEIR_URL).code, "the policy about the account to be in effect")
+    for kind in ("mutating", "validating"):
+        for operation in (THEIR_URL, ALL_OBJECTS, NO_WEBHOOK):
+            refused = patched(kind, operation).err
+            assert "this account changes caBundle only, and no other field of a webhook" in refused
+        assert "and no metadata" in patched(kind, A_LABEL).err
+        current = cluster.kubectl.json("get", f"{kind}webhookconfiguration", NAME)["webhooks"][0]
+        assert "caBundle" not in current["clientConfig"]
+        assert patched(kind, bundle).err == ""
+    assert cluster.kubectl.run("label", f"mutatingwebhookconfiguration/{NAME}", "x=y", "--dry-run=server").code == 0

@@ -1,0 +1,87 @@
+"""`modelgate scan` on a real API server, with the rights of docs/ci/scan-rights.yaml and no more."""
+
+import json
+import os
+import subprocess
+
+import jsonschema
+import yaml
+
+from tests.e2e.gate import CHECKOUT, modelgate
+from tests.e2e.models import model
+from tests.e2e.processes import wait_until
+
+RIGHTS = CHECKOUT / "docs" / "ci" / "scan-rights.yaml"
+SCHEMA = CHECKOUT / "docs" / "schemas" / "check-report.schema.json"
+FRACTION = {"hardware": {"memoryFraction": 1.5}}
+
+
+def reader(plane, kubectl, name):
+    """A kubeconfig of a service account with the rights of a scan."""
+    role = yaml.safe_load(RIGHTS.read_text())
+    namespace = kubectl.flags[-1]
+    subject = {"kind": "ServiceAccount", "name": "scan", "namespace": namespace}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
+    binding = {"apiVersion": role["apiVersion"], "kind": "ClusterRoleBinding", "metadata": {"name": namespace}}
+    plane.kubectl.send_all("apply", [role, {**binding, "roleRef": reference, "subjects": [subject]}])
+    kubectl("create", "serviceaccount", "scan")
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": kubectl("create", "token", "scan").strip()}
+    file = plane.folder / name
+    file.write_text(json.dumps(config))
+    return file
+
+
+def scan(kubeconfig, *flags):
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NO_COLOR": "1"}
+    command = modelgate("scan", "--no-config", f"--kubeconfig={kubeconfig}", *flags)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_cluster_is_scanned_with_read_rights_only(plane, kubectl):
+    namespace = kubectl.flags[-1]
+    objects = [model(f"good-{number}") for number in range(502)]  # more than a page
+    # Past the gate: what was admitted by other rules.
+    objects += [model("gpus", spec={"hardware": {"gpu": {"count": 1}}}), model("fraction", spec=FRACTION)]
+    kubectl.send_all("create", objects)
+    kubeconfig = reader(plane, kubectl, "scan.kubeconfig")
+    refused = scan(kubeconfig, "-n", namespace, "--profile=strict", "-o", "json")
+    assert refused.returncode == 1, refused.stderr
+    report = json.loads(refused.stdout)
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    assert report["summary"]["checked"] == 504
+    found = {each["name"]: each for each in report["objects"]}
+    assert found["fraction"]["verdict"] == "refused"
+    assert {each["code"] for each in found["fraction"]["findings"]} >= {"LK223"}
+    assert found["fraction"]["stamp"] == "none"
+    table = scan(kubeconfig, "-n", namespace, "--kind=Model")
+    assert table.returncode == 0, table.stderr
+    assert f"Model {namespace}/gpus " in table.stdout
+    assert "504 judged, 0 would be refused" in table.stderr
+    whole = scan(kubeconfig, "--fail-on=never")  # all kinds, and what their rules look up
+    assert whole.returncode == 0, whole.stderr
+    assert not any(each in whole.stderr for each in ("cannot be", "forbidden"))
+
+
+def test_without_rights_every_kind_is_a_problem(plane, kubectl):
+    kubectl("create", "serviceaccount", "nobody")
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": kubectl("create", "token", "nobody").strip()}
+    file = plane.folder / "nobody.kubeconfig"
+    file.write_text(json.dumps(config))
+    done = scan(file, "--kind=Model")
+    assert done.returncode == 2
+    assert "models.inference.llmkube.dev: cannot be listed: 403 Forbidden" in done.stderr
+
+
+def test_the_reports_of_a_scan_go_with_their_objects(plane, kubectl):
+    plane.kubectl("apply", "-f", CHECKOUT / "tests" / "e2e" / "openreports.yaml")
+    plane.kubectl("wait", "--for=condition=Established", "crd/reports.openreports.io")
+    namespace = kubectl.flags[-1]
+    kubectl.send("create", model("fraction", spec=FRACTION))
+    done = scan(plane.kubeconfig, "-n", namespace, "-o", "openreports")
+    plane.kubectl("apply", "-f", "-", stdin=done.stdout)
+    (report,) = kubectl.json("get", "reports.openreports.io")["items"]
+    assert report["scope"]["name"] == "fraction"
+    kubectl("delete", "model", "fraction")
+    wait_until(lambda: not kubectl.json("get", "reports.openreports.io")["items"], "the report to go with its object")

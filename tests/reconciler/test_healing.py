@@ -1,0 +1,120 @@
+"""Objects without a valid stamp, with the real engine as the gate of a small API server."""
+
+from tests.reconciler.looping import ASK, BAD, CONDITION, stamped, stored
+from tests.reconciler.models import model
+from tests.reconciler.world import Gate, World, rules
+from webhook.admission.stamp import ANNOTATION, Stamp
+
+
+def test_an_object_without_a_stamp_is_healed_by_one_empty_patch(world):
+    world.server.put("models", model())
+    world.reconcile()
+    obj = world.obj()
+    assert Stamp.read(obj).matches(obj)
+    assert obj["spec"]["refreshPolicy"] == "IfNotPresent"
+    assert world.verdict() == ("True", "Stamped")
+    assert world.condition()["observedGeneration"] == 2
+    assert world.server.writes() == [ASK, CONDITION]
+    assert world.events() == []
+
+
+def test_a_stamped_object_gets_its_condition_and_nothing_else(world):
+    stored(world, model())
+    world.reconcile()
+    assert world.server.requests == [CONDITION]
+    assert world.server.dry_runs == []
+    assert world.status().keys() == {"conditions"}
+
+
+def test_what_was_written_comes_back_and_leads_to_nothing(world):
+    world.server.put("models", model())
+    world.reconcile()
+    world.server.requests.clear()
+    assert world.reconcile() == 0
+    assert world.wait_of(3000) == 0
+    assert world.server.requests == []
+
+
+def test_a_second_loop_finds_everything_done_and_writes_nothing(world):
+    world.server.put("models", model())
+    world.reconcile()
+    world.server.requests.clear()
+    second = World(world.server, world.time, by=world.rules)
+    assert second.reconcile() == 1
+    assert world.server.requests == []
+
+
+def test_every_object_is_judged_again_within_an_hour_or_so_and_nothing_is_written(world):
+    stored(world, model())
+    world.reconcile()
+    assert world.wait_of(4000) == 1
+    assert world.server.requests == []
+
+
+def test_a_stamp_that_does_not_match_counts_as_absent(world):
+    changed = stamped(world, model())
+    changed["spec"]["source"] = "hf://other/repo"
+    world.server.put("models", changed)
+    world.reconcile()
+    assert world.server.writes()[0] == ASK
+    assert Stamp.read(world.obj()).matches(world.obj())
+
+
+def forged(world):
+    obj = model()
+    stamp = Stamp.of(obj, world.rules.catalog.digest, {}, "strict")
+    obj["metadata"]["annotations"] = {ANNOTATION: stamp.encode()}
+    obj["spec"]["hardware"] = {"gpu": {"enabled": True, "vendor": "amd", "runtime": "vulkan", "count": 1}}
+    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}, "strict").encode()}
+    return obj
+
+
+def test_a_forged_stamp_on_an_object_without_its_defaults_is_replaced(world):
+    world.server.put("models", forged(world))
+    world.reconcile()
+    assert world.server.dry_runs == [ASK]
+    assert world.obj()["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+    assert world.verdict() == ("True", "Stamped")
+
+
+def test_a_forged_stamp_is_not_believed_while_the_gate_is_missed(world):
+    world.server.admission = lambda obj: obj
+    world.server.put("models", forged(world))
+    world.reconcile()
+    assert world.verdict() == ("False", "GateAbsent")
+
+
+def test_a_bad_object_with_a_forged_stamp_is_refused(world):
+    obj = model(**BAD)
+    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}, "strict").encode()}
+    world.server.put("models", obj)
+    world.reconcile()
+    assert world.verdict() == ("False", "Refused")
+    assert world.server.dry_runs == []
+
+
+def test_stamps_of_other_rules_are_made_anew_at_a_pace(world):
+    for number in range(50):
+        stored(World(world.server, world.time, by=rules("standard")), model(f"m{number}"))
+    world.reconcile()
+    profiles = [Stamp.read(each).profile for each in world.server.all("models")]
+    assert profiles.count("strict") == 20
+    world.time.seconds += 1
+    world.reconcile()
+    assert [Stamp.read(each).profile for each in world.server.all("models")].count("strict") == 40
+    world.time.seconds += 1
+    world.reconcile()
+    assert {Stamp.read(each).profile for each in world.server.all("models")} == {"strict"}
+    assert all(each["status"]["conditions"][0]["reason"] == "Stamped" for each in world.server.all("models"))
+
+
+def test_a_gate_with_other_rules_is_named_and_asked_again(world):
+    world.server.admission = Gate(rules("standard"), world.view)
+    world.server.put("models", model())
+    world.reconcile()
+    assert world.verdict() == ("False", "Outdated")
+    assert "profile standard" in world.condition()["message"]
+    world.server.admission = Gate(world.rules, world.view)
+    world.wait_of(5)
+    assert world.verdict() == ("True", "Stamped")
+    assert world.events() == [("Warning", "Outdated"), ("Normal", "Stamped")]

@@ -1,0 +1,237 @@
+"""The short way of a review answers byte for byte as the ordinary way, and counts as much."""
+
+import contextlib
+import functools
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from tests.serve.conftest import until
+from tests.serve.test_app import DEPLOYMENT, a_review
+from tests.serve.test_connection import connected, one_answer
+from webhook.admission.request import GroupVersionKind
+from webhook.cluster import MemoryView
+from webhook.engine.catalog import Catalog
+from webhook.serve.app import application
+from webhook.serve.callers import ALL_GROUPS, Anyone
+from webhook.serve.direct import Direct
+from webhook.serve.gate import Gate
+from webhook.serve.http.connection import Connection
+from webhook.serve.server import Draining
+
+MODEL = {
+    "apiVersion": "inference.llmkube.dev/v1alpha1",
+    "kind": "Model",
+    "metadata": {"name": "llama", "namespace": "n"},
+    "spec": {"source": "https://example.com/llama.gguf", "hardware": {"gpu": {"count": 2}}},
+}
+
+
+class Counted(Direct):
+    """Counts the requests that it answers."""
+
+    answered = 0
+
+    def answer(self, *arguments: Any) -> bytes | None:
+        reply = super().answer(*arguments)
+        self.answered += reply is not None
+        return reply
+
+
+class OneGroup(Anyone):
+    """Callers that may ask about one API group only."""
+
+    def admitted(self, _scope: Any) -> Any:
+        return frozenset({"apps"})
+
+    async def admit(self, _scope: Any) -> Any:
+        return frozenset({"apps"})
+
+
+class Late(Anyone):
+    """Callers that only waiting can admit."""
+
+    def admitted(self, _scope: Any) -> Any:
+        return None
+
+    async def admit(self, _scope: Any) -> Any:
+        return ALL_GROUPS
+
+
+class Served:
+    """A real server on loopback, with or without the short way."""
+
+    def __init__(self, loaded: Catalog, callers: Anyone, *, short: bool) -> None:
+        assert loaded.find(GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model"))  # now, not in the loop
+        self.gate = Gate(catalog=loaded, view=MemoryView())
+        self.direct = Counted(self.gate, callers)
+        app = Draining(application(self.gate, callers=callers), self.gate)
+        http = functools.partial(Connection, answering=self.direct if short else None)
+        self.server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", log_config=None))
+
+    @property
+    def counted(self) -> str:
+        """What the metrics say, without times."""
+        lines = self.gate.metrics.text().decode().splitlines()
+        return "\n".join(line for line in lines if not re.search(r"_seconds_(sum|bucket)|_created|^#", line))
+
+
+@contextlib.contextmanager
+def two_ways(loaded: Catalog, callers: Anyone | None = None) -> Iterator[tuple[Served, Served]]:
+    with contextlib.ExitStack() as stack:
+        pair = [Served(loaded, callers or Anyone(), short=short) for short in (True, False)]
+        for each in pair:
+            stack.enter_context(_running(each.server))
+        yield pair[0], pair[1]
+
+
+@contextlib.contextmanager
+def _running(server: uvicorn.Server) -> Iterator[None]:
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started, "the server listens")
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def review(obj: dict[str, Any], **changes: Any) -> bytes:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    api = {"group": group, "version": version}
+    plural = f"{obj['kind'].lower()}s"
+    name = obj["metadata"]["name"]
+    about = {"kind": {**api, "kind": obj["kind"]}, "resource": {**api, "resource": plural}, "name": name, "object": obj}
+    return json.dumps(a_review(**{**about, **changes})).encode()
+
+
+def post(
+    body: bytes, path: str = "/validate?timeout=5s", *fields: str, content_type: str = "application/json"
+) -> bytes:
+    head = [f"POST {path} HTTP/1.1", "Host: gate", f"Content-Type: {content_type}", *fields]
+    return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+def changed(**spec: Any) -> dict[str, Any]:
+    return {**MODEL, "spec": {**MODEL["spec"], **spec}}
+
+
+GOOD = review(MODEL)
+BAD = review(changed(source="not a source", format=5))
+UPDATE = review(changed(format="gguf"), operation="UPDATE", oldObject=MODEL)
+CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(GOOD), GOOD)
+CHUNKED_HEAD = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+SHORT = [
+    post(GOOD),
+    post(GOOD, "/mutate?timeout=10s"),
+    post(BAD, "/mutate"),
+    post(BAD),
+    post(UPDATE, "/mutate"),
+    post(UPDATE),
+    post(review(DEPLOYMENT)),
+    post(review(MODEL, dryRun=True), "/mutate", "User-Agent: kube-apiserver-admission", "Accept-Encoding: gzip"),
+    post(GOOD + b" " * 30_000),
+]
+"""Requests that the short way answers."""
+
+ORDINARY = [
+    post(b"not json"),
+    post(b"{}"),
+    post(review({**MODEL, "kind": "Mod"}, name="other")),
+    post(GOOD, content_type="text/plain"),
+    post(GOOD, content_type="application/json; charset=utf-8"),
+    post(GOOD, "/validate?timeout=5000ms"),
+    post(GOOD, "/validate?timeout=soon"),
+    post(GOOD, "/validate?timeout=0s"),
+    post(GOOD, "/validate/"),
+    post(GOOD, "/validate?timeout=5s", "Content-Type: application/json"),
+    post(GOOD, "/validate", "Connection: close"),
+    post(GOOD).replace(b"HTTP/1.1", b"HTTP/1.0"),
+    post(GOOD).replace(b"POST", b"PUT"),
+    post(GOOD + b" " * 70_000),
+    post(review(changed(files=[f"f{index}" for index in range(3000)]))),
+    CHUNKED_HEAD + CHUNKED,
+    b"GET /healthz HTTP/1.1\r\nHost: gate\r\n\r\n",
+]
+"""Requests that the ordinary way answers."""
+
+
+def told(served: Served, pieces: list[bytes], answers: int) -> list[bytes]:
+    """What a server answers, without the date."""
+    with connected(served.server) as peer:
+        received = []
+        for piece in pieces:
+            peer.sendall(piece)
+        rest = b""
+        while len(received) < answers:
+            rest = rest or one_answer(peer)
+            length = re.search(rb"(?i)content-length: (\d+)\r\n", rest)
+            assert length
+            end = rest.index(b"\r\n\r\n") + 4 + int(length[1])
+            received.append(re.sub(rb"date: [^\r]*", b"date: -", rest[:end]))
+            rest = rest[end:]
+        return received
+
+
+@pytest.mark.parametrize("halves", [1, 2, 7], ids=["whole", "in two", "in seven"])
+def test_both_ways_give_the_same_bytes_and_counts(loaded: Catalog, halves: int) -> None:
+    with two_ways(loaded) as (short, ordinary):
+        for expected, requests in ((1, SHORT), (0, ORDINARY)):
+            for request in requests:
+                before, size = short.direct.answered, -(-len(request) // halves)
+                pieces = [request[start : start + size] for start in range(0, len(request), size)]
+                assert told(short, pieces, 1) == told(ordinary, pieces, 1)
+                assert short.direct.answered - before == expected, request[:200]
+        assert short.counted == ordinary.counted
+        assert ordinary.direct.answered == 0
+
+
+def test_requests_that_come_together_are_answered_in_their_order(loaded: Catalog) -> None:
+    several = post(GOOD) + post(BAD) + ORDINARY[-1] + post(UPDATE, "/mutate") + post(review(DEPLOYMENT))
+    with two_ways(loaded) as (short, ordinary):
+        assert told(short, [several], 5) == told(ordinary, [several], 5)
+        assert short.direct.answered == 1  # the others would hold the loop
+        assert told(short, [several] * 2, 10) == told(ordinary, [several] * 2, 10)
+
+
+@pytest.mark.parametrize("callers", [OneGroup(), Late()])
+def test_callers_are_checked_on_both_ways(loaded: Catalog, callers: Anyone) -> None:
+    with two_ways(loaded, callers) as (short, ordinary):
+        for request in (post(GOOD), post(review(DEPLOYMENT))):
+            assert told(short, [request], 1) == told(ordinary, [request], 1)
+        assert short.direct.answered == (1 if isinstance(callers, OneGroup) else 0)
+
+
+def test_while_the_server_drains_connections_are_closed_after_their_answer(loaded: Catalog) -> None:
+    with two_ways(loaded) as (short, ordinary):
+        short.gate.draining = ordinary.gate.draining = True
+        answers = [told(each, [post(GOOD)], 1) for each in (short, ordinary)]
+        assert answers[0] == answers[1]
+        assert b"connection: close" in answers[0][0]
+
+
+def test_a_body_that_takes_its_time_goes_the_ordinary_way(loaded: Catalog) -> None:
+    with two_ways(loaded) as (short, _):
+        with connected(short.server) as peer:
+            peer.sendall(post(GOOD)[:-1])
+            until(lambda: len(short.server.server_state.tasks) == 1, "the application waits for the body")
+            peer.sendall(post(GOOD)[-1:])
+            assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
+        assert short.direct.answered == 0
+
+
+def test_a_fault_of_the_short_way_is_answered_and_reported_by_the_ordinary_one(
+    loaded: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bytes:
+        raise ZeroDivisionError
+
+    with two_ways(loaded) as (short, ordinary):
+        monkeypatch.setattr(short.gate.__class__, "reply_now", broken)
+        assert told(short, [post(GOOD)], 1) == told(ordinary, [post(GOOD)], 1)

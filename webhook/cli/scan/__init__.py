@@ -1,0 +1,115 @@
+"""`modelgate scan`: judge the stored objects of a cluster, or of a folder, as if they were created now."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final
+
+from reconciler import audit
+from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
+from webhook.cli import choices
+from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli.input.configuration import configured
+from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
+from webhook.cli.report import text
+from webhook.cli.report.finding import Severity
+from webhook.cli.report.formats import BY_FILE, FORMATS, rendered
+from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report.text import Style
+from webhook.cli.scan import openreports, table
+from webhook.cli.scan.cluster import Cluster, connected
+from webhook.cli.scan.files import Files
+from webhook.cli.scan.judging import Scan, Source
+from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.engine.audit import Rules
+
+__all__ = ["add_parser", "run"]
+
+_FORMATS: Final = ("table", "openreports", "text", *FORMATS)
+_EXAMPLES: Final = """\
+examples:
+  modelgate scan                                 the cluster of kubectl's current context
+  modelgate scan -n ml --kind Model              the Models of one namespace
+  modelgate scan --fail-on warning -o json       for a nightly job
+  modelgate scan -o openreports | kubectl apply -f -    findings as objects of the cluster
+  modelgate scan -o text dump/                   files of `kubectl get … -o yaml`, with their lines
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "scan",
+        "Judge every stored object of the kinds that Modelgate covers, as if it were created now: rules change, and "
+        "objects that others refer to vanish. It only reads. Give the flags of the cluster's `modelgate serve`.",
+        _EXAMPLES,
+    )
+    add_paths(parser, "*", "manifest or folder of stored objects; - reads stdin. Without it: the cluster")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="cluster to read (default: as kubectl)")
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: the current one)")
+    parser.add_argument("-n", "--namespace", default="", metavar="NAME", help="only the objects of this namespace")
+    parser.add_argument(
+        "--kind", action="append", default=[], metavar="KIND", help="only the objects of this kind; repeatable"
+    )
+    add_rules(parser)
+    add_output(parser, _FORMATS, "print no summary", "also list the objects without findings (table)")
+    parser.set_defaults(view=[])
+
+
+def run(options: argparse.Namespace) -> int:
+    options = configured(options)
+    rules = _rules(options)
+    kinds = _kinds(options.kind, rules)
+    if options.files:
+        source: Source = Files(options, rules, kinds)
+    elif options.output in (*BY_FILE, "text"):
+        wrong = f"{options.output} is about files: use another format, or give FILEs"
+        raise SettingsError([Problem("--output", "", wrong)])
+    else:
+        source = Cluster(connected(options.kubeconfig, options.context), rules, kinds, options.namespace)
+    scan = Scan(source, known_codes(options.ignore, source.codes))
+    failing = FAILING[options.fail_on or "error"]
+    _print(scan, options, failing)
+    if not options.quiet:
+        scan.summarise(sys.stderr)
+    if source.problems:
+        raise DocumentError(source.problems)
+    return FINDINGS if any(scan.counts[severity] for severity in failing) else GOOD
+
+
+def _rules(options: argparse.Namespace) -> Rules:
+    folder = options.admission_policies
+    policies = audit.native_policies(folder) if folder is not None else None
+    if policies is not None and not policies:
+        raise CatalogError([Problem(str(folder), "", "no ValidatingAdmissionPolicy that judges a stored object found")])
+    return audit.load(options.profile or "standard", choices.chosen(options), policies)
+
+
+def _kinds(words: Iterable[str], rules: Rules) -> Collection[str]:
+    """The kinds to judge.
+
+    Raises:
+        SettingsError: there is no such kind.
+    """
+    known = {known.gvk.kind.lower(): known for known in rules.catalog.kinds.values()}
+    unknown = [Problem("--kind", "", unknown_kind(each, known.values())) for each in words if each.lower() not in known]
+    if unknown:
+        raise SettingsError(unknown)
+    return {known[each.lower()].gvk.kind for each in words} or {each.gvk.kind for each in known.values()}
+
+
+def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
+    style = Style.of(options.color, sys.stdout)
+    if options.output == "openreports":
+        openreports.write(scan.judged(), scan.rules, sys.stdout)
+    elif options.output == "table":
+        for line in table.lines(scan.judged(), style, verbose=options.verbose):
+            print(line)
+    else:
+        report = scan.report()
+        lines = text.lines(report, style, quiet=True, changes=False)
+        for line in lines if options.output == "text" else rendered(report, options.output, failing):
+            print(line)

@@ -1,0 +1,184 @@
+"""The objects of a cluster, page by page, with read rights only."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from kubernetes.config import ConfigException
+
+from webhook.admission.errors import Problem, SettingsError, Unavailable
+from webhook.cli.scan.judging import StoredObject
+from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.definitions import Definitions
+from webhook.cluster.discovery import find
+from webhook.cluster.live import connect
+from webhook.cluster.questions import ask
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
+from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.store import Store, light
+from webhook.cluster.view import Kind
+from webhook.engine.audit import Rules
+from webhook.facts.reads import WATCHED
+from webhook.manifests.documents import Document
+
+__all__ = ["Cluster", "connected"]
+
+READ_SECONDS: Final = 10.0
+"""For one request of one object; a definition has up to two megabytes."""
+ANSWERS: Final = 1024
+"""Answers about single objects that are remembered, such as a ConfigMap of OME or a Namespace."""
+
+
+def connected(kubeconfig: Path | None, context: str | None) -> Reader:
+    """The reading verbs of the API server.
+
+    Raises:
+        SettingsError: there is no such configuration.
+    """
+    try:
+        return Reader(connect(kubeconfig, context))
+    except (ConfigException, OSError) as error:
+        raise SettingsError([Problem("--kubeconfig", "", f"cannot connect to a cluster: {error}")]) from error
+
+
+class Cluster:
+    """The objects of some kinds. Memory holds one page of them, and the kinds that rules look up in other objects."""
+
+    def __init__(self, api: Reader, rules: Rules, kinds: Collection[str], namespace: str = "") -> None:
+        self._api = api
+        self._kinds = kinds
+        self._namespace = namespace
+        self.problems: list[Problem] = []
+        self.skipped: Counter[str] = Counter()
+        self.rules = self._installed(rules)
+        self.view = RequestView(_Lookups(api), {})
+
+    def codes(self) -> frozenset[str]:
+        return frozenset(code for known in self.rules.shipped.kinds.values() for code in known.policy.codes)
+
+    def objects(self) -> Iterator[StoredObject]:
+        for gvk, known in self.rules.catalog.kinds.items():
+            if gvk.kind not in self._kinds or (self._namespace and not known.namespaced):
+                continue
+            resource = APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
+            name = f"{known.plural}.{gvk.group}"
+            try:
+                yield from (
+                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj) for obj in self._list(resource)
+                )
+            except ApiError as error:
+                if error.status == 404:
+                    self.skipped["kinds that are not installed"] += 1
+                else:
+                    self.problems.append(Problem(name, "", f"cannot be listed: {error}"))
+
+    def _list(self, resource: APIResource) -> Iterator[dict[str, Any]]:
+        """The objects of a kind that are not being deleted.
+
+        A list that takes longer than the API server keeps its state (five minutes) is begun anew, without the objects
+        that were read already.
+        """
+        seen: set[str] = set()
+        while True:
+            before = len(seen)
+            try:
+                for page in self._api.pages(resource, self._namespace):
+                    for obj in page["items"]:
+                        if obj["metadata"]["uid"] in seen:
+                            continue
+                        seen.add(obj["metadata"]["uid"])
+                        if "deletionTimestamp" in obj["metadata"]:
+                            self.skipped["objects that are being deleted"] += 1
+                        else:
+                            yield light(obj, resource)
+            except ApiError as error:
+                if error.status != 410 or len(seen) == before:
+                    raise
+            else:
+                return
+
+    def _installed(self, rules: Rules) -> Rules:
+        """The rules by the definitions of the cluster; by those of Modelgate if they cannot be read.
+
+        Raises:
+            Unavailable: the API server does not answer.
+        """
+        definitions = Definitions(self._api)
+        try:
+            definitions.refresh(sorted({f"{each.plural}.{each.group}" for each in rules.kinds()}), READ_SECONDS)
+        except ApiError as error:
+            if error.status not in {401, 403}:
+                raise Unavailable(f"the API server does not answer: {error}") from error
+            text = f"cannot be read, so that objects are judged by Modelgate's own: {error}"
+            self.problems.append(Problem("customresourcedefinitions", "", text))
+            return rules
+        return rules.under(definitions.documents())
+
+
+class _Lookups:
+    """What rules look up, read when it is first asked for: a kind of WATCHED by listing it once, others by name.
+
+    A :class:`~webhook.cluster.readthrough.ReadThrough` that is never unsure: no user waits for a scan.
+    """
+
+    def __init__(self, api: Reader) -> None:
+        self._api = api
+        self._stores: dict[Kind, Store] = {}
+        self._denied: dict[Kind, str] = {}
+        self._answer = lru_cache(ANSWERS)(self._read)
+
+    def unready(self) -> list[str]:
+        return []
+
+    def get(self, kind: Kind, namespace: str, name: str) -> ClusterAnswer:
+        return self.read(Reference(kind, namespace, name), READ_SECONDS)
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        return self._store(kind).list(namespace)
+
+    def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
+        return True, self.read(question, READ_SECONDS)
+
+    def listed(self, _: Kind) -> bool:
+        return True
+
+    def read(self, question: ClusterQuestion, _: float) -> ClusterAnswer:
+        if isinstance(question, Reference) and not question.version and question.kind in WATCHED:
+            return self._store(question.kind).get(Key(question.namespace, question.name))
+        return self._answer(question)
+
+    def _read(self, question: ClusterQuestion) -> ClusterAnswer:
+        try:
+            return ask(self._api, question, READ_SECONDS, time.monotonic)
+        except ApiError as error:
+            raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
+
+    def _store(self, kind: Kind) -> Store:
+        """The objects of a kind.
+
+        Raises:
+            Unavailable: they cannot be listed.
+        """
+        if kind in self._denied:
+            raise Unavailable(self._denied[kind])
+        if kind not in self._stores:
+            try:
+                self._stores[kind] = self._list(kind)
+            except ApiError as error:
+                self._denied[kind] = f"its rules read {kind.kind} objects, which cannot be listed: {error}"
+                raise Unavailable(self._denied[kind]) from error
+        return self._stores[kind]
+
+    def _list(self, kind: Kind) -> Store:
+        store = Store()
+        resource = find(self._api, kind)
+        if resource is not None:
+            for page in self._api.pages(resource):
+                for obj in page["items"]:
+                    store.put(Key.of(obj), light(obj, resource))
+        return store

@@ -1,0 +1,77 @@
+"""The stored objects in files, such as `kubectl get … -o yaml` prints them."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from webhook.admission.errors import DocumentError, Problem
+from webhook.cli.scan.judging import StoredObject
+from webhook.cluster.view import MemoryView
+from webhook.engine.audit import Rules
+from webhook.engine.catalog import KnownKind
+from webhook.manifests.documents import Document
+from webhook.manifests.reading import Reading, read_paths
+from webhook.offline import Definitions, is_definition, kind_of, placed, read_definitions, receive, stored_object
+
+__all__ = ["Files"]
+
+
+class Files:
+    """The objects of files. They are all that rules can look up: an object that is in no file does not exist."""
+
+    def __init__(self, options: argparse.Namespace, rules: Rules, kinds: Collection[str]) -> None:
+        """Read the files.
+
+        Raises:
+            CatalogError: a definition of --crds cannot be used.
+            DocumentError: no object is found.
+        """
+        given = read_paths(options.files, Reading(lenient=bool(options.manifests_only), exclude=tuple(options.exclude)))
+        if not given.documents and (given.problems or not given.skipped):
+            names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
+            raise DocumentError(given.problems or [Problem(names, "", "no object found")])
+        self._kinds = kinds
+        self._namespace = options.namespace
+        self._documents = given.documents
+        self.problems = given.problems
+        self.skipped: Counter[str] = given.skipped
+        self.rules = self._under_definitions(options, rules)
+        stored = (stored_object(each.value, self._known(each)) for each in given.documents)
+        self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
+
+    def codes(self) -> frozenset[str]:
+        return frozenset(code for known in self.rules.shipped.kinds.values() for code in known.policy.codes)
+
+    def objects(self) -> Iterator[StoredObject]:
+        for document in self._documents:
+            known = self._known(document)
+            if known is None:
+                self.skipped["objects of kinds without rules"] += not is_definition(document.value)
+                continue
+            if known.gvk.kind not in self._kinds or not self._is_in_namespace(document, known):
+                continue
+            received = receive(document.value, known, assigned=True)
+            obj = stored_object(document.value, known)
+            if obj["metadata"].get("name"):
+                yield StoredObject(document, obj, received.causes, received.readable)
+            else:
+                where = f"{document.source}:{document.line}"
+                self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
+        self.skipped = +self.skipped
+
+    def _under_definitions(self, options: argparse.Namespace, rules: Rules) -> Rules:
+        """The rules by the valid definitions among the files."""
+        found = [*read_definitions(options.crds), *(each for each in self._documents if is_definition(each.value))]
+        refused = Definitions.among(found).refused
+        for each in found:
+            for cause in refused.get(id(each), ()):
+                self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
+        return rules.under([each.value for each in found if id(each) not in refused])
+
+    def _known(self, document: Document) -> KnownKind | None:
+        return self.rules.catalog.find(kind_of(document.value))
+
+    def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
+        return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace

@@ -1,0 +1,145 @@
+"""Judge the objects of a source one by one, and count what is found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol, TextIO
+
+from webhook.admission.decision import Cause
+from webhook.admission.errors import ModelgateError, Problem
+from webhook.cli.manifests import title_of
+from webhook.cli.output import say
+from webhook.cli.report import finding
+from webhook.cli.report.building import findings_of, ordered
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
+from webhook.cli.report.ignoring import kept
+from webhook.cluster.view import ClusterView
+from webhook.engine.audit import Rules, Standing, Verdict, judge
+from webhook.manifests.documents import Document
+
+__all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
+
+STAMPS: Final = {Standing.VALID: "valid", Standing.OUTDATED: "outdated", Standing.VOID: "none"}
+"""What the stamp of an object is worth, in a word."""
+_SAMPLES: Final = 1
+"""Objects that are named for one problem: a right that is missing is a problem of each object."""
+
+
+class StoredObject(NamedTuple):
+    """An object, where it stands, and why the API server would not decode it."""
+
+    document: Document
+    value: dict[str, Any]
+    causes: tuple[Cause, ...] = ()
+    readable: bool = True
+
+
+class Source(Protocol):
+    """What is scanned. ``problems`` and ``skipped`` are complete when all objects have been read."""
+
+    problems: list[Problem]
+    skipped: Counter[str]
+
+    @property
+    def rules(self) -> Rules: ...
+
+    @property
+    def view(self) -> ClusterView: ...
+
+    def objects(self) -> Iterator[StoredObject]: ...
+
+    def codes(self) -> frozenset[str]:
+        """The codes of all rules."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An object with its verdict, without the warnings that are left out."""
+
+    value: dict[str, Any]
+    verdict: Verdict
+    report: ObjectReport
+
+
+class Scan:
+    """One scan of a source. ``counts`` are the objects by severity, verdict of the stamp and in all."""
+
+    def __init__(self, source: Source, ignored: Collection[str]) -> None:
+        self._source = source
+        self._ignored = ignored
+        self._failed: dict[str, list[str]] = {}
+        self.rules = source.rules
+        self.counts: Counter[object] = Counter()
+
+    def judged(self) -> Iterator[Judged]:
+        """Each object with its verdict. Memory holds one object at a time, beside what the source holds."""
+        for each in self._source.objects():
+            try:
+                found = self._judge(each)
+            except ModelgateError as error:
+                self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))
+            else:
+                self._count(found)
+                yield found
+        for text, titles in self._failed.items():
+            others = f" (and {len(titles) - _SAMPLES} more objects)" if len(titles) > _SAMPLES else ""
+            self._source.problems.append(Problem(f"{titles[0]}{others}", "", f"cannot be judged: {text}"))
+
+    def report(self) -> Report:
+        """All verdicts as a report, which lists the objects with findings."""
+        report = Report([], [Problem("", "", str(each)) for each in self._deviations()], self._source.problems)
+        for each in self.judged():
+            if each.report.findings:
+                report.objects.append(each.report)
+            else:
+                report.clean += 1
+        report.skipped = self._source.skipped
+        report.ignored = self.counts["ignored"]
+        return report
+
+    def _deviations(self) -> list[object]:
+        return [each for each in self.rules.deviations if each.is_notable]
+
+    def _judge(self, each: StoredObject) -> Judged:
+        verdict = judge(each.value, self.rules, self._source.view) if each.readable else None
+        if verdict is None:
+            verdict = Verdict((), (), Standing.VOID, {})
+        causes = (*each.causes, *(cause for cause in verdict.causes if cause not in each.causes))
+        all_found = findings_of(each.document, causes, verdict.warnings)
+        findings, count = kept(all_found, each.document, self._ignored, self._source.codes)
+        self.counts["ignored"] += count
+        warnings = tuple(each_ for each_ in verdict.warnings if Finding.of_warning(each_, each.document) in findings)
+        verdict = verdict._replace(causes=causes, warnings=warnings)
+        word = finding.Verdict.REFUSED if causes else finding.Verdict.ACCEPTED
+        stamp = STAMPS[verdict.standing]
+        title = title_of(each.value)
+        report = ObjectReport(each.document, title, word, ordered(findings), stamp=stamp)
+        return Judged(each.value, verdict, report)
+
+    def _count(self, found: Judged) -> None:
+        self.counts["judged"] += 1
+        self.counts.update({each.severity for each in found.report.findings})
+        self.counts[found.verdict.standing] += 1
+
+    def summarise(self, file: TextIO) -> None:
+        """What was done."""
+        for each in self._deviations():
+            say(f"warning: {each}", file)
+        counts, skipped = self.counts, self._source.skipped
+        if not counts["judged"] and not self._source.problems:
+            say("0 judged: there is no object of a kind that Modelgate covers", file)
+        parts = [
+            f"{counts['judged']} judged",
+            f"{counts[Severity.ERROR]} would be refused",
+            f"{counts[Severity.WARNING]} with warnings",
+            f"{counts[Standing.VOID]} without a valid stamp",
+            f"{counts[Standing.OUTDATED]} with an outdated one",
+        ]
+        if counts["ignored"]:
+            parts.append(f"{counts['ignored']} warnings ignored")
+        say(", ".join(parts), file)
+        if skipped:
+            say(f"not judged: {', '.join(f'{count} {reason}' for reason, count in sorted(skipped.items()))}", file)

@@ -1,0 +1,38 @@
+"""The findings of a scan as reports of OpenReports, one for each object: the same that the reconciler keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TextIO
+
+import yaml
+
+from reconciler.children import owned
+from reconciler.say.conditions import NORMALISED, Condition
+from reconciler.say.reports import report
+from webhook.cli.scan.judging import Judged
+from webhook.cluster.resource import APIResource
+from webhook.engine.audit import Rules
+
+__all__ = ["write"]
+
+_GROUP: Final = ("openreports.io", "v1alpha1")
+_REPORT: Final = APIResource(*_GROUP, "reports", "Report")
+_CLUSTER_REPORT: Final = APIResource(*_GROUP, "clusterreports", "ClusterReport", False)
+
+
+def write(judged: Iterable[Judged], rules: Rules, file: TextIO) -> None:
+    """Write a YAML document for each object with findings."""
+    for each in judged:
+        found = _report(each, rules)
+        if found is not None:
+            # Lines are not folded: the rest of a text could begin one.
+            yaml.safe_dump(found, file, explicit_start=True, sort_keys=False, allow_unicode=False, width=1_000_000)
+
+
+def _report(each: Judged, rules: Rules) -> dict[str, Any] | None:
+    obj = each.value
+    resource = _REPORT if obj["metadata"].get("namespace") else _CLUSTER_REPORT
+    condition = Condition(NORMALISED, each.verdict.clean, "", "")
+    found = report(resource, obj, each.verdict, condition, rules.because(obj))
+    return None if found is None else owned(found, obj)

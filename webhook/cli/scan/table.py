@@ -1,0 +1,62 @@
+"""The findings of a scan as a table, a few hundred rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from webhook.cli.output import printable
+from webhook.cli.report.finding import Severity
+from webhook.cli.report.text import Style
+from webhook.cli.scan.judging import Judged
+
+__all__ = ["lines"]
+
+_ROWS: Final = 200
+"""Rows for which the widths of the columns are computed together: memory does not grow with the cluster."""
+_COLOURS: Final = {str(Severity.ERROR): "red", str(Severity.WARNING): "yellow"}
+
+
+class _Row(NamedTuple):
+    object: str
+    stamp: str
+    severity: str
+    code: str
+    finding: str
+
+
+_HEAD: Final = _Row("OBJECT", "STAMP", "SEVERITY", "CODE", "FINDING")
+
+
+def lines(judged: Iterable[Judged], style: Style, *, verbose: bool) -> Iterator[str]:
+    """A row for each finding; ``verbose``: also one for each object without findings."""
+    widths, block = [0] * len(_HEAD), [_HEAD]
+    for row in _rows(judged, verbose=verbose):
+        block.append(row)
+        if len(block) >= _ROWS:
+            yield from _aligned(block, widths, style)
+            block = []
+    if block != [_HEAD]:
+        yield from _aligned(block, widths, style)
+
+
+def _rows(judged: Iterable[Judged], *, verbose: bool) -> Iterator[_Row]:
+    for each in judged:
+        title, stamp = printable(each.report.title), each.report.stamp
+        for found in each.report.findings:
+            text = "; help: ".join((found.text, *found.helps))
+            yield _Row(title, stamp, str(found.severity), found.code, printable(text))
+        if verbose and not each.report.findings:
+            yield _Row(title, stamp, "-", "-", "-")
+
+
+def _aligned(rows: Iterable[_Row], widths: list[int], style: Style) -> Iterator[str]:
+    """The rows with columns at least as wide as ``widths``, which grow."""
+    rows = list(rows)
+    for column in range(len(widths) - 1):
+        widths[column] = max(widths[column], *(len(row[column]) for row in rows))
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        if colour := _COLOURS.get(row.severity):
+            cells[2] = style.paint(colour, cells[2])
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,60 @@
+"""Counters and times of the event loop: plain numbers that become metrics when they are scraped.
+
+A counter of prometheus_client takes a lock, looks its labels up and adds floats, for each of five numbers of a review.
+These are counted and read in one thread.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+__all__ = ["Counts", "Times"]
+
+
+class Counts(Collector):
+    """How often each combination of labels has occurred."""
+
+    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
+        self._name, self._text, self._labelnames = name, text, labels
+        self._counts: dict[tuple[str, ...], int] = {}
+
+    def add(self, *labels: str) -> None:
+        """Count one occurrence."""
+        self._counts[labels] = self._counts.get(labels, 0) + 1
+
+    def collect(self) -> Iterator[Metric]:
+        family = CounterMetricFamily(self._name, self._text, labels=self._labelnames)
+        for labels, count in self._counts.items():
+            family.add_metric(labels, count)
+        yield family
+
+
+class Times(Collector):
+    """How long something took, in seconds, as a histogram with one label."""
+
+    def __init__(self, name: str, text: str, label: str, buckets: tuple[float, ...]) -> None:
+        self._name, self._text, self._labelnames = name, text, (label,)
+        self._bounds = (*buckets, float("inf"))
+        self._counts: dict[str, list[int]] = {}
+        self._sums: dict[str, float] = {}
+
+    def add(self, label: str, seconds: float) -> None:
+        """Count one duration."""
+        if label not in self._counts:
+            self._counts[label], self._sums[label] = [0] * len(self._bounds), 0.0
+        self._counts[label][bisect_left(self._bounds, seconds)] += 1
+        self._sums[label] += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(self._name, self._text, labels=self._labelnames)
+        bounds = list(map(floatToGoString, self._bounds))
+        for label, counts in self._counts.items():
+            buckets = list(zip(bounds, map(float, accumulate(counts)), strict=True))
+            family.add_metric((label,), buckets, self._sums[label])
+        yield family
