@@ -4,10 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets bench image release lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { echo "needs Python 3.11+ with venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
@@ -24,7 +24,7 @@ test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a rea
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
-	tests/cli/test_installation.py tests/tools/test_site.py \
+	tests/cli/test_installation.py tests/tools/test_site.py tests/tools/test_pages.py \
 	tests/reconciler/test_process.py tests/conformance/test_upstream.py
 
 check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
@@ -42,10 +42,11 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
-docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md and the tables of docs/rules
+docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
+	$(PY) -m tools.charts.readme
 
 site: $(READY)  ## build the documentation as static pages, build/site/html
 	$(PY) -m tools.site
@@ -56,7 +57,6 @@ conformance: $(READY)  ## compare the engines with recorded answers of Kubernete
 oracle: $(READY)  ## build Kubernetes' own code as a program once, into a cache outside the checkout; needs Go
 	$(PY) -m tests.oracle.build
 
-K8S ?=
 tables: $(READY)  ## answer all cases again with the code of Kubernetes K8S=1.37.2, and print the differences
 	$(PY) -m tests.oracle.tables $(K8S)
 
@@ -75,11 +75,27 @@ soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memor
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
 
-e2e: $(if $(K8S),$(READY),assets)  ## test on a real API server, and on a one-node cluster with the image and the chart; K8S=1.34.4: API server only
-	MODELGATE_E2E=require $(if $(K8S),MODELGATE_E2E_KUBERNETES=$(K8S)) $(PY) -m pytest tests/e2e $(if $(K8S),-m "not node")
+alerts: $(READY)  ## test the chart's alerts with promtool, which is built once; needs Go
+	$(PY) -m tests.e2e.assets alerts
+	MODELGATE_PROMTOOL=require $(PY) -m pytest -q tests/chart/test_monitoring.py
 
-bench: $(READY)  ## measure requests per second, and microseconds per stage
-	$(PY) -m tests.bench
+# What is run on every supported release: kinds, webhooks, rights, charts and the doctor, on a control plane.
+CORE := $(addprefix tests/e2e/,test_chart.py test_install.py test_kinds.py test_plane.py test_view.py)
+ifdef K8S
+e2e: $(READY)  ## test on a real API server, and on a one-node cluster; with K8S=1.34.4, the core on that release
+	MODELGATE_E2E_KUBERNETES=$(K8S) $(PY) -m tests.e2e.assets plane
+	MODELGATE_E2E_KUBERNETES=$(K8S) MODELGATE_E2E=require $(PY) -m pytest $(CORE)
+else
+e2e: assets
+	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
+endif
+
+BENCH ?=
+bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
+	$(PY) -m tests.bench $(BENCH)
+
+bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
 	.ci/image

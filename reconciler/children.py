@@ -73,6 +73,22 @@ class Children:
             self._delete(*item)
         return conflicts
 
+    def share(self, resource: APIResource, obj: dict[str, Any]) -> None:
+        """Make an object as wanted that has no owner.
+
+        Raises:
+            ApiError: a write failed.
+        """
+        existing = self._view.held(Kind(resource.group, resource.kind), Key.of(obj))
+        if existing is None:
+            try:
+                self._api.create(resource, owned(obj, {"metadata": {}}))
+            except ApiError as error:
+                if error.status != 409:  # another one has made it meanwhile
+                    raise
+        elif not covers(existing, obj):
+            self._api.apply(resource, owned(obj, {"metadata": {}}))
+
     def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
         """Create or change a child; False if it belongs to another owner."""
         existing = self._view.held(Kind(resource.group, resource.kind), key)

@@ -102,8 +102,15 @@ def _process(options: argparse.Namespace) -> Process:
     references = options.view == "live"
     settings, covered = choices.chosen(options), {"references": references, "without": options.without}
     rules = audit.load(options.profile, settings, policies, options.kinds, **covered)
-    api, controllers = Writer(connect(options.kubeconfig)), projected.controllers(options)
-    return Process(api, rules, controllers, _lease(options), options.workers, partial(_reloaded, watched))
+    api = Writer(connect(options.kubeconfig))
+    return Process(
+        api,
+        rules,
+        projected.controllers(options, settings, api),
+        _lease(options),
+        options.workers,
+        partial(_reloaded, watched),
+    )
 
 
 def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Rules, judge, judged_by_status, outlet
+from reconciler.audit import Outlet, Rules, judge, judged_by_status, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
-from reconciler.projection import Controller, Happening, Observed
+from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
 from reconciler.resource import Item, Key, Kind
 from reconciler.say.conditions import Condition, utc_now
@@ -43,6 +44,9 @@ FIRST_ABSENT, LONGEST_ABSENT = 5.0, 300.0
 AUDIT: Final = 3600.0
 """Every object is judged again, also when no change was seen: facts of native policies are not watched."""
 
+REFUSALS: Final = {400, 403, 404, 422}
+"""What the API server answers if it would refuse the same child again."""
+
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
 
@@ -66,7 +70,8 @@ class Loop:
         self._now = now
         self._clock = clock
         self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
-        self._judged_by_status = judged_by_status(rules)
+        read = {kind.kind for each in controllers.values() for kind in each.reads}
+        self._judged_by_status = judged_by_status(rules) | read
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
@@ -169,24 +174,52 @@ class Loop:
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
         obj, seen = look.obj, look.seen
+        kinds = {Kind(each.group, each.kind) for each in controller.children}
+        absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
+        measured = controller.observe(obj, seen) if controller.observe else None
+        observed = Observed(self._now(), seen, measured, absent)
+        projection = self._projected(look, controller, observed)
+        refused, error = self._made(controller, obj, projection, kinds - absent - projection.keep)
+        if refused:
+            projection = self._projected(look, controller, replace(observed, refused="; ".join(refused)))
+        if projection.status is not None:
+            status = projection.status
+            if outlet(look.rules, look.resource) is not Outlet.NONE:
+                status = whole_status(obj, status, condition, self._now(), controller.owns)
+            self._keep(look, write_status(self._api, controller.resource, obj, status))
+        events = [Happening("Warning", "ChildConflict", each) for each in refused]
+        self._tell(obj, *projection.events, *events)
+        if error is not None:
+            raise error
+        return _hour(look.item) if projection.requeue is None else projection.requeue
+
+    def _projected(self, look: Look, controller: Controller, observed: Observed) -> Projection:
         try:
-            measured = controller.observe(obj, seen) if controller.observe else None
-            projection = controller.project(obj, Observed(self._now(), seen, measured))
+            projection = controller.project(look.obj, observed)
         except ModelgateError:
             raise  # the cluster could not be read
         except Exception as error:
-            self._tell(obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
+            self._tell(look.obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
             raise
-        self._dependents.note(look.item, seen.reads)
+        self._dependents.note(look.item, look.seen.reads)
         look.known.gauges = projection.gauges
-        kinds = {Kind(each.group, each.kind) for each in controller.children}
-        conflicts = self._children.sync(obj, [(controller.child(each), each) for each in projection.children], kinds)
-        if projection.status is not None:
-            status = whole_status(obj, projection.status, condition, self._now())
-            self._keep(look, write_status(self._api, controller.resource, obj, status))
-        events = [Happening("Warning", "ChildConflict", f"{each} belongs to another owner") for each in conflicts]
-        self._tell(obj, *projection.events, *events)
-        return _hour(look.item) if projection.requeue is None else projection.requeue
+        return projection
+
+    def _made(
+        self, controller: Controller, obj: dict[str, Any], projection: Projection, kinds: Collection[Kind]
+    ) -> tuple[list[str], ApiError | None]:
+        """Make the children of these kinds; returns what is wrong with them for good, and the error that says it."""
+        wanted = [(controller.child(each), each) for each in projection.children]
+        try:
+            for each in projection.shared:
+                self._children.share(controller.child(each), each)
+            present = [each for each in wanted if Kind(each[0].group, each[0].kind) in kinds]
+            conflicts = self._children.sync(obj, present, kinds)
+        except ApiError as error:
+            if error.status not in REFUSALS:
+                raise
+            return [str(error)], error
+        return [f"{each} belongs to another owner" for each in conflicts], None
 
     def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:
         for happening in happenings:

@@ -157,7 +157,7 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
         kind: Following(
             versions.get(kind, ""),
             MANAGED_BY if kind in managed - reads.keys() else "",
-            reads.get(kind, trimmed),
+            trimmed if kind in managed else reads.get(kind, trimmed),  # a child is compared whole
             kind not in needed,
             LOOK_AGAIN,
             listener,

@@ -27,12 +27,15 @@ Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 class Observed:
     """What is known at one moment. ``view`` is complete: an object missing from it does not exist.
 
-    ``measured`` is the result of the controller's ``observe``.
+    ``measured`` is the result of the controller's ``observe``. ``absent`` are the kinds of children whose API is not
+    installed: such children are not made. ``refused`` says which child could not be made, and why.
     """
 
     now: datetime
     view: ClusterView
     measured: Any = None
+    absent: frozenset[Kind] = frozenset()
+    refused: str = ""
 
 
 class Gauge(NamedTuple):
@@ -61,7 +64,9 @@ class Projection:
 
     ``children`` are whole objects, owned by the projected one; ``status`` is the whole desired status (None: leave it
     unchanged); ``requeue`` is the number of seconds until the next check, None if only a change of an object that was
-    read can matter. ``gauges`` are shown until the object is gone.
+    read can matter. ``gauges`` are shown until the object is gone. ``shared`` are objects without an owner, which
+    several objects use: they are made and changed, and never deleted. Children of the kinds ``keep`` are not deleted
+    now, though they are not wanted.
     """
 
     status: dict[str, Any] | None = None
@@ -69,6 +74,8 @@ class Projection:
     requeue: float | None = None
     events: tuple[Happening, ...] = ()
     gauges: tuple[Gauge, ...] = ()
+    shared: tuple[dict[str, Any], ...] = ()
+    keep: frozenset[Kind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,8 @@ class Controller:
     ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
     that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
     ``observe`` reads what is not in the cluster, such as metrics; it does not raise. ``refused`` makes a condition of
-    what refuses an object, for a kind that says it in words of its own.
+    what refuses an object, for a kind that says it in words of its own. ``owns`` are the types of conditions that
+    go when the projection does not write them any more.
     """
 
     resource: APIResource
@@ -88,6 +96,7 @@ class Controller:
     children: tuple[APIResource, ...] = ()
     refused: Callable[[Sequence[Cause]], Condition] | None = None
     observe: Callable[[dict[str, Any], ClusterView], Any] | None = None
+    owns: frozenset[str] = frozenset()
 
     def child(self, obj: dict[str, Any]) -> APIResource:
         """The resource of one of the projection's children."""

@@ -2,7 +2,7 @@
 
 It follows the operator before 0.9.6, without its defects: a change of the specification is handled in any phase, a
 failure sets Available=False, a success clears Degraded, and the accelerator is checked again. This module does not
-download or read weights.
+download weights. Of a file behind a URL, it can compare the fingerprint and read the header: see ``drift.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection, Reduce
+from reconciler.projections.drift import Drift
 from reconciler.projections.hostpath import refusal
 from reconciler.resource import MODELS, APIResource, Kind
 from reconciler.say.conditions import Condition, find, merged, timestamp
@@ -51,10 +52,14 @@ class ModelState:
     cache_key: str = ""
 
 
-def controller(allowed_roots: Sequence[str] = ()) -> Controller:
-    """The controller of Models; ``allowed_roots`` are the host paths allowed for local sources, none by default."""
+def controller(allowed_roots: Sequence[str] = (), drift: Drift | None = None) -> Controller:
+    """The controller of Models; ``allowed_roots`` are the host paths allowed for local sources, none by default.
+
+    ``drift`` looks at files behind URLs; without it, none is read.
+    """
     reads = {VOLUME_CLAIM: trimmed, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
-    return Controller(MODELS, "llmkube", partial(project, allowed_roots=allowed_roots), reads)
+    made = partial(project, allowed_roots=allowed_roots, drift=drift)
+    return Controller(MODELS, "llmkube", made, reads, observe=drift.observe if drift else None)
 
 
 def _only(*members: str) -> Reduce:
@@ -74,13 +79,20 @@ _NAMES = ("name", "namespace", "uid", "resourceVersion", "labels")
 _NAME, _CAPACITY = _only(), _only("capacity")
 
 
-def project(model: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = ()) -> Projection:
+def project(
+    model: dict[str, Any], observed: Observed, allowed_roots: Sequence[str] = (), drift: Drift | None = None
+) -> Projection:
     """The status of a model that has passed the gate."""
     spec = model["spec"]
     source = FACTS["Model"]["source"].compute(model, observed.view)
     files = resolve_fileset(spec["source"], spec.get("files") or (), spec.get("mmproj") or "")
     state = _rejected(model, source, files, allowed_roots) or _resolved(model, source, observed)
-    return Projection(_status(model, state, files, observed), events=_events(model, state))
+    status, events = _status(model, state, files, observed), _events(model, state)
+    if drift is None or state.phase != "Ready" or source["kind"] != SourceKind.REMOTE_HTTP:
+        return Projection(status, events=events)
+    found = drift.found(model, observed)
+    conditions = [*status["conditions"], *found.conditions]
+    return Projection({**status, **found.members, "conditions": conditions}, requeue=found.wait, events=events)
 
 
 def _rejected(

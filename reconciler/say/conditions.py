@@ -63,12 +63,12 @@ def with_conditions(status: dict[str, Any], written: Sequence[dict[str, Any]]) -
 
 def _written(before: dict[str, Any] | None, wanted: Condition, generation: int, now: datetime) -> dict[str, Any]:
     status = "Unknown" if wanted.status is None else str(wanted.status)
-    same = before is not None and before.get("status") == status
+    since = (before or {}).get("lastTransitionTime") if before and before.get("status") == status else None
     return {
         "type": wanted.type,
         "status": status,
         "reason": wanted.reason,
         "message": wanted.message,
         "observedGeneration": generation,
-        "lastTransitionTime": before["lastTransitionTime"] if before is not None and same else timestamp(now),
+        "lastTransitionTime": since or timestamp(now),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -48,18 +48,27 @@ def write_status(api: Writer, resource: APIResource, obj: dict[str, Any], status
     The API server refuses the write (409) if the object has changed since it was read, so that the stored object is
     the one that was reconciled.
     """
-    if obj.get("status", {}) == status:
+    if _is_written(obj.get("status") or {}, status):
         return obj
     return trimmed(api.replace(resource, _bare(obj, status, "resourceVersion"), "status"), resource)
 
 
-def whole_status(obj: dict[str, Any], status: dict[str, Any], verdict: Condition, now: datetime) -> dict[str, Any]:
-    """A projected status with the verdict, and with the conditions of other controllers."""
+def whole_status(
+    obj: dict[str, Any], status: dict[str, Any], verdict: Condition, now: datetime, owns: Collection[str] = ()
+) -> dict[str, Any]:
+    """A projected status with the verdict, and with the conditions of other controllers, of types not in ``owns``."""
     before = (obj.get("status") or {}).get("conditions") or []
     own = status.get("conditions", ())
-    types = {each["type"] for each in own}
+    types = {each["type"] for each in own}.union(owns)
     joined = {**status, "conditions": [*own, *(each for each in before if each.get("type") not in types)]}
     return with_conditions(joined, merged(before, [verdict], obj["metadata"].get("generation", 0), now))
+
+
+def _is_written(before: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether the status is there, except members of conditions that the definition does not have."""
+    found, conditions = before.get("conditions") or [], wanted.get("conditions") or []
+    rest = {**before, "conditions": []} == {**wanted, "conditions": []}
+    return rest and len(found) == len(conditions) and all(map(_is_said, found, conditions))
 
 
 def _is_said(before: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import gc
 import re
-import statistics
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.bench.report import Row, Table
 from webhook.cel.environment import Environment
 from webhook.cel.group import Group
 from webhook.cel.program import Budget
@@ -236,8 +235,8 @@ def _rust(source: str, data: dict[str, Any]) -> dict[str, Runner]:
     return {"common-expression-language": lambda: program.execute(data)}
 
 
-def _measure(engines: dict[str, Runner]) -> dict[str, float | str]:
-    results: dict[str, float | str] = {}
+def _measure(engines: dict[str, Runner], rounds: int) -> dict[str, list[float] | str]:
+    results: dict[str, str] = {}
     counts = {}
     for name, run in engines.items():
         try:
@@ -252,40 +251,41 @@ def _measure(engines: dict[str, Runner]) -> dict[str, float | str]:
         run()
         counts[name] = max(3, min(20_000, int(0.004 / (time.thread_time() - began))))
     samples: dict[str, list[float]] = {name: [] for name in counts}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, count in counts.items():
             run = engines[name]
             began = time.thread_time()
             for _ in range(count):
                 run()
             samples[name].append((time.thread_time() - began) / count / CALLS.get(name, 1) * 1e6)
-    return {name: results.get(name) or statistics.median(samples[name]) for name in engines}
+    return {name: results.get(name) or samples[name] for name in engines}
 
 
-def main() -> None:
-    """Print the table, and what compiling costs."""
+def tables(*, quick: bool = False) -> list[Table]:
+    """Microseconds of each engine for each expression, and what compiling costs."""
+    names = [f"({key}) µs" for key in CASES]
     gc.disable()
-    for key, (source, hand, data, schemas) in CASES.items():
-        results = _measure(_engines(source, hand, data, schemas))
-        base = results["hand-written"]
-        assert isinstance(base, float)
-        shown = (f"{name} {_show(value, base)}" for name, value in results.items())
-        print(f"({key}) {'; '.join(shown)}")
+    found = [_measure(_engines(*case), 2 if quick else ROUNDS) for case in CASES.values()]
     gc.enable()
-    _compiling()
+    table = Table("CEL", "Six expressions; CPU time of one evaluation, warm.", names)
+    for engine in dict.fromkeys(name for results in found for name in results):
+        cells = {name: results[engine] for name, results in zip(names, found, strict=True) if engine in results}
+        table.rows.append(Row(engine, cells))
+    return [table, _compiling(names)]
 
 
-def _show(value: float | str, base: float) -> str:
-    return value if isinstance(value, str) else f"{value:.2f} ({value / base:.1f})"
-
-
-def _compiling() -> None:
-    for key, (source, _, _, schemas) in CASES.items():
+def _compiling(names: list[str]) -> Table:
+    compiling = Table("CEL: compiling", "One of these expressions: time to check and compile, and memory.", names)
+    times: dict[str, list[float]] = {}
+    sizes: dict[str, list[float]] = {}
+    for name, (source, _, _, schemas) in zip(names, CASES.values(), strict=True):
         env = _typed(schemas)
         began = time.thread_time()
         programs = [env.compile(source) for _ in range(50)]
-        elapsed = (time.thread_time() - began) / len(programs)
-        print(f"({key}) check and compile {elapsed * 1e3:.2f} ms, a program of {_kilobytes(programs):.1f} KiB")
+        times[name] = [(time.thread_time() - began) / len(programs) * 1e6]
+        sizes[name] = [_kilobytes(programs)]
+    compiling.rows.extend([Row("check and compile, µs", times), Row("memory of a program, KiB", sizes)])
+    return compiling
 
 
 def _kilobytes(programs: list[Any]) -> float:
@@ -303,7 +303,3 @@ def _kilobytes(programs: list[Any]) -> float:
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     return used / len(kept) / 1024
-
-
-if __name__ == "__main__":
-    sys.exit(main())

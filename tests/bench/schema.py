@@ -9,9 +9,6 @@ from __future__ import annotations
 import copy
 import gc
 import json
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,8 +16,8 @@ from typing import Any
 
 import yaml
 
+from tests.bench.report import Row, Table
 from tests.shared import ROOT, SHARED
-from webhook.manifests import documents
 from webhook.schema import Structural, load_crd
 
 ROUNDS = 9
@@ -133,15 +130,21 @@ SERVICE: dict[str, Any] = {
 }
 
 
-def main() -> None:
-    """Print one table per object, then what loading and compiling takes."""
-    _compare("Model of LLMKube", _schema(POLICIES / "llmkube/crds/models.yaml"), MODEL)
+COLUMNS = ("µs",)
+
+
+def tables(*, quick: bool = False) -> list[Table]:
+    """One table for each object, then what loading and compiling takes."""
+    rounds = 2 if quick else ROUNDS
+    model = _compare("Schema: Model of LLMKube", _schema(POLICIES / "llmkube/crds/models.yaml"), MODEL, rounds)
+    found = [model]
     ours = POLICIES / "ome/crds/inferenceservices.json"
     theirs = SHARED / "upstream-crds/ome/ome.io_inferenceservices.yaml"
     for path in (ours, theirs):
         if path.exists():
-            _compare(f"InferenceService of OME, {'our' if path is ours else 'upstream'} CRD", _schema(path), SERVICE)
-    _load_times()
+            title = f"Schema: InferenceService of OME, {'our' if path is ours else 'upstream'} CRD"
+            found.append(_compare(title, _schema(path), SERVICE, rounds))
+    return [*found, _load_times()]
 
 
 def _schema(path: Path) -> dict[str, Any]:
@@ -149,7 +152,7 @@ def _schema(path: Path) -> dict[str, Any]:
     return crd["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
 
 
-def _compare(title: str, raw: dict[str, Any], given: dict[str, Any]) -> None:
+def _compare(title: str, raw: dict[str, Any], given: dict[str, Any], rounds: int) -> Table:
     structural = Structural(raw)
     obj, unknown = structural.decode(given)
     size = len(json.dumps(obj, separators=(",", ":")))
@@ -166,8 +169,9 @@ def _compare(title: str, raw: dict[str, Any], given: dict[str, Any]) -> None:
         "ours: invalid, all errors": lambda: structural.validate(structural.decode(broken)[0]),
         **dict(_others(raw, obj)),
     }
-    print(f"{title}: {size:,} bytes")
-    _print_table(_measure(runs))
+    table = Table(title, f"{size:,} bytes; one call, warm.", COLUMNS)
+    table.rows.extend(Row(name, {COLUMNS[0]: samples}) for name, samples in _measure(runs, rounds).items())
+    return table
 
 
 def _without_defaults(value: Any, raw: dict[str, Any]) -> None:
@@ -229,19 +233,19 @@ def _keyword(key: str, value: Any) -> Any:
     return value if key in ("enum", "required") else _json_schema(value)
 
 
-def _measure(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Microseconds per call: medians of rounds in turn, so that all see the same machine."""
+def _measure(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Microseconds per call: rounds in turn, so that all see the same machine."""
     counts = {name: _calls(run) for name, run in runs.items()}
     samples: dict[str, list[float]] = {name: [] for name in runs}
     gc.disable()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, run in runs.items():
             start = time.perf_counter()
             for _ in range(counts[name]):
                 run()
             samples[name].append((time.perf_counter() - start) / counts[name] * 1e6)
     gc.enable()
-    return {name: statistics.median(values) for name, values in samples.items()}
+    return samples
 
 
 def _calls(run: Callable[[], object]) -> int:
@@ -252,19 +256,12 @@ def _calls(run: Callable[[], object]) -> int:
     return max(1, int(0.02 / (time.perf_counter() - start)))
 
 
-def _print_table(times: dict[str, float]) -> None:
-    base = times.get("jsonschema-rs is_valid")
-    for name, taken in times.items():
-        ratio = f"{taken / base:8.1f} x" if base else ""
-        print(f"  {name:32}{taken:10.1f} µs{ratio}")
-    print()
-
-
-def _load_times() -> None:
-    print("Loading CRDs: milliseconds to check as the API server does, to compile, and to compile the rules")
-    paths = sorted(path for path in POLICIES.glob("*/crds/*") if path.suffix in (".json", ".yaml"))
+def _load_times() -> Table:
+    columns = ("check ms", "compile ms", "compile the rules ms")
+    note = "Checked as the API server does, compiled, and the rules compiled. The server does not check its own again."
+    table = Table("Schema: loading CRDs", note, columns)
     total = [0.0, 0.0, 0.0]
-    for path in paths:
+    for path in sorted(path for path in POLICIES.glob("*/crds/*") if path.suffix in (".json", ".yaml")):
         crd = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         start = time.perf_counter()
         load_crd(crd)
@@ -277,32 +274,6 @@ def _load_times() -> None:
             schema.rules  # noqa: B018
         ends = (checked - start, compiled - checked, time.perf_counter() - compiled)
         total = [a + b * 1000 for a, b in zip(total, ends, strict=True)]
-        print(f"  {path.stem:32}" + "".join(f"{end * 1000:10.1f}" for end in ends))
-    print(f"  {'all':32}" + "".join(f"{taken:10.1f}" for taken in total))
-    _print_start(paths)
-
-
-def _print_start(paths: list[Path]) -> None:
-    """What the server does at its start: import itself, then load definitions checked when they were built."""
-    crds = [document.value for path in paths for document in documents.read(path)]
-    start = time.perf_counter()
-    for crd in crds:
-        for version in load_crd(crd, trusted=True).versions.values():
-            version.schema.is_clean  # noqa: B018
-    compiling = time.perf_counter() - start
-    importing = statistics.median(_seconds_to_run("import webhook.serve.server") for _ in range(5))
-    importing -= statistics.median(_seconds_to_run("pass") for _ in range(5))
-    print(
-        f"\nStart: {len(crds)} trusted definitions compile in {compiling * 1000:.0f} ms, "
-        f"importing the server takes {importing * 1000:.0f} ms: {compiling / importing:.2f} x"
-    )
-
-
-def _seconds_to_run(statement: str) -> float:
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", statement], check=True, cwd=ROOT)
-    return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    main()
+        table.rows.append(Row(path.stem, {name: [end * 1000] for name, end in zip(columns, ends, strict=True)}))
+    table.rows.append(Row("all", {name: [taken] for name, taken in zip(columns, total, strict=True)}))
+    return table

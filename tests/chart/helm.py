@@ -45,8 +45,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @cache
 def rendered(*sets: str, release: str = "modelgate", chart: Path = CHART) -> tuple[Object, ...]:
-    """All objects; ``sets`` are arguments of --set-json."""
-    done = run("template", release, str(chart), "--namespace", NAMESPACE, *(f"--set-json={each}" for each in sets))
+    """All objects but those of `helm test`; ``sets`` are arguments of --set-json."""
+    flags = ["--skip-tests", *(f"--set-json={each}" for each in sets)]
+    done = run("template", release, str(chart), "--namespace", NAMESPACE, *flags)
     assert done.returncode == 0, done.stderr
     return documents(done.stdout)
 

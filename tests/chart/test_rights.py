@@ -93,7 +93,23 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 
 LLMKUBE = "reconciler.apis.llmkube=true"
-CACHES = ("aimmodelcaches", "aimtemplatecaches")
+ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
+OME = ("basemodels", "benchmarkjobs", "clusterbasemodels")
+OME_MADE = {
+    "": ("serviceaccounts", "services"),
+    "apps": ("deployments",),
+    "autoscaling": ("horizontalpodautoscalers",),
+    "keda.sh": ("scaledobjects",),
+    "leaderworkerset.x-k8s.io": ("leaderworkersets",),
+    "rbac.authorization.k8s.io": ("roles", "rolebindings"),
+}
+MADE = {
+    "aim.silogen.ai": ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"),
+    "": ("persistentvolumeclaims",),
+    "batch": ("jobs",),
+    "serving.kserve.io": ("clusterservingruntimes", "inferenceservices", "servingruntimes"),
+    "gateway.networking.k8s.io": ("httproutes",),
+}
 REPORTS = {"openreports.io": ("reports", "clusterreports"), "wgpolicyk8s.io": ("policyreports", "clusterpolicyreports")}
 
 
@@ -136,12 +152,21 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
         ("ClusterRole", "", "configmaps", ()): ["get"],
     }
-    caching = rights("modelgate-reconciler", "reconciler.apis.aim=true")
-    assert {key: verbs for key, verbs in caching.items() if usual.get(key) != verbs} == {
-        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in CACHES},
-        ("ClusterRole", "aim.silogen.ai", "aimmodelcaches", ()): every,
-        ("ClusterRole", "", "persistentvolumeclaims", ()): every,
+    aim = rights("modelgate-reconciler", "reconciler.apis.aim=true")
+    assert {key: verbs for key, verbs in aim.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in ACTED},
+        **{("ClusterRole", group, name, ()): every for group, names in MADE.items() for name in names},
+        ("ClusterRole", "", "pods", ()): ["list", "watch"],
+        ("ClusterRole", "", "pods/log", ()): ["get"],
+    }
+    ome = rights("modelgate-reconciler", "reconciler.apis.ome=true")
+    assert {key: verbs for key, verbs in ome.items() if usual.get(key) != verbs} == {
+        **{("ClusterRole", "ome.io", f"{name}/status", ()): ["update"] for name in OME},
         ("ClusterRole", "batch", "jobs", ()): every,
+        **{("ClusterRole", group, name, ()): every for group, names in OME_MADE.items() for name in names},
+        ("ClusterRole", "", "pods", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
+        ("Role", "", "configmaps", ()): ["list"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
         "persistentvolumeclaims",

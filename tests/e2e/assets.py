@@ -1,7 +1,8 @@
 """The programs of a real cluster: found, or built from Go modules.
 
-``python -m tests.e2e.assets [plane|node]`` prints where they are. Each program is looked for in KUBEBUILDER_ASSETS,
-then in a cache outside the checkout, then built into that cache: about six minutes for all of them on two cores, once.
+``python -m tests.e2e.assets [plane|node|alerts]`` prints where they are. Each program is looked for in
+KUBEBUILDER_ASSETS, then in a cache outside the checkout, then built into that cache: about six minutes for all of
+them on two cores, once.
 MODELGATE_E2E_KUBERNETES chooses another release, which gets a cache of its own.
 """
 
@@ -80,7 +81,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 def main(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="assets", description="Find or build the programs of a cluster; print where they are.")
-    parser.add_argument("kind", nargs="?", choices=RECIPES, default="node", help="a control plane only, or a node, too")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        choices=RECIPES,
+        default="node",
+        help="what to build",
+    )
     try:
         print(*assets(parser.parse_args(arguments).kind).paths.values(), sep="\n")
     except Unavailable as reason:

@@ -45,8 +45,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            if "node" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.node)
             if not WANTED:
                 item.add_marker(pytest.mark.skip(reason="needs a real API server: make e2e"))
 

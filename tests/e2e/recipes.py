@@ -18,6 +18,7 @@ KUBERNETES = os.environ.get("MODELGATE_E2E_KUBERNETES", "1.36.3")
 ETCD = "3.6.16"
 HELM = "4.3.1"
 CONTAINERD = "2.4.2"  # Debian's 1.6 is too old for a kubelet of 1.36
+PROMETHEUS = "0.307.3"  # the Go module of Prometheus 3.7.3
 RUNC = "1.4.0"  # and so is Debian's runc 1.1
 
 NO_DEBUG = "-s -w"  # linker flags: no symbol table, no debug information; a third of the size
@@ -174,4 +175,6 @@ NODE = (
     Recipe("runc", RUNC_IN_PLACE),
     Recipe("pause", PAUSE),
 )
-RECIPES = {"plane": PLANE, "node": NODE}
+PROMTOOL = partial(installed, package="github.com/prometheus/prometheus/cmd/promtool", version=PROMETHEUS)
+RECIPES = {"plane": PLANE, "node": NODE, "alerts": (Recipe("promtool", PROMTOOL),)}
+"""``alerts`` is apart: promtool alone takes as long as everything else, and cluster tests do not need it."""

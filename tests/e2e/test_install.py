@@ -7,12 +7,13 @@ field.
 from __future__ import annotations
 
 import json
+import subprocess
 from base64 import b64encode
 
 import pytest
 import yaml
 
-from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, modelgate
 from tests.e2e.kubectl import Refused
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
@@ -145,3 +146,28 @@ def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_fi
         assert "caBundle" not in current["clientConfig"]
         assert patched(kind, bundle).err == ""
     assert cluster.kubectl.run("label", f"mutatingwebhookconfiguration/{NAME}", "x=y", "--dry-run=server").code == 0
+
+
+def diagnosed(plane, *flags):
+    """The checks that fail, each with what it is about."""
+    command = modelgate("doctor", f"--kubeconfig={plane.kubeconfig}", "-o=json", *flags)
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode in {0, 1}, done.stderr
+    return {(each["check"], each["about"]) for each in json.loads(done.stdout)["findings"]}
+
+
+def test_doctor_sees_what_a_real_api_server_has(cluster, charts):
+    assert diagnosed(cluster) == {("gate-missing", "any namespace")}
+    for project in PROJECTS:
+        cluster.helm("install", project, charts / project)
+    install(cluster, "--set=apis.aim.enabled=false,apis.llmaz.enabled=false,apis.llmd.enabled=false")
+    found = diagnosed(cluster)
+    # No node, so no pod: what follows from that, and nothing about rights, network, rules or definitions of upstream.
+    assert {check for check, _ in found} <= {
+        *("gate-down", "bundle-missing", "secret-missing", "canary-failed", "definition-differs"),
+    }
+    assert ("gate-down", f"Deployment {NAMESPACE}/{NAME}") in found
+    cluster.kubectl("delete", f"validatingwebhookconfiguration/{NAME}", f"clusterrolebinding/{NAME}-view")
+    more = diagnosed(cluster, f"--namespace={NAMESPACE}")
+    assert ("configuration-missing", f"ValidatingWebhookConfiguration {NAME}") in more
+    assert ("right-missing", f"ServiceAccount {NAMESPACE}/{NAME}-view") in more

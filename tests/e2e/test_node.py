@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
 from tests.e2e.archive import with_entrypoint
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import CHART, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, STAMP, in_effect, modelgate, out_of_effect
 from tests.e2e.given import GivenCluster
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
@@ -135,6 +136,13 @@ def test_a_bad_model_older_than_the_gate_is_told_why_nothing_is_made_of_it(kubec
     assert "spec.source: Invalid value: " in told
     assert "spec.hardware.memoryFraction: Invalid value: " in told
     assert "phase" not in kubectl.find("model", "older-and-bad")["status"]
+
+
+def test_the_doctor_finds_nothing_wrong_inside_and_outside_of_the_cluster(node):
+    node.helm("test", NAME, f"--namespace={NAMESPACE}", "--timeout=2m")
+    outside = modelgate("doctor", f"--kubeconfig={node.kubectl.kubeconfig}")
+    done = subprocess.run([*node.kubectl.enter, *outside], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "nothing is wrong\n"), done.stdout + done.stderr
 
 
 # A storage initializer as far as its Job is concerned: its arguments are the source and the folder of the volume.

@@ -64,10 +64,10 @@ def test_a_cluster_is_scanned_with_read_rights_only(plane, kubectl):
 
 
 def test_without_rights_every_kind_is_a_problem(plane, kubectl):
-    kubectl("create", "serviceaccount", "nobody")
+    kubectl("create", "serviceaccount", "stranger")
     config = json.loads(plane.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": kubectl("create", "token", "nobody").strip()}
-    file = plane.folder / "nobody.kubeconfig"
+    config["users"][0]["user"] = {"token": kubectl("create", "token", "stranger").strip()}
+    file = plane.folder / "stranger.kubeconfig"
     file.write_text(json.dumps(config))
     done = scan(file, "--kind=Model")
     assert done.returncode == 2

@@ -68,5 +68,5 @@ def test_a_text_without_unsettled_numbers_is_as_the_api_server_sends_it(shape, f
 
 
 @pytest.mark.parametrize("text", [b'{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002"}', b'["1.0","9e9"]'])
-def test_digits_in_a_text_are_no_numbers(text):
+def test_digits_in_a_text_are_not_numbers(text):
     assert not has_unsettled(text)

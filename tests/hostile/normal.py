@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.bench.serve import _round, body, model
+from tests.bench.objects import body, sized
+from tests.bench.server import Serving, a_round
 from tests.hostile.bars import Report
 from tests.hostile.serving import Gate, serving
 from tests.hostile.timing import CALLS
 
 PART = "normal"
 ROUNDS = 5
+REQUESTS = 3000
+CONNECTIONS = 10
 PERCENT = 3.0
 
 
@@ -30,5 +33,5 @@ def _compared(ours: Gate, theirs: Gate, path: str) -> tuple[float, float]:
 
 
 def _micros(gate: Gate, path: str) -> float:
-    payload = body(model(2048))
-    return asyncio.run(_round(gate.pid, gate.port, gate.context(), path, payload))[3]
+    server = Serving(gate.pid, gate.port, gate.context(), 0, 0)
+    return asyncio.run(a_round(server, path, [body(sized(2048))], REQUESTS, CONNECTIONS))[3]

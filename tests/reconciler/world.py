@@ -18,7 +18,7 @@ from reconciler.say.conditions import find
 from tests.reconciler.apiserver import ApiServer, Denied
 from tests.reconciler.models import NOW, Time
 from webhook import engine
-from webhook.admission.request import Request
+from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cluster.view import MemoryView
 from webhook.facts.reads import FETCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
@@ -40,7 +40,7 @@ class Gate:
         self.view = view
 
     def __call__(self, obj: dict[str, Any]) -> dict[str, Any]:
-        known = next((each for each in self.by.catalog.kinds.values() if each.gvk.kind == obj.get("kind")), None)
+        known = self.by.catalog.find(GroupVersionKind(*group_version(obj.get("apiVersion", "")), obj.get("kind", "")))
         if known is None:
             return obj
         request = Request(known.gvk, known.plural, "CREATE", obj, name=obj["metadata"]["name"])

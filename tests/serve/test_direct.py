@@ -165,15 +165,17 @@ ORDINARY = [
 def told(served: Served, pieces: list[bytes], answers: int) -> list[bytes]:
     """What a server answers, without the date."""
     with connected(served.server) as peer:
-        received = []
         for piece in pieces:
             peer.sendall(piece)
-        rest = b""
+        received, rest = [], b""
         while len(received) < answers:
-            rest = rest or one_answer(peer)
-            length = re.search(rb"(?i)content-length: (\d+)\r\n", rest)
-            assert length
-            end = rest.index(b"\r\n\r\n") + 4 + int(length[1])
+            head = re.match(rb"(?is).*?content-length: (\d+)\r\n.*?\r\n\r\n", rest)
+            end = head.end() + int(head[1]) if head else len(rest) + 1
+            if end > len(rest):
+                more = peer.recv(65_536)
+                assert more, rest
+                rest += more
+                continue
             received.append(re.sub(rb"date: [^\r]*", b"date: -", rest[:end]))
             rest = rest[end:]
         return received

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.bench.serve import body, model
+from tests.bench.objects import body, sized
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.serve.test_app import a_review
 from webhook.admission.errors import CatalogError
@@ -200,7 +200,7 @@ def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callabl
         warnings = response.get("warnings", [])
         return frozenset(code for code in both if any(code in line for line in warnings))
 
-    with asked_all_the_time(served, body(model(2048)), said) as seen:
+    with asked_all_the_time(served, body(sized(2048)), said) as seen:
         with_rule(folder, "LK901", "LK902")
         until(lambda: both in seen[-4:], "the new set is used")
         with_rule(folder, "LK901", "LK901")

@@ -12,10 +12,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tools.site.__main__ import main
+from tools.site.authors import MEANINGS, meaning
 from tools.site.pages import ROOT, command_line
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
 from webhook.engine.catalog import load
+from webhook.facts import FACTS
 
 
 class Links(HTMLParser):
@@ -78,6 +80,27 @@ def test_no_link_is_dead(site, pages):
 
 def test_a_page_loads_nothing_from_other_hosts(pages):
     assert {each for links in pages.values() for each in links.loaded if urlsplit(each).netloc} == set()
+
+
+def test_every_column_of_a_table_has_a_name(site):
+    assert [page for page in site.rglob("*.html") if re.search(r"<th[^>]*>\s*</th>", page.read_text())] == []
+
+
+def test_the_additions_for_keyboards_and_contrast_are_on_every_page(site, pages):
+    loaded = {page: {each.rpartition("/")[2] for each in links.loaded} for page, links in pages.items()}
+    assert all({"site.css", "site.js"} <= names for names in loaded.values())
+    assert {each.name for each in (site / "assets").iterdir()} >= {"site.css", "site.js"}
+
+
+def test_the_facts_of_every_kind_are_explained_with_their_types(site):
+    text = (site / "authors" / "facts" / "index.html").read_text()
+    for kinds in FACTS.values():
+        for kind, facts in kinds.items():
+            assert f'id="{kind.lower()}"' in text
+            for name, fact in facts.items():
+                assert len(meaning(name, fact)) > 15
+                assert f"facts.{name}" in text
+    assert set(MEANINGS) <= {name for kinds in FACTS.values() for facts in kinds.values() for name in facts}
 
 
 def test_search_needs_no_server(site):

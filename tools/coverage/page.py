@@ -185,7 +185,7 @@ def _sentences(statements: Mapping[str, int]) -> Iterator[str]:
         total.update(dict(enumerate(row)))
         yield f"| [{api}](spec/sentences/{api}.yaml) | {' | '.join(map(str, row))} |\n"
     yield f"| **{len(given)}** | {' | '.join(str(total[column]) for column in sorted(total))} |\n"
-    yield f"\n| reason | {' | '.join(given)} | |\n|---|{'---|' * len(given)}---|\n"
+    yield f"\n| reason | {' | '.join(given)} | meaning |\n|---|{'---|' * len(given)}---|\n"
     for name, text in reasons().items():
         if any(why[name, api] for api in given):
             yield f"| {name} | {' | '.join(str(why[name, api]) for api in given)} | {text.strip()} |\n"

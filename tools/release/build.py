@@ -84,7 +84,7 @@ def _chart(chart: Path, target: Path, helm: str) -> dict[str, str]:
 
 def _manifests(package: Path, target: Path, helm: str) -> None:
     """The chart with its own values, for ``kubectl apply``."""
-    flags = ["--namespace", NAMESPACE, "--include-crds"]
+    flags = ["--namespace", NAMESPACE, "--skip-tests"]
     rendered = _run([helm, "template", "modelgate", str(package), *flags], target, os.environ)
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {NAMESPACE}\n"
     (target / "install.yaml").write_text(f"{namespace}{rendered}")

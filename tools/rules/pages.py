@@ -59,12 +59,12 @@ def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str
     spec = policy.spec
     yield f"## {' and '.join(spec.target.kinds)}\n"
     if spec.defaults:
-        yield "| default | field | reason | |\n|---|---|---|---|"
+        yield "| default | field | reason | why |\n|---|---|---|---|"
         for default in spec.defaults:
             yield _row(default.code, f"`{default.path}`", default.because, default.docs)
         yield ""
     if spec.validations:
-        yield "| rule | field | action | says, for example | |\n|---|---|---|---|---|"
+        yield "| rule | field | action | says, for example | why |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
             yield _row(rule.code, _field(rule), action, _shown(heard[rule.code]), rule.docs)

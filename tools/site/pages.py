@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tools.site.authors import author_pages
 from tools.site.rules import rule_pages
 from webhook.cli import COMMANDS
 from webhook.cli.shell.running import parser
@@ -35,7 +36,8 @@ def assemble(target: Path) -> None:
             (pages / name).write_text(_for_site(source.read_text(), outermost=len(name.parts) == 1))
         else:
             shutil.copy(source, pages / name)
-    for made, text in (("cli.md", command_line()), *rule_pages()):
+    shutil.copytree(ROOT / "tools" / "site" / "assets", pages / "assets")
+    for made, text in (("cli.md", command_line()), *rule_pages(), *author_pages()):
         (pages / made).parent.mkdir(parents=True, exist_ok=True)
         (pages / made).write_text(text)
     shutil.copy(ROOT / "mkdocs.yml", target / "mkdocs.yml")

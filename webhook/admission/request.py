@@ -34,6 +34,7 @@ class Request:
     URL, ``subresource`` "" for the object itself. ``object`` is None on DELETE, ``old_object``
     None on CREATE. ``name`` may be "" on CREATE with generateName. ``resource_api`` is group and version of the
     resource, None if they are the kind's: a Scale of ``autoscaling/v1`` is a subresource of ``apps/v1``.
+    ``size`` is a bound of the bytes of ``object``, 0 if none is known.
     """
 
     kind: GroupVersionKind
@@ -49,6 +50,7 @@ class Request:
     user: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     resource_api: tuple[str, str] | None = None
+    size: int = field(default=0, compare=False)
 
     @property
     def deleting(self) -> bool:

@@ -54,10 +54,10 @@ def decode(body: bytes) -> tuple[str, Request]:
     request = review.get("request")
     if not isinstance(request, dict):
         raise Malformed(f"AdmissionReview has no request: expected an object, got {_json_type(request)}")
-    return version, _request(request)
+    return version, _request(request, len(body))
 
 
-def _request(raw: dict[str, Any]) -> Request:
+def _request(raw: dict[str, Any], size: int) -> Request:
     kind = _mapping(raw, "kind")
     resource = _mapping(raw, "resource")
     api = (_text(resource, "group"), _text(resource, "version"))
@@ -75,6 +75,7 @@ def _request(raw: dict[str, Any]) -> Request:
         user=_mapping(raw, "userInfo"),
         options=_mapping(raw, "options"),
         resource_api=api,
+        size=size,
     )
     if not request.uid:
         raise Malformed("request.uid is missing; the response must repeat it")

@@ -24,7 +24,7 @@ class Overload:
     which has no receiver). ``id`` is cel-go's or Kubernetes' overload id. ``args`` holds the
     receiver first when ``member``. ``impl`` takes native values and returns one, or raises
     ``CelError``. It checks its arguments, as cel-go does: a ``dyn`` argument may hold any value.
-    ``raw`` is the same function without these checks, for arguments of known types.
+    ``raw`` is the same function without these checks, for arguments that are proven to have its types.
     ``cost`` None means 1. An overload that is not ``strict`` is also called with errors as arguments.
     """
 
@@ -57,8 +57,7 @@ def _overload(
     function: str, overload_id: str, args: tuple[Type, ...], result: Type, raw: Callable[..., Any], *, is_member: bool
 ) -> Overload:
     impl = _guarded(function, args, raw)
-    checked = None if impl is not raw else raw
-    return Overload(function, overload_id, args, result, is_member, impl, call_cost(function, overload_id), raw=checked)
+    return Overload(function, overload_id, args, result, is_member, impl, call_cost(function, overload_id), raw=raw)
 
 
 _CLASSES: Final[dict[str, type]] = {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.codegen import members
@@ -242,7 +243,7 @@ class _ScreenWriter(Writer):
             if not code.maybe:
                 self.top.append((f"if {local} is not ...:", [self.slot(local)]))
             self._roots[local] = self._root
-            code = Code(local, code.of, code.node, checked=code.checked, is_name=True, maybe=code.maybe)
+            code = replace(code, text=local, is_name=True)
             self._fallible.add(name)
         self._hoisted[name] = code
 

@@ -17,6 +17,9 @@ MAX_VALUES: Final = 50_000
 """JSON values of an object: 20 times the largest real one known (a ClusterBaseModel with 2,505). A value takes at most
 12 µs, so an object takes less than a second."""
 
+_SMALL_BYTES: Final = 2 * MAX_VALUES
+"""An object within so many bytes needs no count: a value takes a byte, and a second one to set it apart."""
+
 _TOO_LARGE: Final = Refusal("", "RequestEntityTooLarge", 413, "Request entity too large: ")
 
 
@@ -26,7 +29,7 @@ def over_bound(kind: KnownKind, request: Request) -> Cause | None:
     What its user does not write does not count: ``metadata.managedFields``, and a status that is a subresource. It may
     grow after the object is admitted, and the object must then still be changeable.
     """
-    if request.object is None or kind.foreign:
+    if request.object is None or kind.foreign or 0 < request.size <= _SMALL_BYTES:
         return None
     count = _count(_written(kind, request.object))
     if count <= MAX_VALUES:

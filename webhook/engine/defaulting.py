@@ -127,25 +127,32 @@ def _without_derived(obj: dict[str, Any], rules: tuple[DefaultRule, ...], owners
 def _fill(
     kind: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
-    """Apply the rules until none adds a value; each sets its leaf once, so this ends."""
+    """Apply the rules until none adds a value; each sets its leaf once, so this ends.
+
+    They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
+    changed than single leaves.
+    """
     filled: dict[DefaultRule, Any] = {}
     scope = scope_of(current)
-    progress = True
+    rules, progress = kind.policy.defaults, True
     while progress:
-        progress = False
-        for rule in kind.policy.defaults:
+        progress, is_known = False, rules is kind.policy.defaults and not kind.deviates
+        for rule in rules:
             if rule in filled or not _absent(rule, current):
                 continue
             value = _value_or_missing(rule, scope, kind, old)
             if value is MISSING:
                 continue
-            following = kind.schema.default(rule.path.set(current, value))
+            changed = rule.path.set(current, value)
+            following = kind.schema.default(changed)
+            is_known = is_known and following is changed and rule.path.has_parent(current)
             if kind.deviates and _errors(kind, following) > _errors(kind, current):
                 continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
             current = following
             scope = scope_of(current)
             progress = True
+        rules = kind.policy.repeated_defaults() if is_known else kind.policy.defaults
     return current, filled
 
 
@@ -197,20 +204,18 @@ def _explain(
     before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
 ) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_path = {rule.path.text: rule for rule in (*rules, *filled)}
+    by_path = {rule.path.text: rule for rule in filled}
     found: list[Default] = []
     for operation, keys, new in patch.steps(before, after):
         if operation == "remove":
             path = field_path(keys)
-            rule = by_path.get(path)
+            rule = by_path.get(path) or next((rule for rule in rules if rule.path.text == path), None)
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
         for leaf, value in _leaves(keys, new):
             path = field_path(leaf)
-            rule = by_path.get(path)
-            if rule is None or rule not in filled:
-                rule = _around(path, filled)
+            rule = by_path.get(path) or _around(path, filled)
             if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:

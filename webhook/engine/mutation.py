@@ -35,7 +35,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
     decisions: list[Decision] = []
 
     def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
-        decisions.append(_default(replace(request, object=obj), catalog, view, options))
+        decisions.append(_default(replace(request, object=obj, size=0), catalog, view, options))
         return decisions[-1].object
 
     verdict = options.native.mutate(request, options.checkpoint, webhook)
@@ -84,7 +84,7 @@ def _standing(
     """
     if request.operation != "UPDATE":
         return True, []
-    after = replace(request, object=obj)
+    after = replace(request, object=obj, size=0)
     judgement = judge(after, catalog, view, options)
     if judgement.decision.causes:
         return False, []

@@ -227,19 +227,14 @@ class _RuleRun:
 
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
-    path = field_path((*node.keys, *_below(rule).keys))
+    path = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
     text = cut_end(message, REFERENCES if rule.referential else MESSAGE)
     return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
 
 
-def _below(rule: ValidationRule) -> Path:
-    """The path from the node of a rule to the field that it is about."""
-    return Path.parse(rule.field_path.removeprefix("."))
-
-
 def _value_at(rule: ValidationRule, node: TargetNode) -> Any:
     """The value that a rule is about, or MISSING."""
-    return _below(rule).get(node.value)
+    return rule.below.get(node.value)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:

@@ -58,6 +58,8 @@ _FORMS: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...]] = (
 def masked(text: str) -> str:
     """The text with ``***`` in place of what looks like a credential: ``https://***@example.com/m?token=***``."""
     for signs, pattern, remains in _FORMS:
-        if any(sign in text for sign in signs):
-            text = pattern.sub(remains, text)
+        for sign in signs:  # a generator would take longer than all searches of a usual text
+            if sign in text:
+                text = pattern.sub(remains, text)
+                break
     return text

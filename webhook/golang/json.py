@@ -6,6 +6,7 @@ import json
 import math
 import re
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from webhook.golang.regexp import compiled
@@ -28,9 +29,11 @@ def marshal(value: Any) -> str:
     """``json.Marshal``: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, floats in Go's notation."""
     match value:
         case str():
-            return json.dumps(value, ensure_ascii=False).translate(_HTML)
-        case bool() | None | int():
+            return encode_basestring(value).translate(_HTML)
+        case bool() | None:
             return json.dumps(value)
+        case int():
+            return str(value)
         case float():
             return _float_text(value)
         case list():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal
+from functools import lru_cache
 from typing import Final
 
 from webhook.golang.errors import GoError
@@ -29,6 +30,7 @@ _EXPONENT_SUFFIX: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _INT_MAX: Final = INT64.stop - 1
 _FAST_DIGITS: Final = 18  # digits that always fit in 64 bits
 _NANO: Final = -9
+_USUAL: Final = 32  # characters of a quantity that is worth remembering
 _MAX_DIGITS: Final = 100_000  # Go would compute for hours; a longer number is an error here
 _WRONG_FORMAT: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
@@ -135,6 +137,16 @@ def parse(text: str) -> Quantity:
     Raises:
         GoError: one of Kubernetes' three texts, for an invalid form, number or suffix.
     """
+    return _remembered(text) if len(text) <= _USUAL else _parse(text)
+
+
+@lru_cache(1024)
+def _remembered(text: str) -> Quantity:
+    """Rules compare the same few quantities again and again."""
+    return _parse(text)
+
+
+def _parse(text: str) -> Quantity:
     match = _TEXT.fullmatch(text) if text else None
     if match is None:
         raise GoError(_WRONG_FORMAT)

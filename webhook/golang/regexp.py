@@ -64,7 +64,7 @@ def compiled(pattern: str) -> Search:
         raise GoError(f"error parsing regexp: invalid UTF-8: `{pattern!a}`") from None
     if any(match[0] == "\\C" for match in _ESCAPES.finditer(pattern)):
         raise GoError("error parsing regexp: invalid escape sequence: `\\C`")  # C++ RE2 supports it, Go does not
-    return _on_runes(_fast(handle) or _public(handle))
+    return _fast(handle) or _on_runes(_public(handle))
 
 
 def _on_runes(search: Search) -> Search:
@@ -90,8 +90,11 @@ def _fast(handle: Any) -> Search | None:
 
     def search(text: bytes, start: int) -> Span | None:
         span: Span = match(anchor, text, start, len(text))[0]
-        return None if span == _NO_SPAN else span
+        if span == _NO_SPAN:
+            return None
+        return span if span[0] == len(text) or text[span[0]] & 0xC0 != 0x80 else runes(text, next_rune(text, span[0]))
 
+    runes = _on_runes(search)
     return search
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from webhook.golang.errors import GoError
@@ -27,6 +27,7 @@ _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _NOT_IN_HOST: Final = re.compile(b"[^\\x80-\\xff" + re.escape(bytes(sorted(_HOST))) + b"]")
+_USUAL: Final = 256  # characters of a URL that is worth remembering
 _MAX_QUERY: Final = 10_000  # Go refuses a query with more parameters
 
 
@@ -165,6 +166,16 @@ def parse_request_uri(text: str) -> ParsedURL:
 
 
 def _named(text: str, *, via_request: bool) -> ParsedURL:
+    return _remembered(text, via_request) if len(text) <= _USUAL else _read(text, via_request)
+
+
+@lru_cache(128)
+def _remembered(text: str, via_request: bool) -> ParsedURL:
+    """Several rules and facts read the same URL, in both calls of a request."""
+    return _read(text, via_request)
+
+
+def _read(text: str, via_request: bool) -> ParsedURL:
     try:
         return _parse(text.encode(errors="surrogatepass"), via_request=via_request)
     except GoError as error:

@@ -12,6 +12,7 @@ __all__ = ["MISSING", "Path", "field_path"]
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """What :meth:`Path.get` returns for an absent node: None is a value."""
 
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
 
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
@@ -91,6 +92,12 @@ class Path:
                 break
             root = root.get(key)
         return root is None or isinstance(root, dict)
+
+    def has_parent(self, root: Any) -> bool:
+        """Whether the object that has the leaf, or would have it, is there."""
+        for key in self.keys[:-1]:
+            root = root.get(key) if isinstance(root, dict) else None
+        return isinstance(root, dict)
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; its parents are copied, or created if absent."""

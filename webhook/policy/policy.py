@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -106,15 +107,16 @@ class ValidationRule:
     operator: str = ""
     transition: bool = field(init=False)
     referential: bool = field(init=False)
+    below: Path = field(init=False)
+    """The path from the node to the field that the rule is about."""
+    about: Path = field(init=False)
+    """The field that the rule is about."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
         object.__setattr__(self, "referential", self.code[2] == "4")
-
-    @property
-    def about(self) -> Path:
-        """The field that the rule is about."""
-        return Path((*self.at.keys, *Path.parse(self.field_path.removeprefix(".")).keys))
+        object.__setattr__(self, "below", Path.parse(self.field_path.removeprefix(".")))
+        object.__setattr__(self, "about", Path((*self.at.keys, *self.below.keys)))
 
     @property
     def local(self) -> bool:
@@ -154,6 +156,9 @@ class Policy:
     )
     _screen: list[Screen | None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
     _judged: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
+    _repeated: list[tuple[DefaultRule, ...] | None] = field(
+        default_factory=lambda: [None], init=False, compare=False, repr=False
+    )
     _reads: dict[tuple[str, str], Reads] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def actions(self, profile: Profile) -> tuple[tuple[ValidationRule, Action], ...]:
@@ -189,6 +194,24 @@ class Policy:
         ]
         variables = {name: _part(each) for name, each in self.variables.items()}
         return Screen(conditions, variables, f"screen of {self.name}")
+
+    def repeated_defaults(self) -> tuple[DefaultRule, ...]:
+        """The defaults that may apply after a later one has set its leaf: they read it, or facts. Computed once."""
+        found = self._repeated[0]
+        if found is None:
+            paths = [rule.path for rule in self.defaults]
+            later = ((rule, paths[index + 1 :]) for index, rule in enumerate(self.defaults))
+            found = self._repeated[0] = tuple(rule for rule, after in later if self._is_repeated(rule, after))
+        return found
+
+    def _is_repeated(self, rule: DefaultRule, later: Iterable[Path]) -> bool:
+        parts = [part for part in (rule.when, rule.value) if isinstance(part, Expression)]
+        if len(parts) < 1 + (rule.when is not None) or any(part.facts for part in parts):
+            return True
+        names = {name for each in parts for name in each.variables}
+        trees = {name: self.variables[name].program.tree() for name in names}
+        reads = Reads.of([each.program.tree() for each in parts], trees)
+        return any((OBJECT, *path.keys) in reads for path in later)
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read; computed once, when it is first needed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -15,7 +15,7 @@ from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
-from webhook.schema.node import build
+from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.quantities import compile_quantities
@@ -80,10 +80,31 @@ class Structural:
         """``raw`` is an ``openAPIV3Schema`` of the kind ``name``; the formats of Kubernetes ``version`` count."""
         self.name = name
         self.version = version
-        self.root = prune_defaults(build(raw, version=version))
-        self.raw = self.root.raw
-        self._fill = compile_default(self.root)
-        self._embedded = has_embedded(self.root)
+        self._given: Mapping[str, Any] = raw
+
+    @cached_property
+    def root(self) -> SchemaNode:
+        """The tree of the schema, built when it is first needed: a command needs one or two of all kinds."""
+        root = prune_defaults(build(self._given, version=self.version))
+        self._given = root.raw  # equal parts are one object there
+        return root
+
+    def compile(self) -> None:
+        """Build the tree now: what is wrong with the schema of a user must be said when it is loaded."""
+        _ = self.root
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The schema as JSON."""
+        return self.root.raw
+
+    @cached_property
+    def _fill(self) -> Callable[[Any], Any] | None:
+        return compile_default(self.root)
+
+    @cached_property
+    def _embedded(self) -> bool:
+        return has_embedded(self.root)
 
     @cached_property
     def is_clean(self) -> Check:

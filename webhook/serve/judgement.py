@@ -179,9 +179,8 @@ def _decided(
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate
     catalog, native = by.ready(), by.native
-    options = replace(by.options, checkpoint=checkpoint)
-    if call == "validate":
-        options = replace(options, written=by.recent.__contains__)
+    written = by.recent.__contains__ if call == "validate" else by.options.written
+    options = replace(by.options, checkpoint=checkpoint, written=written)
     if by.live_view is None or (native is None and catalog.find(request.kind) is None):
         if native is not None:
             options = replace(options, native=native.within(None))

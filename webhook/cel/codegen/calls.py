@@ -14,7 +14,7 @@ from webhook.cel.interpreter.calls import is_open
 from webhook.cel.library import operators as library
 from webhook.cel.overload import dispatcher
 from webhook.cel.syntax.ast import Call, Expr
-from webhook.cel.types import DYN
+from webhook.cel.types import DYN, STRING
 
 __all__ = ["write_call"]
 
@@ -36,28 +36,42 @@ def write_call(writer: Writer, expr: Call) -> Code:
 
 
 def _function(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
-    """A call of the function's implementation; its cost is computed where it is not 1."""
+    """A call of the function's implementation, unguarded where the types of the arguments are proven.
+
+    The cost is computed where it is not 1.
+    """
     reference = writer.checked.references[expr]
     overloads = reference.overloads
     values = [writer.value(writer.expr(arg)) for arg in args]
     if len(overloads) == 1:
         chosen, cost = overloads[0], overloads[0].cost
-        is_checked = any(is_open(value.of) for value in values)
-        impl = chosen.impl if is_checked or chosen.raw is None else chosen.raw
+        is_proven = all(value.proven and not is_open(value.of) for value in values)
+        impl = chosen.raw if is_proven and chosen.raw is not None else chosen.impl
     else:
         declared = writer.functions[reference.name]
         impl = dispatcher([signature.overload for signature in (*declared.free, *declared.member)])
         cost = costs.call_cost(reference.name)
     if all(value.is_literal for value in values):
         return _folded(writer, expr, impl, cost, [value.literal for value in values])
-    function = writer.constant(impl)
+    function, of = writer.constant(impl), writer.type_of(expr)
+    is_known = len(overloads) == 1 and not is_open(of)
     if cost is None:
         writer.cost += 1
-        return Code(writer.call(function, [value.text for value in values]), writer.type_of(expr))
+        return Code(writer.call(function, [value.text for value in values]), of, proven=is_known)
     names = [writer.local(value) for value in values]
     result = writer.name(writer.call(function, names))
-    writer.meter(f"{writer.constant(cost)}(({', '.join(names)},), {result})")
-    return Code(result, writer.type_of(expr), is_name=True)
+    _meter(writer, cost, values, names, result)
+    return Code(result, of, is_name=True, proven=is_known)
+
+
+def _meter(writer: Writer, cost: costs.Cost, values: Sequence[Code], names: Sequence[str], result: str) -> None:
+    """Subtract the cost of a call, or a bound that depends on the length of one text."""
+    bound = costs.bound(cost, values[0].literal)
+    if bound is not None and values[bound[0]].proven and values[bound[0]].of == STRING:
+        argument, characters, times = bound
+        writer.meter(f"(len({names[argument]}) // {characters} + 2) * {times}")
+    else:
+        writer.meter(f"{writer.constant(cost)}(({', '.join(names)},), {result})")
 
 
 def _folded(writer: Writer, expr: Call, impl: Callable[..., Any], cost: costs.Cost | None, args: Sequence[Any]) -> Code:

@@ -44,7 +44,8 @@ class Code:
 
     ``node`` is the schema of raw JSON that is not yet a CEL value; ``checked`` says that its
     class was checked. ``is_name`` marks text that costs nothing to repeat. ``maybe`` marks an
-    unwrapped optional: the value, or ABSENT.
+    unwrapped optional: the value, or ABSENT. ``proven``: a value, where there is one, is of the type ``of``, which
+    the checker only infers: what is inferred of ``dyn`` need not be true.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Code:
     maybe: bool = False
     is_literal: bool = False
     literal: Any = None
+    proven: bool = False
 
     @property
     def atom(self) -> str:

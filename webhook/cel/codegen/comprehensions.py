@@ -78,7 +78,7 @@ def _bind(writer: Writer, expr: Comprehension) -> Code:
 
 
 def _renamed(code: Code, name: str) -> Code:
-    return Code(name, code.of, code.node, checked=code.checked, is_name=True)
+    return Code(name, code.of, code.node, checked=code.checked, is_name=True, proven=code.proven)
 
 
 class _Loop:

@@ -92,13 +92,13 @@ def conditional(writer: Writer, expr: Call) -> Code:
     (then_block, then), (else_block, other) = branches
     if then.maybe is not other.maybe:
         raise Unsupported
-    of, maybe = writer.type_of(expr), then.maybe
+    of, maybe, proven = writer.type_of(expr), then.maybe, then.proven and other.proven
     if not any(then_block) and not any(else_block):
-        return Code(f"({then.text} if {condition} else {other.text})", of, maybe=maybe)
+        return Code(f"({then.text} if {condition} else {other.text})", of, maybe=maybe, proven=proven)
     result = writer.name()
     writer.block.append((f"if {condition}:", [*then_block, f"{result} = {then.text}"]))
     writer.block.append(("else:", [*else_block, f"{result} = {other.text}"]))
-    return Code(result, of, is_name=True, maybe=maybe)
+    return Code(result, of, is_name=True, maybe=maybe, proven=proven)
 
 
 def _branch(writer: Writer, code: Code) -> Code:

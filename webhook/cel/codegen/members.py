@@ -154,7 +154,8 @@ def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code
     shared = writer.shared(operand, name, child)
     if shared is not None:
         is_composite = child.kind in COMPOSITE
-        return Code(shared, of, child if is_composite else None, checked=True, is_name=True, maybe=True)
+        node = child if is_composite else None
+        return Code(shared, of, node, checked=True, is_name=True, maybe=True, proven=not is_composite)
     if operand.maybe:
         found = writer.name(f"A if {operand.text} is A else {operand.text}.get({name!r}, A)")
     else:

@@ -67,7 +67,7 @@ def value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     if not code.is_name:
         code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
     writer.line(f"if {code.text} is A: raise E")
-    return Code(code.text, writer.type_of(expr), code.node, checked=code.checked, is_name=True)
+    return Code(code.text, writer.type_of(expr), code.node, checked=code.checked, is_name=True, proven=code.proven)
 
 
 def of(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
@@ -86,7 +86,9 @@ def none(writer: Writer, expr: Call, _args: Sequence[Expr]) -> Code:
 def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     code = _maybe(writer, args[0])
     if not code.is_name:
-        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
+        code = Code(
+            writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True, proven=code.proven
+        )
     with writer.inner() as block:
         other = writer.expr(args[1])
         is_empty = other.is_literal and other.literal in ([], {})
@@ -102,4 +104,5 @@ def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     else:
         chosen = writer.name(code.text)
         writer.block.append((f"if {chosen} is A:", [*block, f"{chosen} = {other.text}"]))
-    return Code(chosen, of, node, checked=node is not None and (is_empty or other.checked), is_name=True)
+    checked = node is not None and (is_empty or other.checked)
+    return Code(chosen, of, node, checked=checked, is_name=True, proven=code.proven and other.proven)

@@ -11,7 +11,11 @@ from webhook.cel.values.nodes import Node
 from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Opt
 
-__all__ = ["GLOBALS", "Escape"]
+__all__ = ["GLOBALS", "SHORT", "Escape"]
+
+
+SHORT: Final = 256
+"""Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
 
 
 class Escape(Exception):
@@ -75,6 +79,13 @@ def _length(value: Any) -> int:
 _SIZED: Final = frozenset({str, bytes, list, dict})
 
 
+def _short(text: str) -> bytes:
+    """The UTF-8 of a text that is short enough to be matched."""
+    if len(text) > SHORT:
+        raise Escape
+    return text.encode()
+
+
 def _find(value: Any, key: Any) -> Any:
     """``value.?key``, unwrapped: ABSENT if it does not exist."""
     if value is ABSENT:
@@ -114,6 +125,7 @@ GLOBALS: Final[dict[str, Any]] = {
     "absent": _absent,
     "length": _length,
     "find": _find,
+    "short": _short,
     "optional": _optional,
 }
 """The global names of every generated function; shared and never changed."""

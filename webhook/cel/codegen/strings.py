@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from webhook.cel.codegen.code import CONTAINERS, Code, Unsupported
+from webhook.cel.codegen.runtime import SHORT
 from webhook.cel.codegen.writer import Writer
 from webhook.cel.library.regex import compiled
 from webhook.cel.syntax.ast import Call, Expr
@@ -13,9 +14,6 @@ from webhook.cel.types import BOOL, INT
 from webhook.cel.values.nodes import COMPOSITE
 
 __all__ = ["affix", "contains", "matches", "size"]
-
-_SHORT = 256
-"""Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
 
 
 def size(writer: Writer, arg: Expr) -> Code:
@@ -67,6 +65,6 @@ def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
         raise Unsupported
     text = writer.named(writer.value(writer.expr(args[0])))
     operators = math.ceil(len(pattern.literal) / 4)
-    writer.cost += operators * (_SHORT // 10 + 2)
-    writer.line(f"if len({text.text}) > {_SHORT}: raise E")
-    return Code(f"({writer.constant(compiled(pattern.literal))}({text.text}.encode(), 0) is not None)", BOOL)
+    writer.cost += operators * (SHORT // 10 + 2)
+    encoded = writer.call("short", [text.text])
+    return Code(f"({writer.constant(compiled(pattern.literal))}({encoded}, 0) is not None)", BOOL)

@@ -84,7 +84,7 @@ class Writer:
 
     def named(self, code: Code) -> Code:
         """The same CEL value under a name."""
-        return code if code.is_name else Code(self.name(code.text), code.of, is_name=True)
+        return code if code.is_name else Code(self.name(code.text), code.of, is_name=True, proven=code.proven)
 
     def constant(self, value: Any) -> str:
         """The name of an object that the function is made with."""
@@ -97,7 +97,7 @@ class Writer:
 
     def literal(self, value: Any, of: Type) -> Code:
         text = repr(value) if value.__class__ in _WRITTEN else self.constant(value)
-        return Code(text, of, is_name=True, is_literal=True, literal=value)
+        return Code(text, of, is_name=True, is_literal=True, literal=value, proven=True)
 
     @contextmanager
     def inner(self) -> Iterator[Block]:
@@ -156,7 +156,7 @@ class Writer:
         wanted = CLASSES.get(node.enter)
         if wanted is None:
             return Code(f"{self.constant(node.enter)}({text})", code.of)
-        return Code(self.container(code, wanted), code.of, is_name=True)
+        return Code(self.container(code, wanted), code.of, is_name=True, proven=True)
 
     def truth(self, expr: Expr) -> str:
         """An expression whose value is a Python bool."""

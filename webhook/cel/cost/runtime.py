@@ -8,7 +8,7 @@ that the checker chose. If it could not choose (``dyn`` arguments), the call cos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.cel.values.value import Opt
@@ -21,6 +21,7 @@ __all__ = [
     "STRING_FACTOR",
     "STRUCT_CREATE",
     "Cost",
+    "bound",
     "call_cost",
     "size_of",
 ]
@@ -90,6 +91,20 @@ def _regex(args: tuple[Any, ...], _result: Any) -> int:
 
 def _format(args: tuple[Any, ...], _result: Any) -> int:
     return _traversal(1 + size_of(args[1])) * _traversal(args[0].max_regex_size, REGEX_FACTOR)
+
+
+def bound(cost: Cost, first: Any) -> tuple[int, int, int] | None:
+    """An upper bound by the length of one argument: its index, and the two numbers of ``(length // n + 2) * m``.
+
+    ``first`` is the first argument if it is known, else None. The bound is None where only the cost itself tells.
+    """
+    if cost is _format:
+        return None if first is None else (1, 10, _traversal(first.max_regex_size, REGEX_FACTOR))
+    characters = _CHARACTERS.get(cost)
+    return None if characters is None else (0, characters, 1)
+
+
+_CHARACTERS: Final[Mapping[Cost, int]] = {_first: 10, _first_twice: 5}
 
 
 def _selector(args: tuple[Any, ...], _result: Any) -> int:

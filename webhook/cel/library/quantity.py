@@ -17,8 +17,8 @@ __all__ = ["QUANTITY"]
 
 def is_quantity(text: str) -> bool:
     try:
-        parse_quantity(text)
-    except CelError:
+        quantity.parse(text)
+    except GoError:
         return False
     return True
 

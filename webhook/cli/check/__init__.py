@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     ignored = known_codes(options.ignore, outcomes.codes)
     if options.fix:
         outcomes = _fix(outcomes)
-    report = report_of(outcomes, ignored)
+    report = report_of(outcomes, ignored, options.docs_url or "")
     failing = FAILING[options.fail_on or "error"]
     _print(report, options, failing)
     text.summary(report, quiet=options.quiet)

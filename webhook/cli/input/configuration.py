@@ -1,4 +1,4 @@
-"""`.modelgate.yaml`: the flags of `check`, `normalise` and `explain` for a repository."""
+"""`.modelgate.yaml`: the flags of `check`, `normalise`, `explain` and `scan` for a repository."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Configuration(_Model):
     exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
     ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")
     fail_on: Literal["warning", "error", "never"] | None = Field(default=None, description="As --fail-on.")
+    docs_url: str | None = Field(default=None, description="Address of this site, for links to rules, as --docs-url.")
     kustomize: bool | None = Field(default=None, description="Build kustomizations, as --kustomize.")
     manifests_only: bool | None = Field(default=None, description="As --manifests-only.")
     settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
@@ -101,7 +102,7 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
 def _choices(content: Configuration) -> Iterator[tuple[str, Any]]:
     """The options with one value, by the names of their flags."""
     yield "profile", content.profile.value if content.profile else None
-    for name in ("references", "fail_on", "kustomize", "manifests_only"):
+    for name in ("references", "fail_on", "docs_url", "kustomize", "manifests_only"):
         yield name, getattr(content, name)
     for each in fields(Settings):
         value = getattr(content.settings, each.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -108,5 +109,12 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
         "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
+    add(
+        "--docs-url",
+        default=os.environ.get("MODELGATE_DOCS_URL"),
+        metavar="URL",
+        help="address where your organisation serves the site of `make site`, so that findings link to the pages of "
+        "their rules (default: none; environment: MODELGATE_DOCS_URL)",
+    )
     add("-q", "--quiet", action="store_true", help=quiet)
     add("-v", "--verbose", action="store_true", help=verbose)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 import yaml
 
@@ -17,10 +18,13 @@ from webhook.manifests.documents import Document
 
 __all__ = ["findings_of", "ordered", "report_of"]
 
+_WRONG_TYPE: Final = "FieldValueTypeInvalid"
+_UNSUPPORTED: Final = "FieldValueNotSupported"
 
-def report_of(outcomes: Outcomes, ignored: Collection[str]) -> Report:
-    """The report; ``ignored`` are the codes of warnings to leave out."""
-    report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped)
+
+def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
+    """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
+    report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
@@ -32,8 +36,22 @@ def report_of(outcomes: Outcomes, ignored: Collection[str]) -> Report:
 
 def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:
     """Everything that is said of a document."""
-    found = [Finding.of_cause(cause, document, tuple(_quoting(cause, document))) for cause in causes]
+    found = [Finding.of_cause(cause, document, helps) for cause, helps in _faults(list(causes), document)]
     return [*found, *(Finding.of_warning(warning, document) for warning in warnings)]
+
+
+def _faults(causes: Sequence[Cause], document: Document) -> Iterator[tuple[Cause, tuple[str, ...]]]:
+    """The causes, each with advice: one for each fault. A value of the wrong type is not one of the supported values
+    either, which the API server says, too; here that is advice.
+    """
+    wrong = {cause.field for cause in causes if cause.reason == _WRONG_TYPE}
+    unsupported = {cause.field: cause for cause in causes if cause.reason == _UNSUPPORTED and cause.field in wrong}
+    for cause in causes:
+        if unsupported.get(cause.field) is not cause:
+            helps = [*_quoting(cause, document)]
+            if cause.reason == _WRONG_TYPE and cause.field in unsupported:
+                helps.append(unsupported[cause.field].message.partition(": ")[2].partition(": ")[2])
+            yield cause, tuple(filter(None, helps))
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -110,7 +110,8 @@ class ObjectReport:
 class Report:
     """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
 
-    ``clean`` counts the objects without findings that are not listed.
+    ``clean`` counts the objects without findings that are not listed. ``docs`` is the address of the site with a page
+    for each rule, "" if it is not known.
     """
 
     objects: list[ObjectReport]
@@ -119,6 +120,7 @@ class Report:
     skipped: Counter[str] = field(default_factory=Counter)
     ignored: int = 0
     clean: int = 0
+    docs: str = ""
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)

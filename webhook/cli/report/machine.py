@@ -35,7 +35,7 @@ def document(report: Report) -> dict[str, Any]:
             "unreadable": len(report.problems),
             "notRead": dict(report.skipped),
         },
-        "objects": [_object(each) for each in report.objects],
+        "objects": [_object(each, report.docs) for each in report.objects],
         "problems": [_problem(each) for each in report.problems],
         "remarks": [_problem(each) for each in report.remarks],
     }
@@ -47,7 +47,7 @@ def located(problem: Problem) -> tuple[str, int | None]:
     return (file, int(line)) if colon and line.isdecimal() else (problem.source, None)
 
 
-def _object(each: ObjectReport) -> dict[str, Any]:
+def _object(each: ObjectReport, docs: str) -> dict[str, Any]:
     value = each.document.value
     metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
     named = {key: metadata[key] for key in ("namespace", "name") if isinstance(metadata.get(key), str)}
@@ -59,16 +59,16 @@ def _object(each: ObjectReport) -> dict[str, Any]:
         **named,
         "verdict": str(each.verdict),
         **{key: text for key, text in (("note", each.note), ("stamp", each.stamp)) if text},
-        "findings": [_finding(found) for found in each.findings],
+        "findings": [_finding(found, docs) for found in each.findings],
         "changes": [_change(change) for change in each.changes],
     }
 
 
-def _finding(found: Finding) -> dict[str, Any]:
-    return dict(_parts(found))
+def _finding(found: Finding, docs: str) -> dict[str, Any]:
+    return dict(_parts(found, docs))
 
 
-def _parts(found: Finding) -> Iterator[tuple[str, Any]]:
+def _parts(found: Finding, docs: str) -> Iterator[tuple[str, Any]]:
     yield "severity", str(found.severity)
     yield "code", found.code
     yield "field", found.field
@@ -77,7 +77,8 @@ def _parts(found: Finding) -> Iterator[tuple[str, Any]]:
     yield "column", found.place.column
     yield "endColumn", found.place.end
     yield "help", list(found.helps)
-    optional = {"reason": found.reason, "policy": found.policy, "docs": rule_page(found.code) if found.is_rule else ""}
+    page = rule_page(found.code, docs) if found.is_rule else ""
+    optional = {"reason": found.reason, "policy": found.policy, "docs": page}
     yield from ((key, value) for key, value in optional.items() if value)
 
 

@@ -20,7 +20,9 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 def render(report: Report) -> str:
     rules = sorted({found.code for _, found in report.findings()})
     run = {
-        "tool": {"driver": {"name": "modelgate", "version": VERSION, "rules": [_rule(code) for code in rules]}},
+        "tool": {
+            "driver": {"name": "modelgate", "version": VERSION, "rules": [_rule(code, report.docs) for code in rules]}
+        },
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, found, rules) for each, found in report.findings()],
         "invocations": [
@@ -36,9 +38,9 @@ def render(report: Report) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=2)
 
 
-def _rule(code: str) -> dict[str, Any]:
+def _rule(code: str, docs: str) -> dict[str, Any]:
     text = CODES.get(code, f"`modelgate rule {code}` explains this rule.")
-    page = rule_page(code)
+    page = rule_page(code, docs)
     return {
         "id": code,
         "shortDescription": {"text": text},

@@ -11,6 +11,7 @@ from typing import Final, TextIO
 
 from webhook.cli.output import printable
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
+from webhook.cli.report.tool import rule_page
 
 __all__ = ["Style", "lines", "summary"]
 
@@ -119,4 +120,5 @@ def summary(report: Report, *, quiet: bool) -> None:
         print(f"not read: {others}", file=file)
     first = next((found.code for _, found in report.findings() if found.is_rule), "")
     if first:
-        print(f"`modelgate rule {first}` explains a code, with an object that is right", file=file)
+        page = f": {rule_page(first, report.docs)}" if report.docs else ""
+        print(f"`modelgate rule {first}` explains a code, with an object that is right{page}", file=file)

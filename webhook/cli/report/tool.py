@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 __all__ = ["VERSION", "rule_page"]
@@ -22,21 +21,9 @@ def _version() -> str:
 VERSION: Final = _version()
 
 
-@cache
-def _documentation() -> str:
-    """The address of the documentation that the package names; "" if it names none."""
-    try:
-        urls = metadata("modelgate").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    named = dict(url.split(", ", 1) for url in urls)
-    return str(named.get("Documentation", "")).rstrip("/")
-
-
-def rule_page(code: str) -> str:
-    """The page of a rule on the site, if the package names its address; otherwise the API's page in the repository."""
+def rule_page(code: str, docs: str) -> str:
+    """The page of a rule on the site, if its address is known; otherwise the API's page in the repository."""
     page = _PAGES.get(code[:2], "")
     if not page:
         return ""
-    base = _documentation()
-    return f"{base}/codes/{code.lower()}/" if base else f"docs/rules/{page}.md"
+    return f"{docs.rstrip('/')}/codes/{code.lower()}/" if docs else f"docs/rules/{page}.md"

@@ -109,7 +109,7 @@ def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity
         for line in table.lines(scan.judged(), style, verbose=options.verbose):
             print(line)
     else:
-        report = scan.report()
+        report = scan.report(options.docs_url or "")
         lines = text.lines(report, style, quiet=True, changes=False)
         for line in lines if options.output == "text" else rendered(report, options.output, failing):
             print(line)

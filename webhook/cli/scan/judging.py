@@ -88,9 +88,10 @@ class Scan:
             others = f" (and {len(titles) - _SAMPLES} more objects)" if len(titles) > _SAMPLES else ""
             self._source.problems.append(Problem(f"{titles[0]}{others}", "", f"cannot be judged: {text}"))
 
-    def report(self) -> Report:
-        """All verdicts as a report, which lists the objects with findings."""
-        report = Report([], [Problem("", "", str(each)) for each in self._deviations()], self._source.problems)
+    def report(self, docs: str) -> Report:
+        """All verdicts as a report, which lists the objects with findings. ``docs`` is the address of the site."""
+        remarks = [Problem("--crds", "", str(each)) for each in self._deviations()]
+        report = Report([], remarks, self._source.problems, docs=docs)
         for each in self.judged():
             if each.report.findings:
                 report.objects.append(each.report)

@@ -27,6 +27,7 @@ _EPILOG: Final = """\
 start here:
   modelgate check manifests/           what a cluster would refuse or warn of
   modelgate check --diff model.yaml    what the gate would fill in, and why
+  modelgate scan                       what is stored in a cluster, by today's rules
   modelgate rule LK205                 why a rule exists, with an object that is right
   modelgate demo                       the webhook at work, without a cluster
 

@@ -1,24 +1,35 @@
 """AIM: what the rules of its kinds may know beyond an object's text."""
 
+from webhook.facts.aim.caching import template_cache
 from webhook.facts.aim.facts import FACTS
-from webhook.facts.aim.gpus import gpu_model
-from webhook.facts.aim.lookup import Found, find
+from webhook.facts.aim.gpus import devices_of, gpu_model
+from webhook.facts.aim.lookup import DEFAULT_CONFIG, Found, config_of, find, image_of
+from webhook.facts.aim.overrides import same
 from webhook.facts.aim.routetemplate import render
+from webhook.facts.aim.routing import route_of
 from webhook.facts.aim.selection import Choice, select
-from webhook.facts.aim.service import Resolved, resolve_service
+from webhook.facts.aim.service import Resolved, resolve_service, rivals
 from webhook.facts.aim.template import Origin, Resolution, resolve_template
 
 __all__ = [
+    "DEFAULT_CONFIG",
     "FACTS",
     "Choice",
     "Found",
     "Origin",
     "Resolution",
     "Resolved",
+    "config_of",
+    "devices_of",
     "find",
     "gpu_model",
+    "image_of",
     "render",
     "resolve_service",
     "resolve_template",
+    "rivals",
+    "route_of",
+    "same",
     "select",
+    "template_cache",
 ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.nodes import mapping, trimmed
 
-__all__ = ["NODE", "gpu_model", "models_of_node", "models_on_nodes"]
+__all__ = ["NODE", "devices_of", "gpu_model", "models_of_node", "models_on_nodes"]
 
 NODE: Final = Kind("", "Node")
 
@@ -50,6 +50,11 @@ def gpu_model(name: str) -> str:
     """Return the model in a GPU name: ``Instinct MI300X``, ``mi300x`` and ``MI300X (rev 2)`` are MI300X."""
     words = [word for word in re.split(r"[-\s/:]+", name.upper().replace("_", "-")) if word not in _VENDORS]
     return next(filter(_MODEL.match, words), words[0] if words else "")
+
+
+def devices_of(model: str) -> list[str]:
+    """The PCI devices of an AMD model, which nodes have as a label; empty if they are unknown."""
+    return sorted(device for device, known in _DEVICES.items() if known == gpu_model(model))
 
 
 def models_on_nodes(view: ClusterView) -> frozenset[str] | None:

@@ -7,12 +7,12 @@ cache is as good as the worst of its sources. An AIMTemplateCache owns the cache
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Observed, Projection
+from reconciler.projections.objects import job_state, short
 from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, merged
 from webhook.cluster.view import ClusterView
@@ -46,9 +46,9 @@ def controllers() -> list[Controller]:
 def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection:
     """The volume, the Job that fills it, and how far they are."""
     namespace, name, view = cache["metadata"]["namespace"], cache["metadata"]["name"], observed.view
-    claim_name, job_name = _short(f"{name}-cache"), _short(f"{name}-cache-download")
+    claim_name, job_name = short(f"{name}-cache"), short(f"{name}-cache-download")
     phase = _phase(view.get(VOLUME, namespace, claim_name))
-    job = _job_state(view.get(JOB, namespace, job_name))
+    job = job_state(view.get(JOB, namespace, job_name))
     was_available = (cache.get("status") or {}).get("status") == "Available"
     bound = phase == "Bound"
     creatable = bound or (phase == "Pending" and _waits_for_consumer(cache, view))
@@ -69,16 +69,6 @@ def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection
 def _phase(claim: dict[str, Any] | None) -> str:
     """The phase of a volume claim; empty if it does not exist."""
     return "" if claim is None else str((claim.get("status") or {}).get("phase", "Pending"))
-
-
-def _job_state(job: dict[str, Any] | None) -> str:
-    """What a Job does: "succeeded", "failed" or "active"; empty if it does not exist."""
-    if job is None:
-        return ""
-    found = {each["type"]: each["status"] for each in (job.get("status") or {}).get("conditions") or ()}
-    if found.get("Complete") == "True":
-        return "succeeded"
-    return "failed" if found.get("Failed") == "True" else "active"
 
 
 def _waits_for_consumer(cache: dict[str, Any], view: ClusterView) -> bool:
@@ -172,7 +162,7 @@ def project_template_cache(cache: dict[str, Any], observed: Observed) -> Project
     children, statuses = [], []
     for source in (template.get("status") or {}).get("modelSources") or ():
         named = source.get("name") or source["sourceUri"].rpartition("/")[2]
-        own = _short(named.replace(".", "-"))
+        own = short(named.replace(".", "-"))
         others = [each for each in _caches(cache, source["sourceUri"], view) if each["metadata"]["name"] != own]
         mine = view.get(MODEL_CACHE, namespace, own)
         if mine is not None or not others:
@@ -236,8 +226,3 @@ def _template_status(
 def _merged(cache: dict[str, Any], conditions: list[Condition], observed: Observed) -> list[dict[str, Any]]:
     before = (cache.get("status") or {}).get("conditions") or ()
     return merged(before, conditions, cache["metadata"].get("generation", 0), observed.now)
-
-
-def _short(name: str) -> str:
-    """A name of at most 63 characters, as the operator cuts it."""
-    return re.sub("[^a-z0-9-]", "-", name.lower())[:63].strip("-")

@@ -1,0 +1,193 @@
+"""The discovery of a template: a Job that runs the image, and the result that it prints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from reconciler.projections.aim.parts import DOMAIN, JOBS, secrets, system_labels
+from reconciler.projections.objects import label
+from reconciler.writer import ApiError, Writer
+from webhook.facts.aim import Found
+
+__all__ = ["Discovery", "Logs", "discovery_job", "logs_of", "parsed", "read"]
+
+Logs = Callable[[str, str], str]
+"""The log of the pod of a namespace and name; raises ApiError."""
+
+LINES: Final = 5000
+LONGEST: Final = 4 << 20
+"""Lines and bytes of the end of a log: a result has some kilobytes, and is printed last."""
+
+LARGEST: Final = 256 << 10
+"""Bytes of a result that is kept. An object has at most 1.5 MiB."""
+
+ATTEMPTS: Final = 20
+"""Places in a log where a result may begin that are tried, the last ones first."""
+
+_BEGINNING: Final = re.compile(r"^\s*\[", re.MULTILINE)
+
+_ENUMS: Final = {"metric": ("latency", "throughput"), "precision": ("bf16", "fp16", "fp8", "int8")}
+"""A status with another value is refused by the definition. Upstream's controller fails on it."""
+
+_GIBIBYTE: Final = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What a Job found, or why nothing is known. ``transient``: the log could not be read now."""
+
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    profile: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    transient: bool = False
+
+
+def logs_of(api: Writer) -> Logs:
+    """Read logs from the API server."""
+    return lambda namespace, pod: api.log(namespace, pod, LINES, LONGEST)
+
+
+def read(logs: Logs, pods: Sequence[dict[str, Any]]) -> Discovery:
+    """The result that the pods of a Job that has succeeded printed."""
+    ended = [each["metadata"] for each in pods if (each.get("status") or {}).get("phase") == "Succeeded"]
+    if not ended:
+        return Discovery(error="the pod of the discovery Job is gone, and its log with it")
+    try:
+        return parsed(logs(ended[0]["namespace"], ended[0]["name"]))
+    except ApiError as error:
+        gone = error.status == 404
+        return Discovery(error=f"the log of the discovery Job cannot be read: {error}", transient=not gone)
+
+
+def parsed(log: str) -> Discovery:
+    """The result in a log: the last JSON array whose first element is an object with a profile or models."""
+    for array in _arrays(log):
+        if not (isinstance(array, list) and array and isinstance(array[0], dict)):
+            continue
+        first = array[0]
+        if "profile" not in first and "models" not in first:
+            continue
+        found = Discovery(list(_sources(first.get("models"))), _profile(first.get("profile")))
+        if len(orjson.dumps([found.sources, found.profile])) > LARGEST:
+            return Discovery(error=f"the result of the discovery has more than {LARGEST >> 10} KiB")
+        return found
+    return Discovery(error="the log of the discovery Job has no JSON array with a profile and models")
+
+
+def _arrays(log: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder()
+    for match in [*_BEGINNING.finditer(log)][: -ATTEMPTS - 1 : -1]:
+        try:
+            yield decoder.raw_decode(log, match.end() - 1)[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def _sources(models: Any) -> Iterator[dict[str, Any]]:
+    for each in models if isinstance(models, list) else ():
+        if not (isinstance(each, dict) and isinstance(each.get("source"), str) and each["source"]):
+            continue
+        name = {"name": each["name"]} if isinstance(each.get("name"), str) and each["name"] else {}
+        yield {**name, "sourceUri": each["source"], "size": str(_bytes(each.get("size_gb")))}
+
+
+def _bytes(size: Any) -> int:
+    if isinstance(size, int | float) and not isinstance(size, bool) and math.isfinite(size) and size > 0:
+        return int(size * _GIBIBYTE)
+    return 0
+
+
+def _profile(profile: Any) -> dict[str, Any]:
+    if not isinstance(profile, dict):
+        return {}
+    said = profile.get("metadata")
+    said = said if isinstance(said, dict) else {}
+    metadata = {key: said[key] for key in ("engine", "gpu") if isinstance(said.get(key), str)}
+    metadata |= {key: said[key] for key, allowed in _ENUMS.items() if said.get(key) in allowed}
+    count = said.get("gpu_count")
+    if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31:
+        metadata["gpu_count"] = count
+    variables = profile.get("env_vars")
+    variables = variables if isinstance(variables, dict) else {}
+    found = {
+        "metadata": metadata,
+        "engine_args": _finite(profile.get("engine_args")),
+        "env_vars": {key: value if isinstance(value, str) else json.dumps(value) for key, value in variables.items()},
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _finite(value: Any) -> Any:
+    """JSON as Kubernetes reads it: without NaN and infinities, and with whole numbers of 64 bits."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
+
+
+def discovery_job(template: dict[str, Any], image: Found, config: Found | None, namespace: str) -> dict[str, Any]:
+    """The Job that runs the image without a model, to learn its profile.
+
+    Its name depends on all that it runs: a Job cannot be changed.
+    """
+    metadata, spec = template["metadata"], template["spec"]
+    settings = config.spec if config else {}
+    labels = system_labels("aim-discovery", "discovery-job") | {
+        "app.kubernetes.io/managed-by": "modelgate",  # by which the pods are followed
+        f"{DOMAIN}/template": label(metadata["name"]),
+    }
+    pulled = secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets"))
+    pod = {
+        "restartPolicy": "Never",
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "discovery",
+                "image": image.spec["image"],
+                "args": ["dry-run", "--format=json"],
+                "env": [*(spec.get("env") or ()), *_variables(spec)],
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            }
+        ],
+        **({"imagePullSecrets": pulled} if pulled else {}),
+        **({"serviceAccountName": settings["serviceAccountName"]} if settings.get("serviceAccountName") else {}),
+    }
+    digest = hashlib.sha256(orjson.dumps(pod, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+    name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{digest}"
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "backoffLimit": 3,
+            "ttlSecondsAfterFinished": 600,
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _variables(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    gpus = spec.get("gpuSelector") or {}
+    said = {
+        "AIM_METRIC": spec.get("metric"),
+        "AIM_PRECISION": spec.get("precision"),
+        "AIM_GPU_MODEL": gpus.get("model"),
+        "AIM_GPU_COUNT": gpus.get("count"),
+    }
+    own = {each["name"] for each in spec.get("env") or ()}
+    yield from ({"name": key, "value": str(value)} for key, value in said.items() if value and key not in own)

@@ -1,0 +1,56 @@
+"""What projections read of the objects of Kubernetes, and how they name their own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final
+
+__all__ = ["LABEL", "condition_of", "job_state", "label", "mine", "named", "short"]
+
+LABEL: Final = 63
+"""Characters of a label's value, and of the name of a Service or Pod."""
+
+_HASH: Final = 8
+
+
+def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> dict[str, Any] | None:
+    """The child, if its controller is the owner."""
+    references = (child or {}).get("metadata", {}).get("ownerReferences") or ()
+    owned = any(each.get("controller") and each["uid"] == owner["metadata"].get("uid") for each in references)
+    return child if owned else None
+
+
+def job_state(job: dict[str, Any] | None) -> str:
+    """What a Job does: "succeeded", "failed" or "active"; empty if it does not exist."""
+    if job is None:
+        return ""
+    found = {each["type"]: each["status"] for each in (job.get("status") or {}).get("conditions") or ()}
+    if found.get("Complete") == "True":
+        return "succeeded"
+    return "failed" if found.get("Failed") == "True" else "active"
+
+
+def condition_of(obj: dict[str, Any] | None, type_: str) -> dict[str, Any]:
+    """The condition of this type in the status; empty without one."""
+    found: list[dict[str, Any]] = ((obj or {}).get("status") or {}).get("conditions") or []
+    return next((each for each in found if each.get("type") == type_), {})
+
+
+def short(name: str) -> str:
+    """A name of at most 63 characters, as AIM's operator cuts it."""
+    return re.sub("[^a-z0-9-]", "-", name.lower())[:LABEL].strip("-")
+
+
+def named(name: str, limit: int = LABEL) -> str:
+    """The name as a DNS label; one that must be changed ends with a hash, so that two names never become one."""
+    fitting = re.sub("[^a-z0-9-]+", "-", name.lower()).strip("-")
+    if fitting == name and len(name) <= limit:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
+    return f"{fitting[: limit - _HASH - 1].strip('-')}-{digest}"
+
+
+def label(value: str) -> str:
+    """A valid value of a label, as AIM's operator makes it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", value).strip("_.-")[:LABEL].strip("_.-") or "unknown"

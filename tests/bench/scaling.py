@@ -1,0 +1,145 @@
+"""What unrelated things cost: admission policies for other kinds, and objects in view that a service does not use."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from os import getpid
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.bench import ome
+from tests.bench.objects import body, normalised, sparse
+from tests.bench.report import Row, Table
+from tests.bench.stages import asked
+from tests.bench.timing import memory_of, warm
+from webhook.cluster.resource import Key
+from webhook.cluster.store import Store
+from webhook.cluster.view import Kind
+from webhook.engine import catalog, policyset
+from webhook.engine.catalog import Catalog
+from webhook.serve.gate import Gate
+
+POLICIES = (0, 10, 100, 1_000)
+OBJECTS = (10, 100, 1_000, 10_000, 100_000)
+REVIEWS = 50
+COLUMNS = ("mutate µs", "validate µs")
+
+
+def tables(*, quick: bool = False) -> list[Table]:
+    loaded = catalog.load()
+    policies = Table(
+        "Unrelated admission policies",
+        "ValidatingAdmissionPolicies for other kinds, each with a binding, beside the rules; a sparse Model, warm, in "
+        "process, bytes to bytes.",
+        COLUMNS,
+    )
+    raw = [body(sparse(number), number) for number in range(REVIEWS)]
+    checked = [normalised(each, loaded) for each in raw]
+    for count in POLICIES[:2] if quick else POLICIES:
+        gate = Gate(catalog=loaded)
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "policies.yaml").write_text("\n---\n".join(_policies(count)))
+            if count:
+                gate.use_policies(policyset.load(Path(name)))
+        cells = {COLUMNS[0]: warm(asked(gate, "mutate"), raw), COLUMNS[1]: warm(asked(gate, "validate"), checked)}
+        policies.rows.append(Row(f"{count:,} policies", cells))
+    return [policies, _objects(loaded, OBJECTS[:3] if quick else OBJECTS)]
+
+
+def _policies(count: int) -> Iterator[str]:
+    for number in range(count):
+        rule = {
+            "apiGroups": [f"group-{number}.example"],
+            "apiVersions": ["v1"],
+            "operations": ["*"],
+            "resources": ["*"],
+        }
+        spec = {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": f"object.metadata.name.size() < {number + 10}"}],
+        }
+        yield _document("ValidatingAdmissionPolicy", f"policy-{number}", spec)
+        spec = {"policyName": f"policy-{number}", "validationActions": ["Deny"]}
+        yield _document("ValidatingAdmissionPolicyBinding", f"binding-{number}", spec)
+
+
+def _document(kind: str, name: str, spec: dict[str, Any]) -> str:
+    api = "admissionregistration.k8s.io/v1"
+    return yaml.safe_dump({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+def _objects(loaded: Catalog, counts: tuple[int, ...]) -> Table:
+    """Half of the objects are models and services of other namespaces, half are runtimes for other formats."""
+    note = (
+        "Unrelated objects in view: models and runtimes of other namespaces, and runtimes for other formats. An "
+        "InferenceService whose runtime is chosen among 20 that fit or nearly fit, warm, in process, bytes to bytes."
+    )
+    table = Table("Unrelated objects in view", note, (*COLUMNS, "RSS MiB"))
+    near = [*ome.models()[:20], *ome.runtimes()[:20]]
+    for count in counts:
+        view = HeldView([*near, *_unrelated(count)])
+        gate = replace(Gate(catalog=loaded), view=view)
+        raw = [body(_service(number), number) for number in range(REVIEWS)]
+        checked = [normalised(each, loaded, view) for each in raw]
+        measured: list[tuple[str, Callable[[Any], object], list[bytes]]] = [
+            (COLUMNS[0], asked(gate, "mutate"), raw),
+            (COLUMNS[1], asked(gate, "validate"), checked),
+        ]
+        rounds = 5 if count > 1_000 else 15
+        cells = {name: partial(warm, rounds=rounds)(call, inputs) for name, call, inputs in measured}
+        table.rows.append(Row(f"{count:,} objects", {**cells, "RSS MiB": [memory_of(getpid())]}))
+    return table
+
+
+class HeldView:
+    """A view of objects as the server holds them: one store for each kind."""
+
+    def __init__(self, objects: Iterable[dict[str, Any]]) -> None:
+        self._stores: dict[Kind, Store] = {}
+        for obj in objects:
+            store = self._stores.setdefault(Kind(obj["apiVersion"].rpartition("/")[0], obj["kind"]), Store())
+            store.put(Key.of(obj), obj)
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        return self._stores.get(kind, _NOTHING).get(Key(namespace, name))
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        return self._stores.get(kind, _NOTHING).list(namespace)
+
+
+_NOTHING = Store()
+
+
+def _service(number: int) -> dict[str, Any]:
+    obj = ome.service(f"model-{number % 20}")
+    obj["metadata"]["name"] = f"chat-{number}"
+    return obj
+
+
+def _unrelated(count: int) -> Iterator[dict[str, Any]]:
+    sort = (_model, _runtime, _foreign_runtime)
+    for number in range(count):
+        yield sort[number % 3](number)
+
+
+def _model(number: int) -> dict[str, Any]:
+    spec = {**ome.format_of(number), "storage": {"storageUri": f"hf://example/{number}"}}
+    return ome.document("ClusterBaseModel", f"other-{number}", spec)
+
+
+def _runtime(number: int) -> dict[str, Any]:
+    """A runtime for a format that no model has."""
+    format_ = {"modelFormat": {"name": f"format-{number}"}, "autoSelect": True, "priority": 1}
+    return ome.document("ClusterServingRuntime", f"other-{number}", {"supportedModelFormats": [format_]})
+
+
+def _foreign_runtime(number: int) -> dict[str, Any]:
+    """A runtime of another namespace."""
+    obj = ome.document("ServingRuntime", f"other-{number}", {"supportedModelFormats": [ome.format_of(number)]})
+    obj["metadata"]["namespace"] = f"team-{number % 500}"
+    return obj

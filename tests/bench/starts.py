@@ -1,0 +1,91 @@
+"""Starts: ``modelgate check`` of one file and of many, and the server until it is ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.objects import full, sparse
+from tests.bench.report import Row, Table
+from tests.bench.server import serving
+from tests.bench.timing import memory_of
+
+ROUNDS = 7
+DOCUMENTS = 1000
+COLUMNS = ("CPU s", "wall s")
+
+
+def tables(*, quick: bool = False) -> list[Table]:
+    rounds = 2 if quick else ROUNDS
+    note = (
+        "Byte code is there. The first call finds no cache of generated code in the user's cache folder; the second "
+        "one finds what the first has left. Medians of new processes."
+    )
+    table = Table("Start of the command line", note, COLUMNS)
+    with tempfile.TemporaryDirectory(prefix="modelgate-bench-") as name:
+        folder = Path(name)
+        one, many = folder / "one.yaml", folder / "many.yaml"
+        one.write_text(_yaml(1))
+        many.write_text(_yaml(100 if quick else DOCUMENTS))
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        _check(one, {**environment, "XDG_CACHE_HOME": name})  # writes byte code where it may
+        first, second, thousand, version = [], [], [], []
+        for number in range(rounds):
+            fresh = {**environment, "XDG_CACHE_HOME": str(folder / f"cache-{number}")}
+            first.append(_check(one, fresh))
+            second.append(_check(one, fresh))
+            thousand.append(_check(many, fresh))
+            version.append(_run([sys.executable, "-c", "pass"], fresh))
+        named = {
+            "an empty program": version,
+            "check one.yaml, first call": first,
+            "check one.yaml, second call": second,
+        }
+        named[f"check of {100 if quick else DOCUMENTS:,} documents"] = thousand
+        for text, samples in named.items():
+            cells = dict(zip(COLUMNS, map(list, zip(*samples, strict=True)), strict=True))
+            table.rows.append(Row(text, cells))
+    return [table, _server(rounds)]
+
+
+def _yaml(count: int) -> str:
+    """JSON is YAML; one document each."""
+    texts = []
+    for number in range(count):
+        obj = sparse(number) if number % 2 else full(number)
+        meta = {key: obj["metadata"][key] for key in ("name", "namespace", "labels")}
+        texts.append(json.dumps({**obj, "metadata": meta}, indent=2))
+    return "\n---\n".join(texts)
+
+
+def _check(file: Path, environment: dict[str, str]) -> tuple[float, float]:
+    return _run([sys.executable, "-m", "webhook", "check", str(file)], environment)
+
+
+def _run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Seconds of CPU and of the clock."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    seconds = time.perf_counter() - started
+    if done.returncode not in (0, 1) or b"Traceback" in done.stderr:
+        raise RuntimeError(done.stderr.decode())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, seconds
+
+
+def _server(rounds: int) -> Table:
+    table = Table("Start of the server", "Until /readyz is 200, all 19 kinds loaded.", ("ready s", "CPU s", "RSS MiB"))
+    ready, cpu, memory = [], [], []
+    for _ in range(rounds):
+        with serving() as server:
+            ready.append(server.ready)
+            cpu.append(server.cpu)
+            memory.append(memory_of(server.pid))
+    table.rows.append(Row("modelgate serve", {"ready s": ready, "CPU s": cpu, "RSS MiB": memory}))
+    return table

@@ -1,0 +1,80 @@
+"""The benchmark measures what its tables say: objects that differ, with the findings that their names promise."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+import pytest
+
+from tests.bench import stages
+from tests.bench.objects import MODELS, body, normalised, refused_service, sized
+from tests.bench.report import PAGE, Row, Table, document, markdown, published
+from webhook import engine
+from webhook.admission import review
+from webhook.cluster import MemoryView
+from webhook.engine import catalog
+
+LOADED = catalog.load()
+FINDINGS = {"sparse Model": 1, "full Model": 1, "Model with 14 findings": 14}
+TABLE = Table("Calls", "A note.", ("µs", "ms"), [Row("one", {"µs": [1.0, 3.0, 2.0]}), Row("two", {"ms": "fails"})])
+
+
+def decided(raw: bytes) -> engine.Validation:
+    _, request = review.decode(normalised(raw, LOADED))
+    return engine.validate(request, LOADED, MemoryView())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_accepted_with_the_same_findings_whatever_its_number(name: str) -> None:
+    found = [decided(body(MODELS[name](number), number)) for number in range(12)]
+    assert [len(each.warnings) for each in found] == [FINDINGS[name]] * 12
+    assert all(each.allowed for each in found)
+
+
+@pytest.mark.parametrize("make", [*MODELS.values(), refused_service])
+def test_no_two_reviews_are_alike(make) -> None:
+    specs = {orjson.dumps(make(number)["spec"]) for number in range(100)}
+    names = {make(number)["metadata"]["name"] for number in range(100)}
+    assert len(specs) == len(names) == len({body(make(number), number) for number in range(100)}) == 100
+
+
+def test_a_refused_service_is_15_kb_and_refused_for_many_reasons() -> None:
+    raw = body(refused_service(7), 7)
+    found = decided(raw)
+    assert 14_500 < len(raw) < 16_000
+    assert not found.allowed
+    assert len(found.causes) + len(found.warnings) > 12
+
+
+@pytest.mark.parametrize("size", [4_000, 15_000, 256_000])
+def test_a_model_has_the_size_that_is_asked_for(size: int) -> None:
+    assert abs(len(orjson.dumps(sized(size))) - size) < 10
+
+
+def test_a_whole_call_gives_the_reply_of_the_gate() -> None:
+    raw = body(MODELS["sparse Model"](3), 3)
+    reply = orjson.loads(stages.asked(stages.Gate(catalog=LOADED), "mutate")(raw))
+    assert reply["response"]["uid"] == orjson.loads(raw)["request"]["uid"]
+    assert reply["response"]["patch"]
+
+
+def test_a_table_shows_the_median_and_the_extremes_and_keeps_every_sample() -> None:
+    lines = TABLE.markdown().splitlines()
+    assert lines[-2:] == ["| one | 2.00 (1.00 to 3.00) | - |", "| two | - | fails |"]
+    raw = json.loads(document({"CPU": "x"}, [TABLE]))["tables"][0]["rows"][0]["cells"]["µs"]
+    assert raw == {"min": 1.0, "median": 2.0, "max": 3.0, "samples": [1.0, 3.0, 2.0]}
+
+
+@pytest.mark.parametrize("section", ["bench", "bench-e2e"])
+def test_publishing_replaces_one_section_of_the_page(section: str) -> None:
+    page = PAGE.read_text()
+    once = published(page, section, markdown({"CPU": "x"}, [TABLE]))
+    assert "| one | 2.00 (1.00 to 3.00) | - |" in once
+    assert published(once, section, "nothing") == published(page, section, "nothing")
+    assert once.count("<!--") == page.count("<!--")
+
+
+def test_a_page_without_the_section_is_not_written() -> None:
+    with pytest.raises(ValueError, match="no section"):
+        published("# Performance", "bench", "text")

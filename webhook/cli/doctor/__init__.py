@@ -1,0 +1,124 @@
+"""`modelgate doctor`: find what is wrong with an installation, in a cluster or in rendered manifests."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from webhook.cli.doctor.checks import certificates, configurations, definitions, network, pods, rights, trials
+from webhook.cli.doctor.finding import ERROR, Finding
+from webhook.cli.doctor.gather import from_cluster, from_files
+from webhook.cli.doctor.snapshot import Installation, Snapshot
+from webhook.cli.exits import FAILED, FINDINGS, GOOD
+from webhook.cli.output import say
+from webhook.cli.report.tool import VERSION
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog
+
+__all__ = ["add_parser", "examined", "run"]
+
+_DESCRIPTION = """\
+Look for faults of an installation: webhook configurations, certificates, definitions, pods, rights, network. In a
+cluster, two objects are created as a dry run; nothing is stored. Of rendered manifests, only what they say is checked.
+
+  modelgate doctor                                  the cluster of $KUBECONFIG
+  helm template modelgate chart/ | modelgate doctor -
+"""
+_OLDEST: Final = (1, 30)
+"""Kubernetes; as kubeVersion of the chart."""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(
+        "doctor", help="find what is wrong with an installation", description=_DESCRIPTION, formatter_class=raw
+    )
+    add = parser.add_argument
+    add("manifests", nargs="*", metavar="FILE", help="rendered manifests instead of a cluster; - for standard input")
+    add("--kubeconfig", type=Path, metavar="FILE", help="the cluster (default: the pod's own, else as kubectl)")
+    add("--namespace", "-n", metavar="NAME", help="the namespace of the installation (default: wherever it is)")
+    add("--read-only", action="store_true", help="no dry runs, and no look at Secrets and metrics: needs fewer rights")
+    add("--output", "-o", choices=["text", "json"], default="text", help="how to print (default text)")
+    add("--fail-on", choices=["error", "warning"], default="error", help="what makes the exit code 1 (default error)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 0 without errors, 1 with errors, 2 if the cluster cannot be asked."""
+    loaded = catalog.load()
+    if options.manifests:
+        snapshot = from_files(options.manifests, sys.stdin.read() if "-" in options.manifests else "")
+    else:
+        found = _of_cluster(options, loaded)
+        if isinstance(found, str):
+            say(f"modelgate doctor: {found}", sys.stderr)
+            return FAILED
+        snapshot = found
+    findings = list(examined(snapshot, loaded, options.namespace))
+    _print(findings, options.output)
+    counts = {"error"} if options.fail_on == "error" else {"error", "warning"}
+    return FINDINGS if any(each.level in counts for each in findings) else GOOD
+
+
+def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
+    """The snapshot, or why the cluster cannot be asked."""
+    from kubernetes.config import ConfigException  # noqa: PLC0415 - the client library takes a second to load
+
+    from webhook.cluster.api import Unreachable  # noqa: PLC0415 - as above
+    from webhook.cluster.live import connect  # noqa: PLC0415 - as above
+
+    try:
+        return from_cluster(connect(options.kubeconfig), loaded, options.namespace, read_only=options.read_only)
+    except Unreachable as error:
+        return f"the API server does not answer: {error.message}"
+    except ConfigException as error:
+        return str(error)
+
+
+def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
+    """All findings, errors first."""
+    found = list(dict.fromkeys(_all(snapshot, loaded, namespace)))
+    yield from sorted(found, key=lambda each: each.level != ERROR)
+
+
+def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator[Finding]:
+    for each in snapshot.unread:
+        about, _, why = each.partition(": ")
+        yield Finding("not-read", about, why)
+    number = re.match(r"v?(\d+)\.(\d+)", snapshot.version)
+    if number and (int(number[1]), int(number[2])) < _OLDEST:
+        yield Finding("kubernetes-version", "API server", f"its version is {snapshot.version}")
+    installations = Installation.all_of(snapshot, namespace)
+    if not installations:
+        where = f"namespace {namespace}" if namespace else "any namespace"
+        yield Finding("gate-missing", where, "no Deployment of the gate is found")
+    for installation in installations:
+        yield from configurations.check(installation, loaded)
+        yield from certificates.check(installation)
+        yield from definitions.check(installation, loaded)
+        yield from pods.check(installation)
+        yield from rights.check(installation, loaded)
+        yield from network.check(installation)
+        yield from trials.check(installation)
+
+
+def _print(findings: list[Finding], output: str) -> None:
+    if output == "json":
+        documents = [each.document() for each in findings]
+        print(json.dumps({"version": VERSION, "findings": documents}, indent=2, ensure_ascii=False))
+        return
+    for each in findings:
+        document = each.document()
+        say(f"{document['level']}: {each.about}: {each.what} ({each.check})")
+        say(f"  why: {document['why']}")
+        say(f"  fix: {document['fix']}")
+    errors = sum(each.level == ERROR for each in findings)
+    say(f"{_many(errors, 'error')}, {_many(len(findings) - errors, 'warning')}" if findings else "nothing is wrong")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

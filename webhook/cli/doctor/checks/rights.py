@@ -1,0 +1,179 @@
+"""The rights of the three accounts: what is needed is granted, and nothing that is dangerous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Final, NamedTuple
+
+from webhook.admission.request import GroupVersionKind
+from webhook.cli.doctor.finding import Finding
+from webhook.cli.doctor.snapshot import Installation, Object
+from webhook.cluster.view import Kind
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.facts.reads import GROUPS, watched
+
+__all__ = ["check"]
+
+_ESCALATING: Final = {"escalate", "bind", "impersonate", "*"}
+_OTHERS: Final = {
+    Kind("", "Node"): "nodes",
+    Kind("storage.k8s.io", "StorageClass"): "storageclasses",
+    Kind("inference.llmkube.dev", "InferenceService"): "inferenceservices",
+}
+"""Kinds that rules read and that are not in the catalog."""
+
+
+_FOLLOWED: Final = ("get", "list", "watch")
+_OWNED: Final = (*_FOLLOWED, "create", "patch", "delete")
+_REPLACED: Final = ("get", "update")
+_WHOLE: Final = ("patch", "update")
+_ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]] = {
+    "aim": (
+        ("aim.silogen.ai", ("aimmodelcaches/status", "aimtemplatecaches/status"), _WHOLE),
+        ("aim.silogen.ai", ("aimmodelcaches",), _OWNED),
+        ("", ("persistentvolumeclaims",), _OWNED),
+        ("batch", ("jobs",), _OWNED),
+    ),
+    "llmd": (
+        ("llmd.ai", ("variantautoscalings/status",), _WHOLE),
+        ("apps", ("deployments",), _FOLLOWED),
+        ("", ("configmaps",), ("get",)),
+    ),
+    "llmkube": (
+        ("inference.llmkube.dev", ("models/status",), _WHOLE),
+        ("", ("persistentvolumeclaims",), _FOLLOWED),
+        ("resource.k8s.io", ("resourceclaims", "resourceclaimtemplates"), _FOLLOWED),
+    ),
+}
+"""API that the reconciler acts for → groups, resources and verbs."""
+
+
+class _Right(NamedTuple):
+    group: str
+    resource: str
+    verb: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        resource = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{self.verb} {resource}{f'/{self.name}' if self.name else ''}"
+
+
+def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
+    if any("clusterroles" in each for each in found.snapshot.unread):
+        return
+    needed = {"gate": _of_certs(found), "view": _of_view(found, catalog), "reconciler": _of_reconciler(found, catalog)}
+    for component, account in found.accounts().items():
+        granted = list(_granted(found, account))
+        about = f"ServiceAccount {found.namespace}/{account}"
+        missing = sorted(str(each) for each in needed[component] if not any(_grants(rule, each) for rule in granted))
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            yield Finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}")
+        for rule in granted:
+            if danger := _danger(rule):
+                yield Finding("right-too-wide", about, danger)
+
+
+def _of_certs(found: Installation) -> Iterator[_Right]:
+    if found.mode == "own":
+        yield _Right("", "secrets", "create")
+        yield from _each("", ["secrets"], _REPLACED, found.secret())
+        yield _Right("events.k8s.io", "events", "create")
+        for each in found.configurations():
+            plural = each["kind"].lower() + "s"
+            yield from _each("admissionregistration.k8s.io", [plural], ("get", "patch"), each["metadata"]["name"])
+    if view := found.accounts().get("view"):
+        yield _Right("", "serviceaccounts/token", "create", view)
+
+
+def _of_view(found: Installation, catalog: Catalog) -> Iterator[_Right]:
+    yield from _of_facts(found, catalog)
+    if found.flags().admission_policies:
+        yield _Right("events.k8s.io", "events", "create")
+
+
+def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
+    """What rules read: other objects, definitions, and what policies ask."""
+    plurals = {Kind(gvk.group, gvk.kind): catalog.kinds[gvk].plural for gvk in catalog.kinds} | _OTHERS
+    for kind in watched({gvk.group for gvk in catalog.kinds} - found.groups()):
+        yield from _each(kind.group, [plurals[kind]], _FOLLOWED)
+    for gvk in _covered(found, catalog):
+        name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
+        yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", name)
+    if GROUPS["ome"] in found.groups():
+        yield _Right("", "configmaps", "get", "inferenceservice-config")
+    if found.flags().admission_policies:
+        yield _Right("", "namespaces", "get")
+        yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
+
+
+def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
+    yield from _of_facts(found, catalog)
+    for gvk in _covered(found, catalog):
+        known = catalog.kinds[gvk]
+        yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch"))
+        if verb := _verb_of_conditions(known):
+            yield _Right(gvk.group, f"{known.plural}/status", verb)
+    yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
+    yield _Right("", "events", "create")
+    yield _Right("coordination.k8s.io", "leases", "create")
+    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, found.flags("reconciler").lease)
+    yield from _each("openreports.io", ["reports", "clusterreports"], _OWNED)
+    yield from _each("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _OWNED)
+    for api in found.flags("reconciler").apis:
+        for group, plurals, verbs in _ACTING.get(api, ()):
+            yield from _each(group, plurals, verbs)
+
+
+def _covered(found: Installation, catalog: Catalog) -> list[GroupVersionKind]:
+    return [gvk for gvk in catalog.kinds if gvk.group in found.groups()]
+
+
+def _verb_of_conditions(known: KnownKind) -> str:
+    """How a condition gets into the status: applied, or, where the list is atomic, by an update; "" if not at all."""
+    status = (known.schema.raw.get("properties") or {}).get("status") or {}
+    conditions = (status.get("properties") or {}).get("conditions") or {}
+    if not known.status or not conditions:
+        return ""
+    return "patch" if conditions.get("x-kubernetes-list-type") == "map" else "update"
+
+
+def _each(group: str, plurals: Iterable[str], verbs: Iterable[str], name: str = "") -> Iterator[_Right]:
+    for plural, verb in product(plurals, verbs):
+        yield _Right(group, plural, verb, name)
+
+
+def _granted(found: Installation, account: str) -> Iterator[Object]:
+    """The rules of all roles of an account, those of the namespace, too."""
+    for binding in found.snapshot.of("ClusterRoleBinding", "RoleBinding"):
+        here = binding["kind"] == "ClusterRoleBinding" or binding["metadata"].get("namespace") == found.namespace
+        subjects = binding.get("subjects") or []
+        mine = {"kind": "ServiceAccount", "name": account, "namespace": found.namespace}
+        if here and any(mine.items() <= each.items() for each in subjects):
+            ref = binding["roleRef"]
+            place = found.namespace if ref["kind"] == "Role" else None
+            role = found.snapshot.find(ref["kind"], ref["name"], place)
+            yield from (role or {}).get("rules") or []
+
+
+def _grants(rule: Object, right: _Right) -> bool:
+    names = rule.get("resourceNames")
+    return (
+        bool({right.group, "*"} & set(rule.get("apiGroups", ())))
+        and bool({right.resource, "*"} & set(rule.get("resources", ())))
+        and bool({right.verb, "*"} & set(rule.get("verbs", ())))
+        and (not names or right.name in names)
+    )
+
+
+def _danger(rule: Object) -> str:
+    verbs, resources = set(rule.get("verbs", ())), set(rule.get("resources", ()))
+    if escalating := sorted(verbs & _ESCALATING):
+        return f"it may {', '.join(escalating)} {', '.join(sorted(resources))}"
+    if "*" in resources or "*" in rule.get("apiGroups", ()):
+        return f"it may {', '.join(sorted(verbs))} every resource"
+    if "secrets" in resources and verbs & {"get", "list", "watch"} and not rule.get("resourceNames"):
+        return "it may read every Secret"
+    return ""

@@ -1,0 +1,240 @@
+"""What `modelgate doctor` can find: each check has a name, a reason and a fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+__all__ = ["CHECKS", "ERROR", "WARNING", "Check", "Finding"]
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+
+
+class Check(NamedTuple):
+    """``why`` it matters, and the ``fix``: a sentence each."""
+
+    level: str
+    why: str
+    fix: str
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    # the installation
+    "gate-missing": Check(
+        ERROR,
+        "Without a gate nothing is reviewed.",
+        "Install the chart, or name its namespace with --namespace.",
+    ),
+    "second-gate": Check(
+        ERROR,
+        "Both gates decide about each object, and may disagree.",
+        "Uninstall one of the two releases.",
+    ),
+    "not-read": Check(
+        WARNING,
+        "What cannot be read is not checked.",
+        "Run doctor as a user who may read it, such as a cluster admin.",
+    ),
+    "kubernetes-version": Check(
+        ERROR,
+        "The chart uses match conditions and admission policies, which are stable since 1.30.",
+        "Upgrade Kubernetes.",
+    ),
+    "version-skew": Check(
+        WARNING,
+        "Gate and reconciler of different versions judge by different rules.",
+        "Set one image for both: image.tag or image.digest.",
+    ),
+    # webhook configurations
+    "configuration-missing": Check(
+        ERROR,
+        "Without it the API server does not call the gate.",
+        "Restore it: helm upgrade --reset-then-reuse-values. The caBundle follows within 5 s.",
+    ),
+    "kind-not-guarded": Check(
+        ERROR,
+        "Objects of this kind are stored without review.",
+        "Remove it from `kinds`, or disable its API with apis.<name>.enabled=false.",
+    ),
+    "rule-too-wide": Check(
+        ERROR,
+        "A webhook that is called for what the gate or the cluster needs can lock the cluster.",
+        "Restore the rules of the chart: helm upgrade --reset-then-reuse-values.",
+    ),
+    "lock-out": Check(
+        ERROR,
+        "While the gate is down, it cannot start again, because its own pods must pass it.",
+        "Exclude kube-system and the gate's namespace by a namespaceSelector, or set policies.failurePolicy=Ignore.",
+    ),
+    "fails-open": Check(
+        WARNING,
+        "While the gate is down, invalid objects are stored.",
+        "Set webhooks.validating.failurePolicy=Fail, unless this is a break-glass state.",
+    ),
+    "namespace-excluded": Check(
+        WARNING,
+        "Objects in namespaces that do not match are not reviewed.",
+        "Remove webhooks.namespaceSelector, unless this is intended.",
+    ),
+    "timeout-long": Check(
+        WARNING,
+        "While the gate does not answer, each write of these kinds waits this long.",
+        "Set webhooks.timeoutSeconds to 10 or less.",
+    ),
+    "service-wrong": Check(
+        ERROR,
+        "The API server cannot reach the gate through it.",
+        "Restore the Service: helm upgrade --reset-then-reuse-values.",
+    ),
+    # certificates
+    "bundle-missing": Check(
+        ERROR,
+        "The API server cannot verify the gate, so its calls fail.",
+        "See the log of the container certs (mode own), or of cert-manager's cainjector.",
+    ),
+    "bundle-differs": Check(
+        ERROR,
+        "One of the configurations may not trust the gate.",
+        "Find who writes caBundle: kubectl get --show-managed-fields.",
+    ),
+    "bundle-expired": Check(
+        ERROR,
+        "The API server trusts no valid CA.",
+        "Renew the CA; mode own does so by itself.",
+    ),
+    "bundle-untrusting": Check(
+        ERROR,
+        "The API server does not trust the certificates that this CA signs.",
+        "Find who writes caBundle; mode own restores it within 5 s.",
+    ),
+    "ca-ends": Check(
+        WARNING,
+        "When it has ended, every call of the gate fails.",
+        "See the log of the container certs for why it is not replaced.",
+    ),
+    "secret-missing": Check(
+        ERROR,
+        "Pods cannot serve without it.",
+        "Create it (mode files), or see the log of the container certs or of cert-manager.",
+    ),
+    "secret-unusable": Check(
+        ERROR,
+        "Pods that start cannot use it.",
+        "Correct it. In mode own, deleting it is safe: a new CA is made.",
+    ),
+    "guard-missing": Check(
+        WARNING,
+        "A stolen token of the gate's pods could point the webhook at any address.",
+        "Set certs.guard=true, or a certs.mode in which the account may not patch configurations.",
+    ),
+    # definitions
+    "definition-missing": Check(
+        WARNING,
+        "Objects of this kind cannot exist yet.",
+        "Install the operator, or the chart modelgate-crds, or disable the API: apis.<name>.enabled=false.",
+    ),
+    "definition-differs": Check(
+        WARNING,
+        "Rules that may mean something else under this definition are not applied.",
+        "Use a release of the operator that Modelgate covers, or accept it: docs/installed-definitions.md.",
+    ),
+    "definition-unserved": Check(
+        ERROR,
+        "Objects of this kind are not reviewed.",
+        "Install a release of the operator that serves this version.",
+    ),
+    "operator-beside": Check(
+        ERROR,
+        "Operator and reconciler write the same status.",
+        "Set reconciler.apis.<name>=false, or stop the operator.",
+    ),
+    # pods
+    "gate-down": Check(
+        ERROR,
+        "Objects of the guarded kinds cannot be created or changed.",
+        "See `kubectl describe pod` and the log of its containers.",
+    ),
+    "one-replica": Check(
+        WARNING,
+        "An upgrade or a drained node interrupts writes.",
+        "Set gate.replicas=2 or more.",
+    ),
+    "replica-not-ready": Check(
+        WARNING,
+        "The other replicas carry its load.",
+        "See /readyz and the log of the pod.",
+    ),
+    "replicas-together": Check(
+        WARNING,
+        "The end of one node takes all replicas.",
+        "Keep gate.spread, and see that several nodes have room.",
+    ),
+    "rules-differ": Check(
+        ERROR,
+        "An answer depends on the replica, or differs from what the reconciler reports.",
+        "Finish the upgrade: kubectl rollout status.",
+    ),
+    "policies-refused": Check(
+        WARNING,
+        "The gate uses the set before.",
+        "Correct it; `modelgate check --admission-policies` finds the error.",
+    ),
+    # rights and network
+    "right-missing": Check(
+        ERROR,
+        "The gate is not ready, or the reconciler stops, without it.",
+        "Restore the roles: helm upgrade --reset-then-reuse-values.",
+    ),
+    "right-too-wide": Check(
+        WARNING,
+        "A stolen token is worth more than it should.",
+        "Remove the rule: the chart grants what is needed.",
+    ),
+    "network-closed": Check(
+        ERROR,
+        "The API server cannot reach the gate, so its calls fail.",
+        "Allow the port in this NetworkPolicy.",
+    ),
+    # trials
+    "canary-accepted": Check(
+        ERROR,
+        "The gate does not decide about new objects.",
+        "See the findings about configurations and certificates.",
+    ),
+    "canary-unstamped": Check(
+        ERROR,
+        "Defaults are not filled in, and the reconciler does not act.",
+        "See the findings about configurations and certificates.",
+    ),
+    "canary-failed": Check(
+        ERROR,
+        "A call of the gate fails.",
+        "docs/operations.md explains the API server's texts.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault: the name of its check, the object that it is about, and what is wrong with it."""
+
+    check: str
+    about: str
+    what: str
+
+    @property
+    def level(self) -> str:
+        return CHECKS[self.check].level
+
+    def document(self) -> dict[str, str]:
+        found = CHECKS[self.check]
+        return {
+            "check": self.check,
+            "level": found.level,
+            "about": self.about,
+            "what": self.what,
+            "why": found.why,
+            "fix": found.fix,
+        }

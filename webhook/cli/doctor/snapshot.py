@@ -1,0 +1,192 @@
+"""The objects to check, and the installation among them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, Protocol
+
+from webhook.facts.reads import GROUPS
+
+__all__ = ["COMPONENT", "INSTANCE", "NAME", "Cluster", "Installation", "Snapshot", "named", "selects"]
+
+Object = Mapping[str, Any]
+
+NAME: Final = "app.kubernetes.io/name"
+INSTANCE: Final = "app.kubernetes.io/instance"
+COMPONENT: Final = "app.kubernetes.io/component"
+
+
+class Cluster(Protocol):
+    """What only a live cluster can answer."""
+
+    def dry_run(self, obj: Object) -> tuple[int, Object, Sequence[str]]:
+        """The HTTP status, the body and the warnings of a creation that is not stored."""
+        ...
+
+    def text(self, pod: Object, port: int, path: str) -> str | None:
+        """What a pod serves over plain HTTP; None if it cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """``cluster`` is None for rendered manifests; then only they are checked. ``unread``: what could not be read.
+    ``read_only``: no dry runs, and no look at Secrets and metrics.
+    """
+
+    objects: Sequence[Object]
+    now: datetime
+    cluster: Cluster | None = None
+    version: str = ""
+    unread: tuple[str, ...] = ()
+    read_only: bool = False
+
+    def of(self, *kinds: str, namespace: str | None = None) -> Iterator[Object]:
+        for each in self.objects:
+            if each.get("kind") in kinds and namespace in {None, each["metadata"].get("namespace")}:
+                yield each
+
+    def find(self, kind: str, name: str, namespace: str | None = None) -> Object | None:
+        return next((each for each in self.of(kind, namespace=namespace) if each["metadata"]["name"] == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """One release: its Deployments, and what their flags say."""
+
+    gate: Object
+    reconciler: Object | None
+    snapshot: Snapshot = field(repr=False)
+
+    @classmethod
+    def all_of(cls, snapshot: Snapshot, namespace: str | None) -> list[Installation]:
+        deployments = [
+            each for each in snapshot.of("Deployment", namespace=namespace) if _label(each, NAME) == "modelgate"
+        ]
+        reconcilers = {_release(each): each for each in deployments if _label(each, COMPONENT) == "reconciler"}
+        gates = [each for each in deployments if _label(each, COMPONENT) == "gate"]
+        return [cls(gate, reconcilers.get(_release(gate)), snapshot) for gate in gates]
+
+    @property
+    def namespace(self) -> str:
+        return str(self.gate["metadata"].get("namespace", "default"))
+
+    @property
+    def name(self) -> str:
+        return str(self.gate["metadata"]["name"])
+
+    @property
+    def instance(self) -> str:
+        return _label(self.gate, INSTANCE)
+
+    def flags(self, component: str = "gate") -> argparse.Namespace:
+        """The flags of a component's main container that the checks need."""
+        deployment = self.gate if component == "gate" else self.reconciler
+        found = [each for each in _containers(deployment) if each["name"] == component]
+        return _parsed(tuple(str(each) for each in found[0].get("args", [])) if found else ())
+
+    def certs(self) -> Sequence[str]:
+        """The arguments of `modelgate certs`; empty where there is no such container."""
+        found = [each for each in _containers(self.gate) if each["name"] == "certs"]
+        return [str(each) for each in found[0].get("args", [])] if found else []
+
+    @property
+    def mode(self) -> str:
+        """Where certificates come from: own, or others."""
+        return "own" if "issue" in self.certs() else "others"
+
+    def secret(self) -> str:
+        """The name of the Secret with the CA or the certificate."""
+        stored = [each.rpartition("/")[2] for each in self.certs() if each.startswith("--store=secret:")]
+        volumes = self.gate["spec"]["template"]["spec"].get("volumes", [])
+        mounted = [each["secret"]["secretName"] for each in volumes if each["name"] == "tls" and "secret" in each]
+        return str((stored or mounted or [""])[0])
+
+    def groups(self) -> set[str]:
+        """The groups of the APIs that are covered."""
+        return {group for api, group in GROUPS.items() if api not in self.flags().without}
+
+    def configurations(self) -> list[Object]:
+        """Those that call this gate's Service."""
+        kinds = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
+        return [
+            each for each in self.snapshot.of(*kinds) if any(self._calls(hook) for hook in each.get("webhooks") or [])
+        ]
+
+    def _calls(self, webhook: Object) -> bool:
+        service = webhook["clientConfig"].get("service") or {}
+        return (service.get("namespace"), service.get("name")) == (self.namespace, self.name)
+
+    def pods(self, component: str = "gate") -> list[Object]:
+        deployment = self.gate if component == "gate" else self.reconciler
+        wanted = deployment["spec"]["selector"]["matchLabels"] if deployment else {"": ""}
+        found = self.snapshot.of("Pod", namespace=self.namespace)
+        return [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
+
+    def accounts(self) -> dict[str, str]:
+        """Component or "view" → the name of its ServiceAccount."""
+        found = {"gate": self.gate["spec"]["template"]["spec"].get("serviceAccountName", "default")}
+        if self.reconciler is not None:
+            found["reconciler"] = self.reconciler["spec"]["template"]["spec"].get("serviceAccountName", "default")
+        view = [each.rpartition("/")[2] for each in self.certs() if each.startswith("--account=")]
+        return found | ({"view": view[0]} if view else {})
+
+
+def named(obj: Object) -> str:
+    """An object in a text: its kind, namespace and name."""
+    metadata = obj["metadata"]
+    place = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+    return f"{obj['kind']} {place}"
+
+
+def selects(selector: Object, labels: Object) -> bool:
+    """Whether a label selector matches."""
+    if not (selector.get("matchLabels") or {}).items() <= labels.items():
+        return False
+    return all(_matches(each, labels) for each in selector.get("matchExpressions") or [])
+
+
+def _matches(expression: Object, labels: Object) -> bool:
+    operator, key, values = expression["operator"], expression["key"], expression.get("values") or []
+    present = key in labels
+    return {
+        "In": present and labels.get(key) in values,
+        "NotIn": not present or labels[key] not in values,
+        "Exists": present,
+        "DoesNotExist": not present,
+    }[operator]
+
+
+def _label(obj: Object, label: str) -> str:
+    return str((obj["metadata"].get("labels") or {}).get(label, ""))
+
+
+def _release(obj: Object) -> tuple[str, str]:
+    return str(obj["metadata"].get("namespace", "default")), _label(obj, INSTANCE)
+
+
+def _containers(deployment: Object | None) -> list[Object]:
+    return list(deployment["spec"]["template"]["spec"]["containers"]) if deployment else []
+
+
+@cache
+def _parsed(arguments: tuple[str, ...]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add = parser.add_argument
+    add("--without", type=_listed, default=())
+    add("--apis", type=_listed, default=())
+    add("--view", default="none")
+    add("--profile", default="standard")
+    add("--port", type=int, default=9443)
+    add("--health-port", type=int, default=0)
+    add("--admission-policies")
+    add("--lease", default="modelgate-reconciler")
+    return parser.parse_known_args(arguments)[0]
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
