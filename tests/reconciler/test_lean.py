@@ -16,7 +16,7 @@ from tests.reconciler.world import rules
 from tests.shared import ROOT
 
 MOST = 1465
-"""Lines of the process, the lease and the loop, without projections, comments and docstrings: 1,400, and 65 for what the
+"""Lines of the process, the lease and the loop, without projections, comments and docstrings: 1,400, and 65 for what
 projections of services need of the loop (children that are shared, refused or of an absent API, and logs of pods)."""
 
 FILES = sorted((ROOT / "reconciler").rglob("*.py"))
