@@ -10,7 +10,7 @@ from webhook.cli.doctor.checks import rights
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 
 DEFAULT = ()
-ACTING = ('reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true}',)
+ACTING = ('reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}',)
 ROLES = [
     ("Role", "modelgate"),
     ("Role", "modelgate-view"),

@@ -30,10 +30,26 @@ _REPLACED: Final = ("get", "update")
 _WHOLE: Final = ("patch", "update")
 _ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]] = {
     "aim": (
-        ("aim.silogen.ai", ("aimmodelcaches/status", "aimtemplatecaches/status"), _WHOLE),
-        ("aim.silogen.ai", ("aimmodelcaches",), _OWNED),
+        (
+            "aim.silogen.ai",
+            (
+                "aimclusterimages/status",
+                "aimclusterservicetemplates/status",
+                "aimimages/status",
+                "aimmodelcaches/status",
+                "aimservices/status",
+                "aimservicetemplates/status",
+                "aimtemplatecaches/status",
+            ),
+            _WHOLE,
+        ),
+        ("aim.silogen.ai", ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"), _OWNED),
         ("", ("persistentvolumeclaims",), _OWNED),
+        ("", ("pods",), ("list", "watch")),
+        ("", ("pods/log",), ("get",)),
         ("batch", ("jobs",), _OWNED),
+        ("gateway.networking.k8s.io", ("httproutes",), _OWNED),
+        ("serving.kserve.io", ("clusterservingruntimes", "inferenceservices", "servingruntimes"), _OWNED),
     ),
     "llmd": (
         ("llmd.ai", ("variantautoscalings/status",), _WHOLE),
@@ -44,6 +60,21 @@ _ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]]
         ("inference.llmkube.dev", ("models/status",), _WHOLE),
         ("", ("persistentvolumeclaims",), _FOLLOWED),
         ("resource.k8s.io", ("resourceclaims", "resourceclaimtemplates"), _FOLLOWED),
+    ),
+    "ome": (
+        (
+            "ome.io",
+            ("basemodels/status", "benchmarkjobs/status", "clusterbasemodels/status", "inferenceservices/status"),
+            ("update",),
+        ),
+        ("", ("serviceaccounts", "services"), _OWNED),
+        ("", ("pods",), _FOLLOWED),
+        ("apps", ("deployments",), _OWNED),
+        ("autoscaling", ("horizontalpodautoscalers",), _OWNED),
+        ("batch", ("jobs",), _OWNED),
+        ("keda.sh", ("scaledobjects",), _OWNED),
+        ("leaderworkerset.x-k8s.io", ("leaderworkersets",), _OWNED),
+        ("rbac.authorization.k8s.io", ("roles", "rolebindings"), _OWNED),
     ),
 }
 """API that the reconciler acts for → groups, resources and verbs."""
@@ -104,6 +135,8 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
         yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", name)
     if GROUPS["ome"] in found.groups():
         yield _Right("", "configmaps", "get", "inferenceservice-config")
+        yield _Right("", "persistentvolumeclaims", "get")
+        yield from _each("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ("get",))
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
@@ -111,6 +144,8 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _of_facts(found, catalog)
+    if GROUPS["ome"] in found.groups():
+        yield from _each("", ["configmaps"], ("list", "watch"), "inferenceservice-config")
     for gvk in _covered(found, catalog):
         known = catalog.kinds[gvk]
         yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch"))
@@ -125,6 +160,8 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     for api in found.flags("reconciler").apis:
         for group, plurals, verbs in _ACTING.get(api, ()):
             yield from _each(group, plurals, verbs)
+        if api == "ome":
+            yield _Right("", "configmaps", "get", "benchmarkjob-config")
 
 
 def _covered(found: Installation, catalog: Catalog) -> list[GroupVersionKind]:
