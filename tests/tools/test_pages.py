@@ -83,6 +83,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "manifests/model.yaml": GOOD,
         "service.yaml": SERVICE,
         "cluster/runtimes.yaml": RUNTIMES,
+        "cluster.yaml": RUNTIMES,
         "mine/policy.yaml": POLICY,
     }.items():
         (root / name).parent.mkdir(exist_ok=True)
