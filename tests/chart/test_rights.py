@@ -93,7 +93,9 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 
 LLMKUBE = "reconciler.apis.llmkube=true"
-ACTED = [each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and RULES.outlet(each) is Outlet.APPLY]
+ACTED = [
+    each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and outlet(RULES, each) is Outlet.APPLY
+]
 OME = ("basemodels", "benchmarkjobs", "clusterbasemodels")
 OME_MADE = {
     "": ("serviceaccounts", "services"),
