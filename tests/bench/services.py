@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from reconciler.connect import connect
 from reconciler.projections.aim.parts import CLUSTER_IMAGES, CLUSTER_TEMPLATES, INFERENCE_SERVICES, SERVICES
 from reconciler.resource import APIResource
 from reconciler.writer import Writer
@@ -28,6 +27,7 @@ from tests.e2e.gate import Gate
 from tests.e2e.plane import Plane
 from tests.e2e.reconciling import Reconciler
 from tests.e2e.seeing import with_view
+from webhook.cluster.live import connect
 
 QUIET = 60
 """Seconds."""
