@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from webhook import engine
+from webhook.admission.recent import RecentStamps
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
-from webhook.engine.recent import RecentStamps
 from webhook.policy import Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

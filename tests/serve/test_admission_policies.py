@@ -326,19 +326,19 @@ def test_a_set_that_changes_while_it_is_read_is_not_used(tmp_path: Path, monkeyp
     write(tmp_path, *validating("a", "true"))
     gate, reloader = loaded(tmp_path)
     first = gate.policies
-    load = reloader._load
+    load = reloader._watched._load
 
     def meanwhile() -> Any:
         found = load()
         write(tmp_path, *validating("c", "true"))
         return found
 
-    monkeypatch.setattr(reloader, "_load", meanwhile)
+    monkeypatch.setattr(reloader._watched, "_load", meanwhile)
     write(tmp_path, *validating("b", "true"))
     reloader.refresh()
     reloader.refresh()
     assert gate.policies is first
-    monkeypatch.setattr(reloader, "_load", load)
+    monkeypatch.setattr(reloader._watched, "_load", load)
     reloader.refresh()
     reloader.refresh()
     assert gate.policies is not None

@@ -165,8 +165,9 @@ ORDINARY = [
 def told(served: Served, pieces: list[bytes], answers: int) -> list[bytes]:
     """What a server answers, without the date."""
     with connected(served.server) as peer:
-        for piece in pieces:
-            peer.sendall(piece)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # some are answered before they are complete
+            for piece in pieces:
+                peer.sendall(piece)
         received, rest = [], b""
         while len(received) < answers:
             head = re.match(rb"(?is).*?content-length: (\d+)\r\n.*?\r\n\r\n", rest)

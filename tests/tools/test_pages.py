@@ -25,8 +25,8 @@ FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.MULTILINE)
 SERVING = {"serve", "reconcile", "demo"}
 """Commands that run until they are stopped, or start servers: tests/serve, tests/reconciler and tests/cli run them."""
-CLUSTER = {"scan", "certs"}
-"""What reads a cluster: tests/e2e/test_scan.py and tests/e2e/test_certs.py run it."""
+CLUSTER = {"scan", "certs", "doctor"}
+"""What reads a cluster: test_scan.py, test_certs.py and test_install.py in tests/e2e run it."""
 MAKE = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -56,7 +56,7 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
     for language, body in FENCED.findall(text):
         yield language, body
     for body in INDENTED.findall(FENCED.sub("", text)):
-        yield "", re.sub(r"^ {4}", "", body, flags=re.MULTILINE)
+        yield "", re.sub(r"^ {4}", "", body, flags=re.MULTILINE).lstrip("\n")
 
 
 def commands() -> Iterator[tuple[str, str]]:

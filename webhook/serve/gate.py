@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, NotReady, Unavailable
 from webhook.admission.plain import one_line
+from webhook.admission.recent import RecentStamps
 from webhook.cluster import ClusterView, MemoryView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
-from webhook.engine.recent import RecentStamps
 from webhook.serve.forked import Children
 from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, portable, untraced
 from webhook.serve.liveview import ViewRunner

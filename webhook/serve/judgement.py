@@ -13,13 +13,13 @@ from webhook.admission import review
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.admission.plain import one_line
+from webhook.admission.recent import RecentStamps
 from webhook.admission.request import Request
 from webhook.cluster import ClusterView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
-from webhook.engine.recent import RecentStamps
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.noted import ANNOTATION, Noted, decision_id
 
