@@ -81,8 +81,8 @@ def test_claims_that_the_pods_of_a_runtime_name(kubectl):
     }
     runtime = {"apiVersion": "ome.io/v1beta1", "kind": "ServingRuntime", "metadata": {"name": "r"}, "spec": spec}
     missing = said(kubectl, runtime)
-    assert 'PersistentVolumeClaim "weights" not found in namespace "default"' in missing
-    assert 'ResourceClaimTemplate "gpu" not found in namespace "default"' in missing
+    assert 'PersistentVolumeClaim "weights" not found in namespace' in missing
+    assert 'ResourceClaimTemplate "gpu" not found in namespace' in missing
     kubectl.send_all("create", [CLAIM, TEMPLATE])
     try:
         wait_until(lambda: "not found in namespace" not in said(kubectl, runtime), "the claims are read")
