@@ -58,3 +58,33 @@ def test_a_cache_without_a_volume_that_nodes_share(kubectl):
     assert 'StorageClass "gone" does not exist' in said(kubectl, cache(storageClassName="gone"))
     assert "(ebs.csi.aws.com) gives its volumes to one node" in said(kubectl, cache(storageClassName="disk"))
     assert "AI45" not in said(kubectl, cache(storageClassName="shared"))
+
+
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "weights"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+TEMPLATE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "gpu"},
+    "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}}},
+}
+
+
+def test_claims_that_the_pods_of_a_runtime_name(kubectl):
+    spec = {
+        "volumes": [{"name": "weights", "persistentVolumeClaim": {"claimName": "weights"}}],
+        "engineConfig": {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]},
+    }
+    runtime = {"apiVersion": "ome.io/v1beta1", "kind": "ServingRuntime", "metadata": {"name": "r"}, "spec": spec}
+    missing = said(kubectl, runtime)
+    assert 'PersistentVolumeClaim "weights" not found in namespace' in missing
+    assert 'ResourceClaimTemplate "gpu" not found in namespace' in missing
+    kubectl.send_all("create", [CLAIM, TEMPLATE])
+    try:
+        wait_until(lambda: "not found in namespace" not in said(kubectl, runtime), "the claims are read")
+    finally:
+        kubectl("delete", "persistentvolumeclaim/weights", "resourceclaimtemplate/gpu", "--wait=false")

@@ -1,0 +1,191 @@
+"""``make bench-e2e``: creates of Models through a real API server, beside other webhooks, measured in turn.
+
+python -m tests.bench.e2e [-n CREATES] [--runs 3] [--only VARIANT …] [--json FILE] [--publish]
+
+Each run makes ``n`` creates and ``n`` dry runs of each variant, one of each variant in turn, and then as many creates
+as 8 connections can for some seconds, for one variant after the other. The figures are the medians of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.bench.e2e.variants import NAMES, Variant, installed
+from tests.bench.objects import sparse
+from tests.bench.report import PAGE, Row, Table, document, machine, markdown, published
+from tests.bench.timing import cpu_of, memory_of
+from tests.e2e.assets import assets
+from tests.e2e.client import Client
+from tests.e2e.crds import install_crds
+from tests.e2e.kubectl import Object
+from tests.e2e.plane import Plane
+from tests.e2e.processes import wait_until
+
+CONNECTIONS = 8
+SECONDS = 5.0
+CREATE, DRY = ("create p50 ms", "create p99 ms"), ("dry run p50 ms", "dry run p99 ms")
+LOAD = ("creates/s", "CPU ms/create")
+STATE = ("RSS MiB", "ready s")
+COLUMNS = (*CREATE, *DRY, *LOAD, *STATE)
+NOTE = (
+    "A sparse Model of 2 KB, different each time. Latency: one connection, one create of each variant in turn. Load: "
+    f"{CONNECTIONS} connections; CPU is of the webhook's process. The Go, ASGI and kopf webhooks have a few rules and "
+    "no messages; modelgate has all rules of all 19 kinds, six defaults and a stamp."
+)
+
+
+class Creator:
+    """Creates Models of ever new names in the namespaces of the variants."""
+
+    def __init__(self, plane: Plane, first: int = 0) -> None:
+        self._client = Client(plane.kubeconfig)
+        self._number = first
+
+    def create(self, variant: Variant, *, dry: bool = False) -> float:
+        """Milliseconds until the answer."""
+        return self._create(variant, dry=dry)[0]
+
+    def is_defaulted(self, variant: Variant) -> bool:
+        """Whether the API server asks the variant already: each fills in the resource of the GPU."""
+        gpu = self._create(variant, dry=True)[1]["spec"]["hardware"]["gpu"]
+        return gpu.get("resourceName") == "nvidia.com/gpu"
+
+    def _create(self, variant: Variant, *, dry: bool) -> tuple[float, Object]:
+        self._number += 1
+        given = sparse(self._number)
+        metadata = {"name": f"m-{self._number}", "namespace": variant.namespace, "labels": given["metadata"]["labels"]}
+        metadata["annotations"] = {"note": given["metadata"]["annotations"]["note"]}
+        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
+        obj = {**given, "metadata": metadata}
+        started = time.perf_counter()
+        reply = self._client.ask("POST", f"{path}?dryRun=All" if dry else path, obj)
+        seconds = time.perf_counter() - started
+        if reply.code != 201:
+            raise RuntimeError(f"{variant.name}: {reply.code} {reply.body}")
+        return seconds * 1e3, reply.body
+
+    def clear(self, variant: Variant) -> None:
+        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
+        self._client.ask("DELETE", path, None)
+
+    def close(self) -> None:
+        self._client.connection.close()
+
+
+def a_run(
+    plane: Plane, variants: Sequence[Variant], number: int, count: int
+) -> Iterator[tuple[Variant, dict[str, float]]]:
+    """The figures of each variant."""
+    first = number * 10**7
+    found: dict[str, dict[str, float]] = {each.name: {} for each in variants}
+    with closing(Creator(plane, first)) as creator:
+        for dry, names in ((False, CREATE), (True, DRY)):
+            samples: dict[str, list[float]] = {each.name: [] for each in variants}
+            for turn in range(count + count // 10):
+                for place in range(len(variants)):
+                    variant = variants[(turn + place) % len(variants)]
+                    taken = creator.create(variant, dry=dry)
+                    if turn >= count // 10:  # the first tenth warms up
+                        samples[variant.name].append(taken)
+            for name, taken_all in samples.items():
+                ordered = sorted(taken_all)
+                found[name] |= dict(
+                    zip(names, (statistics.median(ordered), ordered[len(ordered) * 99 // 100]), strict=True)
+                )
+        for place, variant in enumerate(variants):
+            found[variant.name] |= _load(plane, variant, first + (place + 1) * 10**6)
+            creator.clear(variant)
+    for variant in variants:
+        if variant.pid is not None:
+            found[variant.name] |= dict(zip(STATE, (memory_of(variant.pid), variant.ready), strict=True))
+        yield variant, found[variant.name]
+
+
+def _load(plane: Plane, variant: Variant, first: int) -> dict[str, float]:
+    """Creates per second over all connections, and the CPU of the webhook for each."""
+    cpu = cpu_of(variant.pid) if variant.pid else 0.0
+    started = time.perf_counter()
+
+    def work(worker: int) -> int:
+        made = 0
+        with closing(Creator(plane, first + worker * 10**5)) as creator:
+            while time.perf_counter() - started < SECONDS:
+                creator.create(variant)
+                made += 1
+        return made
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        total = sum(pool.map(work, range(CONNECTIONS)))
+    found = {LOAD[0]: total / (time.perf_counter() - started)}
+    if variant.pid:
+        found[LOAD[1]] = (cpu_of(variant.pid) - cpu) / total * 1e3
+    return found
+
+
+def measured(names: Sequence[str], count: int, runs: int) -> list[Table]:
+    with ExitStack() as stack:
+        plane = stack.enter_context(Plane(assets("plane")))
+        install_crds(plane.kubectl)
+        variants = installed(plane, stack, names)
+        _wait_for(plane, variants)
+        cells: dict[str, dict[str, list[float]]] = {each.name: {} for each in variants}
+        for number in range(runs):
+            for variant, figures in a_run(plane, variants, number + 1, count):
+                for name, figure in figures.items():
+                    cells[variant.name].setdefault(name, []).append(figure)
+    absolute = Table("Creates through the API server", NOTE, COLUMNS, [Row(name, cells[name]) for name in names])
+    return [absolute, *_ratios(cells)]
+
+
+def _wait_for(plane: Plane, variants: Sequence[Variant]) -> None:
+    with closing(Creator(plane)) as creator:
+        for variant in variants:
+            if variant.name != "nothing":
+                wait_until(partial(creator.is_defaulted, variant), f"the API server to ask {variant.name}")
+
+
+def _ratios(cells: dict[str, dict[str, list[float]]]) -> Iterator[Table]:
+    """Run by run, because each run meets another machine."""
+    base = cells.get("Go controller-runtime")
+    if base is None:
+        return
+    columns = (*CREATE, *DRY, *LOAD, STATE[0])
+    rows = []
+    for name, figures in cells.items():
+        shown: dict[str, Any] = {}
+        for column in columns:
+            if column in figures and column in base:
+                shown[column] = [mine / go for mine, go in zip(figures[column], base[column], strict=True)]
+        rows.append(Row(name, shown))
+    yield Table("In relation to the Go webhook", "Each run divided by the Go webhook's in the same run.", columns, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.e2e", description="Measure; print Markdown.")
+    parser.add_argument("-n", type=int, default=400, metavar="CREATES", help="creates of each variant in a run")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=NAMES, default=NAMES, metavar="VARIANT", help=", ".join(NAMES))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
+    parser.add_argument("--publish", action="store_true", help=f"write the section of {PAGE.name}")
+    options = parser.parse_args()
+    if options.publish and (tuple(options.only) != NAMES or options.n < 400 or options.runs < 3):
+        parser.error("--publish needs all variants, 400 creates and three runs")
+    where = machine()
+    tables = measured(options.only, options.n, options.runs)
+    print(markdown(where, tables))
+    if options.json:
+        options.json.write_text(document(where, tables))
+    if options.publish:
+        PAGE.write_text(published(PAGE.read_text(), "bench-e2e", markdown(where, tables)))
+
+
+if __name__ == "__main__":
+    main()
