@@ -199,11 +199,25 @@ def test_namespace_object_has_only_the_readable_fields() -> None:
     assert texts(validate(loaded, widget(), namespace)) == []
 
 
-def test_no_policy_applies_to_requests_for_policies() -> None:
-    kind = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")
-    loaded = load(policy("p", validations=[{"expression": "false"}]), binding("p"))
-    deleted = Request(kind, "validatingadmissionpolicies", "DELETE", None, {"metadata": {"name": "p"}}, name="p")
-    assert loaded.validate(deleted, MemoryContext()).allowed
+@pytest.mark.parametrize(
+    ("group", "kind", "applies"),
+    [
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", False),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", False),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", True),
+        ("authentication.k8s.io", "TokenReview", False),
+        ("authentication.k8s.io", "TokenRequest", True),
+        ("authorization.k8s.io", "SubjectAccessReview", False),
+    ],
+)
+def test_no_policy_applies_to_policies_and_to_questions_about_callers(group: str, kind: str, applies: bool) -> None:
+    resource = f"{kind.lower()}s"
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    broad = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "false"}]}
+    loaded = load(policy("p", **broad), binding("p"))
+    obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "p"}}
+    made = Request(GroupVersionKind(group, "v1", kind), resource, "CREATE", obj, name="p")
+    assert loaded.validate(made, MemoryContext()).allowed is not applies
 
 
 CHECK = "!authorizer.path('/x').check('get').allowed()"

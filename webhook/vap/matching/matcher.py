@@ -19,12 +19,16 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _NAMESPACES: Final = GroupVersionResource("", "v1", "namespaces")
 _EXEMPT: Final = frozenset(
     {
-        "ValidatingWebhookConfiguration",
-        "MutatingWebhookConfiguration",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionPolicyBinding",
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+        ("authentication.k8s.io", "SelfSubjectReview"),
+        ("authentication.k8s.io", "TokenReview"),
+        ("authorization.k8s.io", "LocalSubjectAccessReview"),
+        ("authorization.k8s.io", "SelfSubjectAccessReview"),
+        ("authorization.k8s.io", "SelfSubjectRulesReview"),
+        ("authorization.k8s.io", "SubjectAccessReview"),
     }
 )
 
@@ -34,8 +38,12 @@ class MatchError(Exception):
 
 
 def is_exempt(attributes: Attributes) -> bool:
-    """Whether no policy applies to the request. Policies must not be able to block changes of policies."""
-    return attributes.kind.group == "admissionregistration.k8s.io" and attributes.kind.kind in _EXEMPT
+    """Whether no policy applies to the request.
+
+    Policies must not be able to block changes of policies, or the questions by which the API server knows its callers
+    (policy/generic/plugin.go, kubeapiserver/admission/exclusion). They do apply to configurations of webhooks.
+    """
+    return (attributes.kind.group, attributes.kind.kind) in _EXEMPT
 
 
 @dataclass(frozen=True, slots=True)
