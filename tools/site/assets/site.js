@@ -1,9 +1,9 @@
-// What the theme leaves out for people without a mouse or a screen: a block of code that scrolls can be focused, and the
+// What the theme leaves out for people without a mouse or a screen: code and tables that scroll can be focused, and the
 // buttons of each block have a name of their own.
 function complete() {
-  document.querySelectorAll("pre > code").forEach((code) => {
-    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
-    else code.removeAttribute("tabindex");
+  document.querySelectorAll("pre > code, .md-typeset__scrollwrap").forEach((part) => {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
   });
   document.querySelectorAll(".md-code__nav").forEach((nav, number) => {
     const label = `Code block ${number + 1}`;
