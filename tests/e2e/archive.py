@@ -33,14 +33,13 @@ def one_file_image(program: Path, tag: str) -> bytes:
 def with_entrypoint(archive: Path, entrypoint: list[str], tag: str) -> bytes:
     """The image of a docker-archive under another name, with another program to start."""
     with tarfile.open(archive) as tar:
-        files = {each.name: file.read() for each in tar if (file := tar.extractfile(each)) is not None}
-        links = [each for each in tar if each.issym()]
+        # Links are for old readers: the manifest names files.
+        files = {each.name: file.read() for each in tar if each.isfile() and (file := tar.extractfile(each))}
     (manifest,) = json.loads(files["manifest.json"])
     config = json.loads(files.pop(manifest["Config"]))
     config["config"] |= {"Entrypoint": entrypoint, "Cmd": []}
     files["config.json"] = json.dumps(config).encode()
     files["manifest.json"] = json.dumps([{**manifest, "Config": "config.json", "RepoTags": [tag]}]).encode()
-    assert not links
     return tarball({name: (content, 0o644) for name, content in files.items()})
 
 

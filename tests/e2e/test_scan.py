@@ -38,12 +38,12 @@ def scan(kubeconfig, *flags):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_cluster_is_scanned_with_read_rights_only(plane, kubectl):
+def test_a_cluster_is_scanned_with_read_rights_only(plane, gate, kubectl):
     namespace = kubectl.flags[-1]
     objects = [model(f"good-{number}") for number in range(502)]  # more than a page
-    # Past the gate: what was admitted by other rules.
     objects += [model("gpus", spec={"hardware": {"gpu": {"count": 1}}}), model("fraction", spec=FRACTION)]
-    kubectl.send_all("create", objects)
+    with gate.absent():
+        kubectl.send_all("create", objects)
     kubeconfig = reader(plane, kubectl, "scan.kubeconfig")
     refused = scan(kubeconfig, "-n", namespace, "--profile=strict", "-o", "json")
     assert refused.returncode == 1, refused.stderr
@@ -74,11 +74,12 @@ def test_without_rights_every_kind_is_a_problem(plane, kubectl):
     assert "models.inference.llmkube.dev: cannot be listed: 403 Forbidden" in done.stderr
 
 
-def test_the_reports_of_a_scan_go_with_their_objects(plane, kubectl):
+def test_the_reports_of_a_scan_go_with_their_objects(plane, gate, kubectl):
     plane.kubectl("apply", "-f", CHECKOUT / "tests" / "e2e" / "openreports.yaml")
     plane.kubectl("wait", "--for=condition=Established", "crd/reports.openreports.io")
     namespace = kubectl.flags[-1]
-    kubectl.send("create", model("fraction", spec=FRACTION))
+    with gate.absent():
+        kubectl.send("create", model("fraction", spec=FRACTION))
     done = scan(plane.kubeconfig, "-n", namespace, "-o", "openreports")
     plane.kubectl("apply", "-f", "-", stdin=done.stdout)
     (report,) = kubectl.json("get", "reports.openreports.io")["items"]

@@ -5,6 +5,8 @@ No pod runs here, so the test writes what the discovery and KServe would say.
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from tests.e2e.kinds import KINDS
@@ -29,7 +31,15 @@ def kserve(plane):
     files = [str(each) for each in sorted(shared("neighbour-crds").glob("serving.kserve.io_*.yaml"))]
     routes = str(shared("neighbour-crds") / "gateway.networking.k8s.io_httproutes.yaml")
     plane.kubectl("apply", "--server-side", "-f", routes)
-    yield lambda: plane.kubectl("apply", "--server-side", *(flag for file in files for flag in ("-f", file)))
+    flags = [flag for file in files for flag in ("-f", file)]
+
+    def install():
+        plane.kubectl("apply", "--server-side", *flags)
+        for name in ("inferenceservices", "servingruntimes", "clusterservingruntimes"):
+            served = functools.partial(plane.kubectl.run, "get", f"{name}.serving.kserve.io")
+            wait_until(lambda served=served: served().code == 0, f"{name} to be served")
+
+    yield install
     for file in (*files, routes):
         plane.kubectl("delete", "-f", file, "--ignore-not-found", "--wait=false")
 
@@ -68,9 +78,11 @@ def test_a_service_gets_what_can_be_made_the_rest_when_it_appears_and_takes_all_
     assert condition(degraded, "RuntimeReady")["reason"] == "DependencyMissing"
     assert kubectl.find("httproute", "service")["metadata"]["ownerReferences"][0]["kind"] == "AIMService"
     kserve()
-    runs = wait_until(lambda: kubectl.find("inferenceservices.serving.kserve.io", "service"), "the InferenceService")
+    # Absent APIs are looked for every 30 seconds.
+    find = functools.partial(wait_until, seconds=60)
+    runs = find(lambda: kubectl.find("inferenceservices.serving.kserve.io", "service"), "the InferenceService")
     assert runs["spec"]["predictor"]["model"]["runtime"] == "template"
-    assert kubectl.find("servingruntimes.serving.kserve.io", "template")
+    find(lambda: kubectl.find("servingruntimes.serving.kserve.io", "template"), "the ServingRuntime")
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     kubectl.patch("inferenceservices.serving.kserve.io", "service", ready, "--subresource=status")
     parents = [
