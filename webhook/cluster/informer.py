@@ -22,6 +22,8 @@ __all__ = ["Following", "Informer", "Listener"]
 
 log = logging.getLogger("modelgate")
 
+RECHECKS: Final = 6
+"""Checks for an API after its definition has changed, at growing intervals: a minute in all."""
 DISCOVERY_SECONDS: Final = 15.0
 """Seconds between two checks for an API that is not installed: a response of a few bytes. A reference to one of its
 objects triggers a check at once (:class:`webhook.cluster.live.LiveView`)."""
@@ -68,6 +70,7 @@ class Informer:
         self._reflector: Reflector | None = None
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
+        self._rechecks = 0
         self._stop = threading.Event()
         self._wake = threading.Event()
 
@@ -88,7 +91,7 @@ class Informer:
             if self.resource is None:
                 self._absent_at = self._clock()
                 again = self._following.look_again
-                self._pause(DISCOVERY_SECONDS if again is None else again)
+                self._pause(min(DISCOVERY_SECONDS if again is None else again, self._soon()))
             else:
                 self._follow(self.resource)
 
@@ -100,8 +103,16 @@ class Informer:
             self._reflector.stop()
 
     def recheck(self) -> None:
-        """Check for the API at once: another caller has found it installed."""
+        """Check for the API at once, and some more times: discovery may learn of a definition seconds after a watch."""
+        self._rechecks = RECHECKS
         self._wake.set()
+
+    def _soon(self) -> float:
+        """Seconds until the next of the checks that :meth:`recheck` asked for; infinite without one."""
+        if self._rechecks == 0:
+            return math.inf
+        self._rechecks -= 1
+        return backoff(RECHECKS - 1 - self._rechecks, FIRST_WAIT, LONGEST_WAIT)
 
     @property
     def synced(self) -> bool:
