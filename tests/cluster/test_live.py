@@ -305,3 +305,17 @@ def test_memory_is_bounded(clock):
     clock.seconds += KEEP
     memory.put(Reference(MODEL, "ns", "new"), None)
     assert len(memory._entries) == 1
+
+
+def test_an_api_is_looked_for_again_after_its_definition_has_changed(server, monkeypatch):
+    looks = []
+    monkeypatch.setattr(informers, "find", lambda *_, **__: looks.append(1))
+    informer = informers.Informer(Reader(server.client()), MODEL, following=informers.Following(look_again=3600.0))
+    thread = threading.Thread(target=informer.run)
+    thread.start()
+    until(lambda: len(looks) == 1)
+    informer.recheck()
+    until(lambda: len(looks) == 1 + 1 + informers.RECHECKS)
+    informer.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
