@@ -100,8 +100,8 @@ def _process(options: argparse.Namespace) -> Process:
     watched = None if folder is None else Watched(folder, lambda: audit.native_policies(folder))
     policies = None if watched is None else watched.first()
     references = options.view == "live"
-    settings, covered = choices.chosen(options), {"references": references, "without": options.without}
-    rules = audit.load(options.profile, settings, policies, options.kinds, **covered)
+    settings, without = choices.chosen(options), options.without
+    rules = audit.load(options.profile, settings, policies, options.kinds, references=references, without=without)
     api = Writer(connect(options.kubeconfig))
     return Process(
         api,
