@@ -1,23 +1,29 @@
-"""The reconciler on a real API server: 2,000 Models, half of them older than the gate, 5 % bad. Needs `make assets`.
+"""The reconciler on a real API server, with Models of which half are older than the gate. Needs `make assets`.
 
-It prints the time until every object has its verdict, what that cost, what a minute without changes costs, and what it
-costs to judge every object again after a change of the rules. BENCH_OBJECTS is another number of objects.
+    python -m tests.bench.reconciler [-n 2000]
+
+The time until every object has its verdict, and what that costs; what a minute without changes costs; and what it costs
+to judge every object again after a change of the rules.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 import re
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from reconciler.resource import MODELS
 from reconciler.writer import Writer
+from tests.bench.report import Row, Table
+from tests.bench.timing import cpu_of, memory_of
 from tests.e2e import judged
-from tests.e2e.assets import assets
+from tests.e2e.assets import Assets, assets
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import Gate
+from tests.e2e.kubectl import Object
 from tests.e2e.machine import Unavailable
 from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
@@ -27,22 +33,32 @@ from webhook.cluster.live import connect
 POLICY = judged.POLICY.replace(judged.MARK, "example.com/never")
 """A policy that refuses nothing here."""
 
-QUIET = 60
-"""Seconds."""
+NOTE = (
+    "Half of the Models were created while the gate was away, and 5 % of all are bad. CPU and memory are of the "
+    "reconciler, requests are counted by the API server, without leases."
+)
+COLUMNS = ("s", "CPU s", "RSS MiB", "requests")
+
+Requests = dict[str, float]
+"""By verb and resource."""
 
 REQUEST = re.compile(
     r'apiserver_request_total\{.*?resource="(?P<resource>\w*)".*?verb="(?P<verb>\w+)".*?\} (?P<n>[\d.e+]+)'
 )
 
 
-def main() -> None:
-    """Measure, or print why it cannot be measured here."""
-    size = int(os.environ.get("BENCH_OBJECTS", "2000"))
+def tables(*, quick: bool = False) -> list[Table]:
+    """One table of figures; none where there is no API server."""
     try:
         programs = assets("plane")
     except Unavailable as reason:
-        print(reason)
-        return
+        print(f"the reconciler is not measured: {reason}", file=sys.stderr)
+        return []
+    return [measured(programs, 100, 5) if quick else measured(programs, 2000, 60)]
+
+
+def measured(programs: Assets, size: int, quiet: float) -> Table:
+    """Figures for ``size`` objects and ``quiet`` seconds without changes."""
     with Plane(programs) as plane:
         install_crds(plane.kubectl)
         with Gate(plane) as gate:
@@ -50,46 +66,57 @@ def main() -> None:
             with gate.absent():
                 _create(api, [_object(number) for number in range(size // 2)])
             _create(api, [model(f"new-{number}") for number in range(size // 2)])
-            before = _requests(plane)
             policies = plane.folder / "policies"
             policies.mkdir()
             with Reconciler(plane, "--profile=strict", f"--admission-policies={policies}") as reconciler:
-                _measure(plane, api, reconciler, size, before)
-                _judge_again(policies, reconciler, size)
+                rows = [
+                    _first(plane, api, reconciler, size),
+                    _nothing(plane, reconciler, quiet),
+                    _again(policies, reconciler, size),
+                ]
+    return Table(f"The reconciler: {size:,} Models on an API server", NOTE, COLUMNS, rows)
 
 
-def _object(number: int) -> dict[str, object]:
+def _object(number: int) -> Object:
     return bad_model(f"old-{number}") if number % 10 == 0 else model(f"old-{number}")
 
 
-def _create(api: Writer, objects: list[dict[str, object]]) -> None:
+def _create(api: Writer, objects: list[Object]) -> None:
     placed = [{**each, "metadata": {**each["metadata"], "namespace": "default"}} for each in objects]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda each: api.create(MODELS, each), placed))
 
 
-def _measure(plane: Plane, api: Writer, reconciler: Reconciler, size: int, before: dict[str, float]) -> None:
-    started = time.monotonic()
+def _first(plane: Plane, api: Writer, reconciler: Reconciler, size: int) -> Row:
+    before, cost, started = _requests(plane), cpu_of(reconciler.pid), time.monotonic()
     while _judged(reconciler) < size or reconciler.metric("modelgate_queue_depth"):
         time.sleep(0.2)
-    print(f"{size} objects judged after {time.monotonic() - started:.1f} s")
+    took = time.monotonic() - started
     found = [each for page in api.pages(MODELS) for each in page["items"]]
     conditions = sum(bool(condition(each, "Normalised")) for each in found)
-    print(f"{conditions} conditions; {_cost(reconciler)}")
-    after = _requests(plane)
-    print("requests:", _difference(before, after))
-    time.sleep(QUIET)
-    print(f"in {QUIET} s without changes:", _difference(after, _requests(plane)), _cost(reconciler))
+    if conditions != size:
+        raise RuntimeError(f"{conditions} of {size} objects have their condition")
+    return _row("from its start until all are judged", reconciler, took, cost, _difference(before, _requests(plane)))
 
 
-def _judge_again(policies: Path, reconciler: Reconciler, size: int) -> None:
+def _nothing(plane: Plane, reconciler: Reconciler, seconds: float) -> Row:
+    cost, before = cpu_of(reconciler.pid), _requests(plane)
+    time.sleep(seconds)
+    return _row("without changes", reconciler, seconds, cost, _difference(before, _requests(plane)))
+
+
+def _again(policies: Path, reconciler: Reconciler, size: int) -> Row:
     """New rules that refuse nothing: a policy that every object passes."""
-    looks, cost, started = _looks(reconciler), _cpu(reconciler), time.monotonic()
+    looks, cost, started = _looks(reconciler), cpu_of(reconciler.pid), time.monotonic()
     (policies / "all.yaml").write_text(POLICY)
     while _looks(reconciler) < looks + size:
         time.sleep(0.2)
-    took = time.monotonic() - started
-    print(f"judged again: CPU {_cpu(reconciler) - cost:.1f} s, after {took:.1f} s; {_cost(reconciler)}")
+    return _row("all judged again, by new rules", reconciler, time.monotonic() - started, cost, "-")
+
+
+def _row(name: str, reconciler: Reconciler, took: float, cost: float, requests: str) -> Row:
+    figures: list[list[float] | str] = [[took], [cpu_of(reconciler.pid) - cost], [memory_of(reconciler.pid)], requests]
+    return Row(name, dict(zip(COLUMNS, figures, strict=True)))
 
 
 def _looks(reconciler: Reconciler) -> float:
@@ -100,20 +127,9 @@ def _judged(reconciler: Reconciler) -> float:
     return sum(reconciler.metric(f'verdict="{reason}"') for reason in ("Stamped", "Refused"))
 
 
-def _cost(reconciler: Reconciler) -> str:
-    memory = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{reconciler.pid}/status").read_text())
-    return f"CPU {_cpu(reconciler):.1f} s, {int(memory[1]) // 1024 if memory else 0} MiB"
-
-
-def _cpu(reconciler: Reconciler) -> float:
-    """Seconds."""
-    stat = Path(f"/proc/{reconciler.pid}/stat").read_text()
-    return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def _requests(plane: Plane) -> dict[str, float]:
+def _requests(plane: Plane) -> Requests:
     """Requests by verb and resource, without leases and without what is not about resources."""
-    found: dict[str, float] = {}
+    found: Requests = {}
     for match in REQUEST.finditer(plane.kubectl("get", "--raw", "/metrics")):
         if match["resource"] not in {"leases", "", "subjectaccessreviews"}:
             key = f"{match['verb']} {match['resource']}"
@@ -121,6 +137,22 @@ def _requests(plane: Plane) -> dict[str, float]:
     return found
 
 
-def _difference(before: dict[str, float], after: dict[str, float]) -> str:
+def _difference(before: Requests, after: Requests) -> str:
     changed = {key: int(value - before.get(key, 0)) for key, value in sorted(after.items())}
-    return ", ".join(f"{number} {key}" for key, number in changed.items() if number) or "none"
+    lists = sum(number for key, number in changed.items() if key.startswith(("LIST", "WATCH")))
+    others = {key: number for key, number in changed.items() if number and not key.startswith(("LIST", "WATCH"))}
+    return (
+        ", ".join(f"{number} {key}" for key, number in {**others, "lists and watches": lists}.items() if number)
+        or "none"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.reconciler", description="Measure; print Markdown.")
+    parser.add_argument("-n", type=int, default=2000, metavar="MODELS")
+    options = parser.parse_args()
+    print(measured(assets("plane"), options.n, 60).markdown())
+
+
+if __name__ == "__main__":
+    main()
