@@ -25,12 +25,14 @@ COMPONENT = "modelgate"
 def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> None:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
 
-    ``again``: it has happened anew, so it is another Event than before. A failed write is logged and otherwise ignored:
-    Events are informational.
+    ``again``: it has happened anew, so it is another Event than before. A refused write is logged and otherwise ignored:
+    Events are informational. An API server that could not answer is asked again.
     """
     try:
         api.create(EVENTS, _event(obj, happening, now, again=again))
     except ApiError as error:
+        if error.temporary:
+            raise
         if error.status != 409:  # it exists already
             log.warning("event %s about %s: %s", happening.reason, obj["metadata"]["name"], error)
 

@@ -68,6 +68,8 @@ class Speaker:
         try:
             self._children.sync(obj, [] if made is None else [(kind, made)], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same
+            if error.temporary:
+                raise
             log.warning("report about %s %s: %s", obj["kind"], obj["metadata"]["name"], error)
 
 

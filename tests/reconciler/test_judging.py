@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from reconciler.resource import MODELS, APIResource
 from reconciler.say import reports
 from tests.reconciler.looping import ASK, BAD, EVENT, corrected, open_model, stored
@@ -212,6 +214,28 @@ def test_an_event_that_cannot_be_written_is_a_line_in_the_log(world, caplog):
     world.reconcile()
     assert world.verdict() == ("False", "Refused")
     assert "events is forbidden" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["events", "reports"])
+@pytest.mark.parametrize("code", [0, 429, 500, 503])
+def test_what_an_api_server_could_not_take_is_said_later(world, what, code):
+    """As while it starts again: neither the Event nor the Report is lost, and none is made twice."""
+    world.server.put("models", model(**BAD))
+    world.server.fail("POST", f"/{what}", code, "etcdserver: request timed out", times=2)
+    world.reconcile()
+    for _ in range(3):
+        world.wait_of(10)
+    assert world.verdict() == ("False", "Refused")
+    assert world.events() == [("Warning", "Refused")]
+    assert len(world.server.all("reports")) == 1
+
+
+def test_somebody_elses_webhook_for_events_holds_nothing_up(world, caplog):
+    world.server.put("models", model(**BAD))
+    world.server.fail("POST", "/events", 500, 'failed calling webhook "events.example.com": connection refused')
+    world.reconcile()
+    assert world.verdict() == ("False", "Refused")
+    assert "failed calling webhook" in caplog.text
 
 
 def test_metrics_count_objects_findings_and_writes(world):

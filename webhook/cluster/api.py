@@ -53,6 +53,11 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
 
+    @property
+    def temporary(self) -> bool:
+        """Whether the API server itself could not answer: no answer, too many requests, or a fault of its own."""
+        return self.status in {0, 429} or (self.status >= 500 and "webhook" not in self.message)
+
 
 class Unreachable(ApiError):
     """No answer at all: refused, reset, timed out, or a certificate that does not verify."""
