@@ -121,15 +121,15 @@ class Loop:
             try:
                 self._look(item)
             except (ApiError, ModelgateError) as error:
-                delay = self._again(item)
+                delay = self._again(item, error.after if isinstance(error, ApiError) else 0.0)
                 gone = isinstance(error, ApiError) and error.status == 404  # as the watch will say, too
                 log.log(logging.DEBUG if gone else logging.WARNING, "%s: %s; retry in %.0f s", item, error, delay)
             except Exception:  # a fault in one projection must not stop the others
                 delay = self._again(item)
                 log.exception("%s; retry in %.0f s", item, delay)
 
-    def _again(self, item: Item) -> float:
-        delay = self.queue.backoff(item, FIRST_RETRY, LONGEST_RETRY)
+    def _again(self, item: Item, least: float = 0.0) -> float:
+        delay = max(least, self.queue.backoff(item, FIRST_RETRY, LONGEST_RETRY))
         self.queue.add_after(item, delay)
         return delay
 

@@ -25,8 +25,11 @@ COMPONENT = "modelgate"
 def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> None:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
 
-    ``again``: it has happened anew, so it is another Event than before. A refused write is logged and otherwise ignored:
-    Events are informational. An API server that could not answer is asked again.
+    ``again``: it has happened anew, so it is another Event than before. A refused write is logged and otherwise
+    ignored: Events are informational.
+
+    Raises:
+        ApiError: the API server could not answer; so it is to be asked again.
     """
     try:
         api.create(EVENTS, _event(obj, happening, now, again=again))

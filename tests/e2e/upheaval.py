@@ -13,6 +13,7 @@ import argparse
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -128,8 +129,9 @@ class Trial:
         assert {each["metadata"]["name"]: each["metadata"]["uid"] for each in claims} == self._claims
         owners = [each["metadata"]["ownerReferences"][0]["uid"] for each in claims]
         assert sorted(owners) == sorted(each["metadata"]["uid"] for each in caches)
-        told = [each["involvedObject"]["name"] for each in self._all(EVENTS) if each["reason"] == "Refused"]
-        assert sorted(told) == sorted(each["metadata"]["name"] for each in bad)
+        told = Counter(each["involvedObject"]["name"] for each in self._all(EVENTS) if each["reason"] == "Refused")
+        wanted = Counter(each["metadata"]["name"] for each in bad)
+        assert told == wanted, f"Events missing about {wanted - told}, too many about {told - wanted}"
         reported = [each["scope"]["uid"] for each in self._all(REPORTS)]
         assert len(reported) == len(set(reported))
 

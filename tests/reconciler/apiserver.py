@@ -31,6 +31,9 @@ PATH = re.compile(
 ROOT = re.compile(r"/apis/(?P<group>[^/]+)(/(?P<version>[^/]+))?|/api/(?P<core>[^/]+)")
 PATIENCE = 60.0  # for an answer that is due at once; only a broken test waits that long
 
+PAUSE = 7
+"""Seconds that an answer 429 asks for."""
+
 
 class Denied(Exception):
     """What an admission hook raises to refuse."""
@@ -361,6 +364,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
+        if code == 429:
+            self.send_header("retry-after", str(PAUSE))
         for text in warnings:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"')
             self.send_header("warning", f'299 - "{quoted}"'.encode().decode("latin-1"))

@@ -6,6 +6,7 @@ import pytest
 
 from reconciler.resource import MODELS, APIResource
 from reconciler.say import reports
+from tests.reconciler.apiserver import PAUSE
 from tests.reconciler.looping import ASK, BAD, EVENT, corrected, open_model, stored
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, World, rules
@@ -228,6 +229,17 @@ def test_what_an_api_server_could_not_take_is_said_later(world, what, code):
     assert world.verdict() == ("False", "Refused")
     assert world.events() == [("Warning", "Refused")]
     assert len(world.server.all("reports")) == 1
+
+
+def test_an_api_server_with_too_much_to_do_is_left_alone_for_as_long_as_it_asks(world):
+    world.server.put("models", model(**BAD))
+    world.server.fail("POST", "/events", 429, "too many requests")
+    world.reconcile()
+    asked = len(world.server.writes())
+    world.wait_of(PAUSE - 1)
+    assert len(world.server.writes()) == 0 < asked
+    world.wait_of(1)
+    assert world.verdict() == ("False", "Refused")
 
 
 def test_somebody_elses_webhook_for_events_holds_nothing_up(world, caplog):

@@ -28,6 +28,9 @@ JSON = "application/json"
 # Seconds. The API server ends a request after 60 s: a client that waits a little longer learns why.
 TIMEOUT = 65.0
 
+# The longest pause that an answer may ask for (Retry-After), in seconds.
+MOST_AFTER = 60.0
+
 # The page size of client-go: 500 objects of 10 KB are 5 MB.
 PAGE = 500
 
@@ -43,15 +46,16 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,
 
 class ApiError(Exception):
     """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence, in which
-    credentials are hidden: it is logged, and written into conditions.
+    credentials are hidden: it is logged, and written into conditions. ``after`` is its Retry-After, in seconds.
     """
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(self, status: int, reason: str, message: str, after: float = 0.0) -> None:
         message = masked(message)
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
+        self.after = after
 
     @property
     def temporary(self) -> bool:
@@ -251,11 +255,13 @@ def content_of(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
 
 def _error(response: urllib3.BaseHTTPResponse) -> ApiError:
     """The Status of a refusal; a proxy may answer with anything else."""
+    given = response.headers.get("retry-after", "")
+    after = min(float(given), MOST_AFTER) if given.isascii() and given.isdigit() else 0.0
     try:
         data = response.data
         status = orjson.loads(data)
-        return ApiError(response.status, str(status.get("reason", "")), str(status.get("message", "")))
+        return ApiError(response.status, str(status.get("reason", "")), str(status.get("message", "")), after)
     except (urllib3.exceptions.HTTPError, OSError):
-        return ApiError(response.status, "", "the response is incomplete")
+        return ApiError(response.status, "", "the response is incomplete", after)
     except (ValueError, AttributeError):
-        return ApiError(response.status, response.reason or "", data[:300].decode(errors="replace"))
+        return ApiError(response.status, response.reason or "", data[:300].decode(errors="replace"), after)
