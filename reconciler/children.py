@@ -49,8 +49,8 @@ class Children:
 
     def sync(
         self, owner: dict[str, Any], wanted: Sequence[tuple[APIResource, dict[str, Any]]], kinds: Collection[Kind]
-    ) -> list[str]:
-        """Make the children of these ``kinds`` as wanted; the names of those that belong to another owner.
+    ) -> list[Item]:
+        """Make the children of these ``kinds`` as wanted; those of them that belong to another owner.
 
         Raises:
             ApiError: a write failed; a namespace that is being deleted does not count.
@@ -59,11 +59,11 @@ class Children:
         conflicts = []
         for resource, child in wanted:
             made = owned(child, owner)
-            key = Key.of(made)
-            kept.add(Item(Kind(resource.group, resource.kind), key))
+            item = Item(Kind(resource.group, resource.kind), Key.of(made))
+            kept.add(item)
             try:
-                if not self._made(resource, key, made, owner):
-                    conflicts.append(f"{resource.kind} {key}")
+                if not self._made(resource, item, made, owner):
+                    conflicts.append(item)
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
@@ -79,29 +79,22 @@ class Children:
         Raises:
             ApiError: a write failed.
         """
-        existing = self._view.held(Kind(resource.group, resource.kind), Key.of(obj))
-        if existing is None:
-            try:
-                self._api.create(resource, owned(obj, {"metadata": {}}))
-            except ApiError as error:
-                if error.status != 409:  # another one has made it meanwhile
-                    raise
-        elif not covers(existing, obj):
-            self._api.apply(resource, owned(obj, {"metadata": {}}))
+        nobody: dict[str, Any] = {"metadata": {}}
+        self._made(resource, Item(Kind(resource.group, resource.kind), Key.of(obj)), owned(obj, nobody), nobody)
 
-    def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
+    def _made(self, resource: APIResource, item: Item, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
         """Create or change a child; False if it belongs to another owner."""
-        existing = self._view.held(Kind(resource.group, resource.kind), key)
+        existing = self._view.held(*item)
         if existing is None:
             try:
                 self._api.create(resource, wanted)
             except ApiError as error:
                 if error.status != 409:
                     raise
-                existing = self._api.get(resource, key.namespace, key.name)
+                existing = self._api.get(resource, item.key.namespace, item.key.name)
             else:
                 return True
-        if existing is None or _controller(existing).get("uid") != owner["metadata"]["uid"]:
+        if existing is None or _controller(existing).get("uid") != owner["metadata"].get("uid"):
             return False
         if (resource.group, resource.kind) not in _FIXED and not covers(existing, wanted):
             uid = {"uid": existing["metadata"]["uid"]}

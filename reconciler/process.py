@@ -130,6 +130,7 @@ class Process:
             if definitions is not None:
                 self._loop.use(self._loop.rules.under(definitions))
             self._loop.use(self._reload(self._loop.rules))
+            self._loop.arrived()
             if definitions is not None and not known:
                 known = True
                 self._run(**{f"worker-{index}": self._loop.work for index in range(self._workers)})

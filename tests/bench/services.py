@@ -98,7 +98,7 @@ def _create(api: Writer, resource: APIResource, name: str, spec: dict[str, Any])
 
 
 def _count(api: Writer) -> int:
-    return sum(len(page["items"]) for page in api.pages(INFERENCE_SERVICES, metadata_only=True))
+    return sum(len(page["items"] or ()) for page in api.pages(INFERENCE_SERVICES, metadata_only=True))
 
 
 if __name__ == "__main__":

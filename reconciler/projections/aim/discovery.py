@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from reconciler.children import digest
 from reconciler.projections.aim.parts import DOMAIN, JOBS, secrets, system_labels
 from reconciler.projections.objects import label
 from reconciler.writer import ApiError, Writer
@@ -51,8 +51,16 @@ class Discovery:
 
 
 def logs_of(api: Writer) -> Logs:
-    """Read logs from the API server."""
-    return lambda namespace, pod: api.log(namespace, pod, LINES, LONGEST)
+    """Read the ends of logs from the API server."""
+
+    def end(namespace: str, pod: str) -> str:
+        for lines in (LINES, LINES // 10, LINES // 100, LINES // 1000):
+            text = api.log(namespace, pod, lines, LONGEST)
+            if len(text.encode()) < LONGEST:  # else what is missing is the end
+                break
+        return text
+
+    return end
 
 
 def read(logs: Logs, pods: Sequence[dict[str, Any]]) -> Discovery:
@@ -139,7 +147,7 @@ def _finite(value: Any) -> Any:
 def discovery_job(template: dict[str, Any], image: Found, config: Found | None, namespace: str) -> dict[str, Any]:
     """The Job that runs the image without a model, to learn its profile.
 
-    Its name depends on all that it runs: a Job cannot be changed.
+    Its name depends on the template and on all that it runs: a Job cannot be changed.
     """
     metadata, spec = template["metadata"], template["spec"]
     settings = config.spec if config else {}
@@ -167,8 +175,8 @@ def discovery_job(template: dict[str, Any], image: Found, config: Found | None, 
         **({"imagePullSecrets": pulled} if pulled else {}),
         **({"serviceAccountName": settings["serviceAccountName"]} if settings.get("serviceAccountName") else {}),
     }
-    digest = hashlib.sha256(orjson.dumps(pod, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
-    name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{digest}"
+    whose = digest({"template": [template["kind"], metadata["name"]], "pod": pod})[:8]
+    name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{whose}"
     return {
         "apiVersion": JOBS.api_version,
         "kind": JOBS.kind,

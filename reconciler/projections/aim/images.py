@@ -20,7 +20,7 @@ from reconciler.projections.aim.parts import (
     kind_of,
     status_of,
 )
-from reconciler.projections.objects import named
+from reconciler.projections.objects import LABEL, named
 from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition
 from webhook.cluster.view import ClusterView
@@ -143,15 +143,19 @@ def _conditions(state: State, extracted: Condition) -> list[Condition]:
 def _templates(image: dict[str, Any], view: ClusterView) -> list[dict[str, Any]]:
     """The templates that were made for the image."""
     kind, metadata = kind_of(_template_kind(image["kind"])), image["metadata"]
-    wanted = {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": metadata["name"]}
-    found = view.list(kind, metadata.get("namespace", ""))
+    found, wanted = view.list(kind, metadata.get("namespace", "")), _labels(metadata["name"])
     return [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
+
+
+def _labels(name: str) -> dict[str, str]:
+    """The labels of the templates of an image; the operator has none for a longer name."""
+    value = name if len(name) <= LABEL else named(name)
+    return {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": value}
 
 
 def _children(image: dict[str, Any], metadata: dict[str, Any]) -> list[dict[str, Any]]:
     """A template for each recommended deployment; of two that would have one name, the first."""
     resource, name = _template_kind(image["kind"]), image["metadata"]["name"]
-    labels = {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": name}
     made: dict[str, dict[str, Any]] = {}
     for each in metadata["model"]["recommendedDeployments"]:
         gpu, count = each.get("gpuModel"), each.get("gpuCount") or 0
@@ -164,7 +168,7 @@ def _children(image: dict[str, Any], metadata: dict[str, Any]) -> list[dict[str,
             {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
-                "metadata": {"name": child, "labels": labels},
+                "metadata": {"name": child, "labels": _labels(name)},
                 "spec": {"aimImageName": name, **chosen, **selector},
             },
         )

@@ -18,7 +18,6 @@ __all__ = [
     "IMAGES",
     "INFERENCE_SERVICES",
     "JOBS",
-    "LOOK_AGAIN",
     "PODS",
     "ROUTES",
     "RUNTIMES",
@@ -50,9 +49,6 @@ CLUSTER_RUNTIMES: Final = APIResource(
 )
 INFERENCE_SERVICES: Final = APIResource("serving.kserve.io", "v1beta1", "inferenceservices", "InferenceService")
 ROUTES: Final = APIResource("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute")
-
-LOOK_AGAIN: Final = 30.0
-"""Seconds until the next look at an API that is not installed. It costs no call."""
 
 
 def kind_of(resource: APIResource) -> Kind:

@@ -16,7 +16,6 @@ from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections.aim.parts import (
     DOMAIN,
     INFERENCE_SERVICES,
-    LOOK_AGAIN,
     ROUTES,
     SERVICES,
     TEMPLATES,
@@ -94,10 +93,8 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
     )
     children = list(_children(service, resolved, route))
     keep = frozenset() if children else frozenset({kind_of(INFERENCE_SERVICES), kind_of(ROUTES)})
-    needed = (INFERENCE_SERVICES, ROUTES) if resolved.routing.enabled else (INFERENCE_SERVICES,)
-    absent = any(missing(each, observed) for each in needed)
     shared = tuple(_derived(service, resolved, observed, settings))
-    return Projection(status, tuple(children), LOOK_AGAIN if absent else None, keep=keep, shared=shared)
+    return Projection(status, tuple(children), keep=keep, shared=shared)
 
 
 def _namespace(service: dict[str, Any]) -> str:

@@ -18,7 +18,6 @@ from reconciler.projections.aim.parts import (
     CLUSTER_TEMPLATES,
     DOMAIN,
     JOBS,
-    LOOK_AGAIN,
     PODS,
     RUNTIMES,
     TEMPLATES,
@@ -124,7 +123,7 @@ def project(template: dict[str, Any], observed: Observed, settings: Settings) ->
         children.append(_runtime({**template, "status": status}, world.image, world.config))
     elif _is_known(template):
         keep = frozenset({kind_of(runtime)})  # services run by it
-    wait = LOOK_AGAIN if absent else READ_AGAIN if observed.measured and observed.measured.transient else None
+    wait = READ_AGAIN if observed.measured and observed.measured.transient else None
     return Projection(status, tuple(children), wait, _events(template, state), keep=keep)
 
 

@@ -47,9 +47,8 @@ def reports_of(api: Writer, namespace: str, clock: Callable[[], float] = time.mo
         with lock:
             if clock() - known[0] >= INTERVAL / 2:
                 try:
-                    found = [
-                        each for page in api.pages(CONFIG_MAPS, namespace, selector=LABEL) for each in page["items"]
-                    ]
+                    pages = api.pages(CONFIG_MAPS, namespace, selector=LABEL)
+                    found = [each for page in pages for each in page.get("items") or ()]
                 except ApiError:
                     found = None
                 known[:] = [clock(), found]

@@ -44,7 +44,6 @@ CONFIG: Final = "inferenceservice-config"
 READY: Final = {"engine": "EngineReady", "decoder": "DecoderReady", "router": "RouterReady"}
 OWNS: Final = frozenset({*READY.values(), "IngressReady", "Ready", "Unsupported"})
 ALL: Final = frozenset(Kind(each.group, each.kind) for each in KINDS)
-LOOK_AGAIN: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +88,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
     entry = next((each for each in components if each.role == "router"), components[0])
     children = [child for each in components for child in children_of(each, context)]
     children.append(external_service(entry, context))
-    wanted = {Kind(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in children}
-    status = _status(service, observed, standings, entry, unsupported)
-    return Projection(status, tuple(children), LOOK_AGAIN if wanted & observed.absent else None)
+    return Projection(_status(service, observed, standings, entry, unsupported), tuple(children))
 
 
 def _chosen(service: dict[str, Any], view: ClusterView, settings: Settings) -> tuple[Context, Failure | None]:

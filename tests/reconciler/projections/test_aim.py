@@ -433,7 +433,8 @@ def test_children_of_an_absent_api_are_made_when_it_appears(server, world):
     assert reasons["RuntimeReady"] == "DependencyMissing"
     for each in KSERVE:
         world.view.resources[parts.kind_of(each)] = each
-    world.wait_of(parts.LOOK_AGAIN)
+    world.notice()
+    world.wait_of(1)
     assert len(server.all("inferenceservices")) == len(server.all("clusterservingruntimes")) == 1
     assert find(world.obj("aimservices", "s")["status"]["conditions"], "RuntimeReady")["reason"] == "CreatingRuntime"
 
