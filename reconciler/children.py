@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import orjson
 
-from reconciler.resource import APIResource, Item, Key, Kind, reference
+from reconciler.resource import Item, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
@@ -21,7 +21,7 @@ MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 APPLIED: Final = "modelgate.dev/applied"
 """The annotation with a digest of what was applied last: only this shows that a field is not wanted any more."""
 
-_FIXED: Final = {("batch", "Job"), ("", "PersistentVolumeClaim")}
+_FIXED: Final = {Kind("batch", "Job"), Kind("", "PersistentVolumeClaim")}
 """Kinds that Kubernetes does not let be changed: such a child stays as it was created."""
 
 _TERMINATING: Final = "being terminated"
@@ -47,44 +47,41 @@ class Children:
             if uid := _controller(after or {}).get("uid"):
                 self._of.setdefault(uid, set()).add(Item(kind, key))
 
-    def sync(
-        self, owner: dict[str, Any], wanted: Sequence[tuple[APIResource, dict[str, Any]]], kinds: Collection[Kind]
-    ) -> list[Item]:
+    def sync(self, owner: dict[str, Any], wanted: Iterable[dict[str, Any]], kinds: Collection[Kind]) -> list[Item]:
         """Make the children of these ``kinds`` as wanted; those of them that belong to another owner.
 
         Raises:
             ApiError: a write failed; a namespace that is being deleted does not count.
         """
-        kept: set[Item] = set()
+        made = {Item.of(each): each for each in (owned(child, owner) for child in wanted)}
         conflicts = []
-        for resource, child in wanted:
-            made = owned(child, owner)
-            item = Item(Kind(resource.group, resource.kind), Key.of(made))
-            kept.add(item)
+        for item, child in made.items():
             try:
-                if not self._made(resource, item, made, owner):
+                if not self._made(item, child, owner):
                     conflicts.append(item)
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
         with self._lock:
-            found = self._of.get(owner["metadata"]["uid"], set()) - kept
+            found = self._of.get(owner["metadata"]["uid"], set()) - made.keys()
         for item in sorted(each for each in found if each.kind in kinds):
             self._delete(*item)
         return conflicts
 
-    def share(self, resource: APIResource, obj: dict[str, Any]) -> None:
+    def share(self, obj: dict[str, Any]) -> None:
         """Make an object as wanted that has no owner.
 
         Raises:
             ApiError: a write failed.
         """
         nobody: dict[str, Any] = {"metadata": {}}
-        self._made(resource, Item(Kind(resource.group, resource.kind), Key.of(obj)), owned(obj, nobody), nobody)
+        self._made(Item.of(obj), owned(obj, nobody), nobody)
 
-    def _made(self, resource: APIResource, item: Item, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
-        """Create or change a child; False if it belongs to another owner."""
-        existing = self._view.held(*item)
+    def _made(self, item: Item, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
+        """Create or change a child, if its API is installed; False if it belongs to another owner."""
+        existing, resource = self._view.held(*item), self._view.resource(item.kind)
+        if resource is None:
+            return True
         if existing is None:
             try:
                 self._api.create(resource, wanted)
@@ -96,7 +93,7 @@ class Children:
                 return True
         if existing is None or _controller(existing).get("uid") != owner["metadata"].get("uid"):
             return False
-        if (resource.group, resource.kind) not in _FIXED and not covers(existing, wanted):
+        if item.kind not in _FIXED and not covers(existing, wanted):
             uid = {"uid": existing["metadata"]["uid"]}
             self._api.apply(resource, {**wanted, "metadata": {**wanted["metadata"], **uid}})
         return True

@@ -17,7 +17,7 @@ from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import Item, Key, Kind
+from reconciler.resource import Item, Key, Kind, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import Speaker, is_erased, said
@@ -69,7 +69,7 @@ class Loop:
         self._controllers = controllers
         self._now = now
         self._clock = clock
-        self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
+        self._kinds = {kind_of(each): each for each in rules.kinds()}
         read = {kind.kind for each in controllers.values() for kind in each.reads}
         self._judged_by_status = judged_by_status(rules) | read
         self._dependents = Dependents()
@@ -182,14 +182,14 @@ class Loop:
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
         obj, seen = look.obj, look.seen
-        kinds = {Kind(each.group, each.kind) for each in controller.children}
+        kinds = set(map(kind_of, controller.children))
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
         seen.reads.update(Read(kind, None) for kind in absent)
         measured = controller.observe(obj, seen) if controller.observe else None
         observed = Observed(self._now(), seen, measured, absent)
         projection = self._projected(look, controller, observed)
         self._absent |= absent
-        refused, error = self._made(controller, look, projection, kinds - absent - projection.keep)
+        refused, error = self._made(look, projection, kinds - projection.keep)
         if refused:
             projection = self._projected(look, controller, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:
@@ -215,16 +215,12 @@ class Loop:
         look.known.gauges = projection.gauges
         return projection
 
-    def _made(
-        self, controller: Controller, look: Look, projection: Projection, kinds: Collection[Kind]
-    ) -> tuple[list[str], ApiError | None]:
+    def _made(self, look: Look, projection: Projection, kinds: Collection[Kind]) -> tuple[list[str], ApiError | None]:
         """Make the children of these kinds; returns what is wrong with them for good, and the error that says it."""
-        wanted = [(controller.child(each), each) for each in projection.children]
         try:
             for each in projection.shared:
-                self._children.share(controller.child(each), each)
-            present = [each for each in wanted if Kind(each[0].group, each[0].kind) in kinds]
-            conflicts = self._children.sync(look.obj, present, kinds)
+                self._children.share(each)
+            conflicts = self._children.sync(look.obj, projection.children, kinds)
         except ApiError as error:
             if error.status not in REFUSALS:
                 raise

@@ -13,7 +13,7 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import Key, Kind
+from reconciler.resource import Key, Kind, kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
 from webhook.cluster.backoff import join
@@ -65,7 +65,7 @@ class Process:
         self._reload = reload
         self._followed = _followed(rules, controllers, self._changed)
         self._view = LiveView(api, self._followed, FETCHED, STALE)
-        by_kind = {Kind(each.resource.group, each.resource.kind): each for each in controllers}
+        by_kind = {kind_of(each.resource): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined)
@@ -151,8 +151,8 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
     needed = watched(rules.without)
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
-    versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
-    managed = {*reports.KINDS, *versions} - {Kind(each.group, each.kind) for each in rules.kinds()}
+    versions = {kind_of(each): each.version for each in (*rules.kinds(), *made)}
+    managed = {*reports.KINDS, *versions} - set(map(kind_of, rules.kinds()))
     config = {Kind("", "ConfigMap"): Key(rules.options.settings.ome_namespace, CONFIG)}
     return {
         kind: Following(

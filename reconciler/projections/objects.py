@@ -6,7 +6,10 @@ import hashlib
 import re
 from typing import Any, Final
 
-__all__ = ["LABEL", "condition_of", "job_state", "label", "mine", "named", "short"]
+from reconciler.projection import Happening
+from reconciler.resource import APIResource
+
+__all__ = ["LABEL", "condition_of", "given", "job_state", "label", "mine", "named", "new", "news", "on_nodes", "short"]
 
 LABEL: Final = 63
 """Characters of a label's value, and of the name of a Service or Pod."""
@@ -35,6 +38,29 @@ def condition_of(obj: dict[str, Any] | None, type_: str) -> dict[str, Any]:
     """The condition of this type in the status; empty without one."""
     found: list[dict[str, Any]] = ((obj or {}).get("status") or {}).get("conditions") or []
     return next((each for each in found if each.get("type") == type_), {})
+
+
+def news(obj: dict[str, Any], type_: str, reason: str, message: str) -> tuple[Happening, ...]:
+    """A warning, unless the condition of this type says it already."""
+    before = condition_of(obj, type_)
+    said = (before.get("status"), before.get("reason"), before.get("message"))
+    return () if said == ("True", reason, message) else (Happening("Warning", reason, message),)
+
+
+def new(resource: APIResource, metadata: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An object to make."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **more}
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """The members that are not empty."""
+    return {key: value for key, value in members.items() if value}
+
+
+def on_nodes(key: str, values: list[str]) -> dict[str, Any]:
+    """The affinity to nodes whose label has one of these values."""
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def short(name: str) -> str:

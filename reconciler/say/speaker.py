@@ -66,7 +66,7 @@ class Speaker:
             return
         made = reports.report(kind, obj, look.verdict, condition, look.rules.because(obj))
         try:
-            self._children.sync(obj, [] if made is None else [(kind, made)], reports.KINDS)
+            self._children.sync(obj, [] if made is None else [made], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same
             log.warning("report about %s %s: %s", obj["kind"], obj["metadata"]["name"], error)
 

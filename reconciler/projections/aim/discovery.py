@@ -12,8 +12,9 @@ from typing import Any, Final
 import orjson
 
 from reconciler.children import digest
-from reconciler.projections.aim.parts import DOMAIN, JOBS, secrets, system_labels
-from reconciler.projections.objects import label
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
+from reconciler.projections.objects import given, label, new
 from reconciler.writer import ApiError, Writer
 from webhook.facts.aim import Found
 
@@ -91,7 +92,7 @@ def parsed(log: str) -> Discovery:
 
 
 def _arrays(log: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=lambda _: None)
     for match in [*_BEGINNING.finditer(log)][: -ATTEMPTS - 1 : -1]:
         try:
             yield decoder.raw_decode(log, match.end() - 1)[0]
@@ -103,14 +104,9 @@ def _sources(models: Any) -> Iterator[dict[str, Any]]:
     for each in models if isinstance(models, list) else ():
         if not (isinstance(each, dict) and isinstance(each.get("source"), str) and each["source"]):
             continue
-        name = {"name": each["name"]} if isinstance(each.get("name"), str) and each["name"] else {}
-        yield {**name, "sourceUri": each["source"], "size": str(_bytes(each.get("size_gb")))}
-
-
-def _bytes(size: Any) -> int:
-    if isinstance(size, int | float) and not isinstance(size, bool) and math.isfinite(size) and size > 0:
-        return int(size * _GIBIBYTE)
-    return 0
+        name = given(name=each["name"]) if isinstance(each.get("name"), str) else {}
+        size = each["size_gb"] if isinstance(each.get("size_gb"), int | float) else 0
+        yield {**name, "sourceUri": each["source"], "size": str(int(size * _GIBIBYTE) if 0 < size < 1 << 30 else 0)}
 
 
 def _profile(profile: Any) -> dict[str, Any]:
@@ -125,23 +121,15 @@ def _profile(profile: Any) -> dict[str, Any]:
         metadata["gpu_count"] = count
     variables = profile.get("env_vars")
     variables = variables if isinstance(variables, dict) else {}
-    found = {
-        "metadata": metadata,
-        "engine_args": _finite(profile.get("engine_args")),
-        "env_vars": {key: value if isinstance(value, str) else json.dumps(value) for key, value in variables.items()},
-    }
-    return {key: value for key, value in found.items() if value}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in variables.items()}
+    return given(metadata=metadata, engine_args=profile.get("engine_args"), env_vars=texts)
 
 
-def _finite(value: Any) -> Any:
-    """JSON as Kubernetes reads it: without NaN and infinities, and with whole numbers of 64 bits."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
+def _number(text: str) -> float | None:
+    """A number as Kubernetes reads it: not infinite, and a whole one with 64 bits."""
+    if text.lstrip("-").isdigit() and -(1 << 63) <= int(text) < 1 << 63:
+        return int(text)
+    return float(text) if math.isfinite(float(text)) else None
 
 
 def discovery_job(template: dict[str, Any], image: Found, config: Found | None, namespace: str) -> dict[str, Any]:
@@ -155,38 +143,26 @@ def discovery_job(template: dict[str, Any], image: Found, config: Found | None, 
         "app.kubernetes.io/managed-by": "modelgate",  # by which the pods are followed
         f"{DOMAIN}/template": label(metadata["name"]),
     }
-    pulled = secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets"))
+    container = {
+        "name": "discovery",
+        "image": image.spec["image"],
+        "args": ["dry-run", "--format=json"],
+        "env": [*(spec.get("env") or ()), *_variables(spec)],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
     pod = {
         "restartPolicy": "Never",
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 65532,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [
-            {
-                "name": "discovery",
-                "image": image.spec["image"],
-                "args": ["dry-run", "--format=json"],
-                "env": [*(spec.get("env") or ()), *_variables(spec)],
-                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-            }
-        ],
-        **({"imagePullSecrets": pulled} if pulled else {}),
-        **({"serviceAccountName": settings["serviceAccountName"]} if settings.get("serviceAccountName") else {}),
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+        **given(
+            imagePullSecrets=secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets")),
+            serviceAccountName=settings.get("serviceAccountName"),
+        ),
     }
     whose = digest({"template": [template["kind"], metadata["name"]], "pod": pod})[:8]
     name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{whose}"
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {
-            "backoffLimit": 3,
-            "ttlSecondsAfterFinished": 600,
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+    job = {"backoffLimit": 3, "ttlSecondsAfterFinished": 600, "template": {"metadata": {"labels": labels}, "spec": pod}}
+    return new(kinds.JOBS, {"name": name, "namespace": namespace, "labels": labels}, spec=job)
 
 
 def _variables(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

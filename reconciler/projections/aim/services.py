@@ -13,19 +13,11 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.projections.aim.parts import (
-    DOMAIN,
-    INFERENCE_SERVICES,
-    ROUTES,
-    SERVICES,
-    TEMPLATES,
-    kind_of,
-    missing,
-    reference,
-    status_of,
-)
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, missing, reference, status_of
 from reconciler.projections.aim.runtime import http_route, inference_service, name_of_service
-from reconciler.projections.objects import condition_of, mine
+from reconciler.projections.objects import condition_of, mine, new
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
 from webhook.facts.aim import DEFAULT_CONFIG, Found, Resolved, resolve_service, rivals, route_of, same, template_cache
 from webhook.facts.settings import Settings
@@ -71,15 +63,17 @@ class Route:
 
 
 def controllers(settings: Settings) -> list[Controller]:
-    made = (INFERENCE_SERVICES, ROUTES, TEMPLATES)
-    return [Controller(SERVICES, "aim", partial(project, settings=settings), children=made)]
+    made = (kinds.INFERENCE_SERVICES, kinds.ROUTES, kinds.TEMPLATES)
+    return [Controller(kinds.AIM_SERVICES, "aim", partial(project, settings=settings), children=made)]
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
     """Status and children of a service that has passed the gate."""
     resolved = resolve_service(service, observed.view, choose=settings.aim_auto_selection)
     route = _route(service, resolved, observed)
-    runs = mine(observed.view.get(kind_of(INFERENCE_SERVICES), _namespace(service), name_of_service(service)), service)
+    runs = mine(
+        observed.view.get(kind_of(kinds.INFERENCE_SERVICES), _namespace(service), name_of_service(service)), service
+    )
     state = _unresolved(service, resolved, observed) or _running(runs, resolved, route, observed)
     status = status_of(
         service,
@@ -92,7 +86,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
         routing={"path": route.path} if route.path else {},
     )
     children = list(_children(service, resolved, route))
-    keep = frozenset() if children else frozenset({kind_of(INFERENCE_SERVICES), kind_of(ROUTES)})
+    keep = frozenset() if children else frozenset({kind_of(kinds.INFERENCE_SERVICES), kind_of(kinds.ROUTES)})
     shared = tuple(_derived(service, resolved, observed, settings))
     return Projection(status, tuple(children), keep=keep, shared=shared)
 
@@ -153,7 +147,7 @@ def _has_models(template: Found) -> bool:
 
 def _running(runs: dict[str, Any] | None, resolved: Resolved, route: Route, observed: Observed) -> State:
     """How far the InferenceService and the route are (row 14)."""
-    if text := missing(INFERENCE_SERVICES, observed):
+    if text := missing(kinds.INFERENCE_SERVICES, observed):
         return State("Degraded", "DependencyMissing", text)
     if resolved.routing.enabled and resolved.routing.gateway is None:
         return State("Failed", "RouteFailed", "Routing gateway reference is missing")
@@ -190,9 +184,9 @@ def _route(service: dict[str, Any], resolved: Resolved, observed: Observed) -> R
         return Route(False, "RouteFailed", NO_GATEWAY, path, broken=True)
     if rendered.error:
         return Route(False, "RouteTemplateInvalid", rendered.error, path, broken=True)
-    if text := missing(ROUTES, observed):
+    if text := missing(kinds.ROUTES, observed):
         return Route(False, "DependencyMissing", text, path, broken=True)
-    found = mine(observed.view.get(kind_of(ROUTES), _namespace(service), service["metadata"]["name"]), service)
+    found = mine(observed.view.get(kind_of(kinds.ROUTES), _namespace(service), service["metadata"]["name"]), service)
     return Route(*_accepted(found), path)
 
 
@@ -251,7 +245,7 @@ def _template(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
     if resolved.template.template is not None:
         return reference(resolved.template.template)
     name = resolved.template.name or resolved.template.base or service["spec"].get("templateRef") or ""
-    return {"name": name, "kind": TEMPLATES.kind, "scope": "Unknown"} if name else {}
+    return {"name": name, "kind": kinds.TEMPLATES.kind, "scope": "Unknown"} if name else {}
 
 
 def _children(service: dict[str, Any], resolved: Resolved, route: Route) -> Iterator[dict[str, Any]]:
@@ -282,4 +276,4 @@ def _derived(
         "namespace": _namespace(service),
         "labels": {f"{DOMAIN}/derived-template": "true"},
     }
-    yield {"apiVersion": TEMPLATES.api_version, "kind": TEMPLATES.kind, "metadata": metadata, "spec": wanted}
+    yield new(kinds.TEMPLATES, metadata, spec=wanted)

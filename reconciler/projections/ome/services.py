@@ -15,18 +15,12 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
+from reconciler.projections import kinds
 from reconciler.projections.objects import condition_of, mine, named
 from reconciler.projections.ome.components import MAIN, MODE, Component, components_of
 from reconciler.projections.ome.pods import Context
-from reconciler.projections.ome.workloads import (
-    KINDS,
-    LWS,
-    SCALED,
-    children_of,
-    external_service,
-    name_of_set,
-)
-from reconciler.resource import APIResource, Kind
+from reconciler.projections.ome.workloads import KINDS, children_of, external_service, name_of_set
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.cluster.view import ClusterView
 from webhook.facts.ome import Found, find_model, find_runtime, has_full_runner, incompatible, preferred, selection_of
@@ -34,16 +28,15 @@ from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]
 
-SERVICES: Final = APIResource("ome.io", "v1beta1", "inferenceservices", "InferenceService")
-DEPLOYMENT: Final = Kind("apps", "Deployment")
-SET: Final = Kind(LWS.group, LWS.kind)
-POD: Final = Kind("", "Pod")
-CONFIG_MAP: Final = Kind("", "ConfigMap")
+DEPLOYMENT: Final = kind_of(kinds.DEPLOYMENTS)
+SET: Final = kind_of(kinds.LWS)
+POD: Final = kind_of(kinds.PODS)
+CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 CONFIG: Final = "inferenceservice-config"
 
 READY: Final = {"engine": "EngineReady", "decoder": "DecoderReady", "router": "RouterReady"}
 OWNS: Final = frozenset({*READY.values(), "IngressReady", "Ready", "Unsupported"})
-ALL: Final = frozenset(Kind(each.group, each.kind) for each in KINDS)
+ALL: Final = frozenset(map(kind_of, KINDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class Standing:
 
 
 def controller(settings: Settings) -> Controller:
-    return Controller(SERVICES, "ome", partial(project, settings=settings), children=KINDS, owns=OWNS)
+    return Controller(kinds.OME_SERVICES, "ome", partial(project, settings=settings), children=KINDS, owns=OWNS)
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
@@ -137,7 +130,7 @@ def _unsupported(components: Sequence[Component], view: ClusterView, settings: S
 
 def _standing(component: Component, service: dict[str, Any], observed: Observed) -> Standing:
     kind, name = (SET, name_of_set(component)) if component.multi_node else (DEPLOYMENT, component.name)
-    for needed in (kind, Kind(SCALED.group, SCALED.kind) if _scaled_by_keda(service, component) else kind):
+    for needed in (kind, kind_of(kinds.SCALED) if _scaled_by_keda(service, component) else kind):
         if needed in observed.absent:
             return Standing(
                 False, "DependencyMissing", f"{needed.kind} is not created: {needed.group} is not installed"

@@ -7,11 +7,11 @@ import itertools
 import pytest
 
 from reconciler.projection import Observed
-from reconciler.projections import aim, ome
-from reconciler.projections.aim import discovery, images, parts, templates
+from reconciler.projections import aim, kinds, ome
+from reconciler.projections.aim import discovery, images, templates
 from reconciler.projections.ome import benchmarks
-from reconciler.projections.ome.workloads import KINDS, LWS, SCALED
-from reconciler.resource import Kind
+from reconciler.projections.ome.workloads import KINDS
+from reconciler.resource import Kind, kind_of
 from reconciler.say.conditions import find
 from tests.reconciler.models import NOW
 from tests.reconciler.projections import test_aim, test_ome_services
@@ -181,24 +181,24 @@ def test_of_two_services_that_want_one_childs_name_the_second_says_so_and_gets_i
 SEVERAL = {"leader": {"runner": {"name": "ome-container", "image": "r/l:1"}}, "worker": {"size": 1}}
 ABSENT = {
     "KServe": (
-        (parts.INFERENCE_SERVICES, parts.CLUSTER_RUNTIMES),
+        (kinds.INFERENCE_SERVICES, kinds.CLUSTER_RUNTIMES),
         {"routing": {"enabled": True, "gatewayRef": {"name": "g"}}},
         ("aimservices", "s", "RuntimeReady"),
         "httproutes",
     ),
     "Gateway API": (
-        (parts.ROUTES,),
+        (kinds.ROUTES,),
         {"routing": {"enabled": True, "gatewayRef": {"name": "g"}}},
         ("aimservices", "s", "RoutingReady"),
         "inferenceservices",
     ),
     "KEDA": (
-        (SCALED,),
+        (kinds.SCALED,),
         {"annotations": {"ome.io/autoscalerClass": "keda"}},
         ("inferenceservices", "i", "EngineReady"),
         "deployments",
     ),
-    "LeaderWorkerSet": ((LWS,), {"engine": SEVERAL}, ("inferenceservices", "i", "EngineReady"), "services"),
+    "LeaderWorkerSet": ((kinds.LWS,), {"engine": SEVERAL}, ("inferenceservices", "i", "EngineReady"), "services"),
 }
 
 
@@ -206,7 +206,7 @@ ABSENT = {
 def test_an_api_that_is_not_installed_is_reported_and_its_children_are_made_when_it_appears(server, world, api):
     resources, spec, (plural, name, type_), others = ABSENT[api]
     for each in resources:
-        del world.view.resources[parts.kind_of(each)]
+        del world.view.resources[kind_of(each)]
     (with_aim if plural == "aimservices" else with_ome)(server, **spec)
     settle(world)
     assert conditions(world, plural, name)[type_]["reason"] == "DependencyMissing"
@@ -214,7 +214,7 @@ def test_an_api_that_is_not_installed_is_reported_and_its_children_are_made_when
     assert [each.plural for each in resources if server.all(each.plural) and each.plural != plural] == []
     assert world.wait_of(120) == 0, "nothing is polled"
     for each in resources:
-        world.view.resources[parts.kind_of(each)] = each
+        world.view.resources[kind_of(each)] = each
     settle(world)
     made = [obj for each in resources for obj in server.all(each.plural) if obj["apiVersion"] == each.api_version]
     assert len(made) == len(resources)
