@@ -7,9 +7,23 @@ import re
 from typing import Any, Final
 
 from reconciler.projection import Happening
-from reconciler.resource import APIResource
+from reconciler.resource import APIResource, kind_of
+from webhook.cluster.view import ClusterView
 
-__all__ = ["LABEL", "condition_of", "given", "job_state", "label", "mine", "named", "new", "news", "on_nodes", "short"]
+__all__ = [
+    "LABEL",
+    "child_of",
+    "condition_of",
+    "given",
+    "job_state",
+    "label",
+    "mine",
+    "named",
+    "new",
+    "news",
+    "on_nodes",
+    "short",
+]
 
 LABEL: Final = 63
 """Characters of a label's value, and of the name of a Service or Pod."""
@@ -17,11 +31,16 @@ LABEL: Final = 63
 _HASH: Final = 8
 
 
-def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> dict[str, Any] | None:
-    """The child, if its controller is the owner."""
+def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> bool:
+    """Whether the child exists and its controller is the owner."""
     references = (child or {}).get("metadata", {}).get("ownerReferences") or ()
-    owned = any(each.get("controller") and each["uid"] == owner["metadata"].get("uid") for each in references)
-    return child if owned else None
+    return any(each.get("controller") and each["uid"] == owner["metadata"].get("uid") for each in references)
+
+
+def child_of(owner: dict[str, Any], view: ClusterView, resource: APIResource, name: str) -> dict[str, Any] | None:
+    """The child of this name in the owner's namespace, if the owner is its controller."""
+    found = view.get(kind_of(resource), owner["metadata"]["namespace"], name)
+    return found if mine(found, owner) else None
 
 
 def job_state(job: dict[str, Any] | None) -> str:

@@ -52,11 +52,7 @@ class _World:
     config: Found | None
     config_name: str
     where: str
-    job: dict[str, Any] | None = None
-
-    @property
-    def config_is_missing(self) -> bool:
-        return self.config is None and self.config_name != DEFAULT_CONFIG
+    job: dict[str, Any] | None
 
 
 def controllers(settings: Settings, logs: Logs) -> list[Controller]:
@@ -116,12 +112,9 @@ def _world(template: dict[str, Any], view: ClusterView, settings: Settings) -> _
     image = image_of(view, Found(template["kind"], template))
     name = spec.get("runtimeConfigName") or DEFAULT_CONFIG
     config = config_of(view, where, name)
-    world = _World(image, config, name, where)
-    if image is None:
-        return world
-    job = discovery_job(template, image, config, where)
-    found = mine(view.get(kind_of(kinds.JOBS), where, job["metadata"]["name"]), template)
-    return _World(image, config, name, where, found)
+    job = discovery_job(template, image, config, where) if image else None
+    found = view.get(kind_of(kinds.JOBS), where, job["metadata"]["name"]) if job else None
+    return _World(image, config, name, where, found if mine(found, template) else None)
 
 
 def _is_known(template: dict[str, Any]) -> bool:
@@ -135,7 +128,7 @@ def _state(template: dict[str, Any], world: _World, observed: Observed) -> State
     namespace, name = template["metadata"].get("namespace", ""), template["spec"]["aimImageName"]
     if observed.refused:
         return _failed("Failed", f"Apply failed: {observed.refused}")
-    if world.config_is_missing and namespace:
+    if namespace and world.config is None and world.config_name != DEFAULT_CONFIG:
         text = f'AIMRuntimeConfig "{world.config_name}" not found in namespace "{namespace}"'
         return _failed("Failed", f"Observation failed: {text}")
     if world.image is None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.projections import kinds
-from reconciler.projections.objects import LABEL, condition_of, given, job_state, mine, named, new, on_nodes
+from reconciler.projections.objects import LABEL, child_of, condition_of, given, job_state, named, new, on_nodes
 from reconciler.projections.ome.results import Results, Unsupported, storage_flags
 from reconciler.resource import kind_of
 from reconciler.say.conditions import timestamp
@@ -25,7 +25,6 @@ from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]
 
-JOB: Final = kind_of(kinds.JOBS)
 CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 SERVICE: Final = kind_of(kinds.OME_SERVICES)
 
@@ -67,7 +66,7 @@ def project(benchmark: dict[str, Any], observed: Observed, settings: Settings) -
     """Status and Job of a BenchmarkJob that has passed the gate."""
     metadata, before = benchmark["metadata"], benchmark.get("status") or {}
     name = named(metadata["name"])
-    job = mine(observed.view.get(JOB, metadata["namespace"], name), benchmark)
+    job = child_of(benchmark, observed.view, kinds.JOBS, name)
     if job is None and before.get("startTime") and before.get("state") in {"Completed", "Failed"}:
         return Projection(before)
     if observed.refused:
@@ -88,14 +87,14 @@ def project(benchmark: dict[str, Any], observed: Observed, settings: Settings) -
 def _running(benchmark: dict[str, Any], job: dict[str, Any], observed: Observed) -> Projection:
     """How far the Job is. It stays as it was created: another measurement is another BenchmarkJob."""
     status = job.get("status") or {}
-    times = {key: status[key] for key in ("startTime", "completionTime") if status.get(key)}
+    times = given(startTime=status.get("startTime"), completionTime=status.get("completionTime"))
     state = {"succeeded": "Completed", "failed": "Failed"}.get(job_state(job), "Running")
     failure = {}
     if state == "Failed":
         why = condition_of(job, "Failed")
         failure["failureMessage"] = why.get("message") or why.get("reason") or "the Job failed; its pod has the log"
-        times.setdefault("startTime", why.get("lastTransitionTime") or timestamp(observed.now))
-        times.setdefault("completionTime", why.get("lastTransitionTime") or timestamp(observed.now))
+        ended = why.get("lastTransitionTime") or timestamp(observed.now)
+        times = {"startTime": ended, "completionTime": ended} | times
     projection = _result(benchmark, state, observed, **times, **failure)
     return replace(projection, children=(new(kinds.JOBS, {"name": job["metadata"]["name"]}),))
 

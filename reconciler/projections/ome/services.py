@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
-from reconciler.projections.objects import condition_of, mine, named
+from reconciler.projections.objects import child_of, condition_of, named
 from reconciler.projections.ome.components import MAIN, MODE, Component, components_of
 from reconciler.projections.ome.pods import Context
 from reconciler.projections.ome.workloads import KINDS, children_of, external_service, name_of_set
@@ -28,8 +28,6 @@ from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]
 
-DEPLOYMENT: Final = kind_of(kinds.DEPLOYMENTS)
-SET: Final = kind_of(kinds.LWS)
 POD: Final = kind_of(kinds.PODS)
 CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 CONFIG: Final = "inferenceservice-config"
@@ -129,13 +127,14 @@ def _unsupported(components: Sequence[Component], view: ClusterView, settings: S
 
 
 def _standing(component: Component, service: dict[str, Any], observed: Observed) -> Standing:
-    kind, name = (SET, name_of_set(component)) if component.multi_node else (DEPLOYMENT, component.name)
-    for needed in (kind, kind_of(kinds.SCALED) if _scaled_by_keda(service, component) else kind):
-        if needed in observed.absent:
-            return Standing(
-                False, "DependencyMissing", f"{needed.kind} is not created: {needed.group} is not installed"
-            )
-    found = mine(observed.view.get(kind, service["metadata"]["namespace"], name), service)
+    resource, name = kinds.DEPLOYMENTS, component.name
+    if component.multi_node:
+        resource, name = kinds.LWS, name_of_set(component)
+    for needed in (resource, kinds.SCALED) if _scaled_by_keda(service, component) else (resource,):
+        if kind_of(needed) in observed.absent:
+            text = f"{needed.kind} is not created: {needed.group} is not installed"
+            return Standing(False, "DependencyMissing", text)
+    found = child_of(service, observed.view, resource, name)
     status = (found or {}).get("status") or {}
     current = status.get("observedGeneration", 0) >= (found or {}).get("metadata", {}).get("generation", 0)
     available = condition_of(found, "Available")
