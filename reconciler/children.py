@@ -74,8 +74,8 @@ class Children:
         Raises:
             ApiError: a write failed.
         """
-        nobody: dict[str, Any] = {"metadata": {}}
-        self._made(Item.of(obj), owned(obj, nobody), nobody)
+        unowned: dict[str, Any] = {"metadata": {}}
+        self._made(Item.of(obj), owned(obj, unowned), unowned)
 
     def _made(self, item: Item, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
         """Create or change a child, if its API is installed; False if it belongs to another owner."""

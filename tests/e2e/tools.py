@@ -44,5 +44,5 @@ http.server.ThreadingHTTPServer(("", 8080), Handler).serve_forever()
 
 
 def tools(archive: Path) -> bytes:
-    """A docker-archive of the image, over that of ours, which has Python."""
+    """A docker-archive of the image, over the image of Modelgate, which has Python."""
     return with_entrypoint(archive, [ENTRY], IMAGE, PROGRAMS)

@@ -124,7 +124,7 @@ def test_the_result_at_the_end_of_a_log_of_10_megabytes_is_found(server, line):
     assert [each["sourceUri"] for each in discovered(server, log).sources] == ["hf://a/b"]
 
 
-def test_one_line_of_10_megabytes_is_no_result(server):
+def test_one_line_of_10_megabytes_is_an_error(server):
     assert "no JSON array" in discovered(server, f"[{'1, ' * 3_400_000}1]").error
 
 
