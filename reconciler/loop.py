@@ -15,12 +15,13 @@ from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
+from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
 from reconciler.resource import Item, Key, Kind, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
-from reconciler.say.speaker import Speaker, is_erased, said
+from reconciler.say.speaker import NEWS, Speaker, is_erased, said
 from reconciler.say.status import whole_status, write_conditions, write_status
 from reconciler.seen import Dependents, Read, Seen, essence
 from reconciler.writer import ApiError, Writer
@@ -68,14 +69,13 @@ class Loop:
         self.rules = rules
         self._controllers = controllers
         self._now = now
-        self._clock = clock
         self._kinds = {kind_of(each): each for each in rules.kinds()}
         read = {kind.kind for each in controllers.values() for kind in each.reads}
         self._judged_by_status = judged_by_status(rules) | read
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
-        self._speaker = Speaker(api, view, self._children, now, clock)
+        self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock))
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
         self.guard = Guard(now())
@@ -175,8 +175,7 @@ class Loop:
             return min(again, self._act(look, controller, condition))
         refused = controller.refused if controller is not None and not look.verdict.clean else None
         conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
-        room = outlet(look.rules, look.resource)
-        self._keep(look, write_conditions(self._api, look.resource, room, look.obj, conditions, self._now()))
+        self._keep(look, write_conditions(self._api, look, conditions, self._now()))
         return again
 
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:

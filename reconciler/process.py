@@ -59,7 +59,6 @@ class Process:
         workers: int = 2,
         reload: Reload = lambda rules: rules,
     ) -> None:
-        self._api = api
         self._lease = lease
         self._workers = workers
         self._reload = reload
