@@ -118,9 +118,10 @@ def reconciled() -> Iterator[str]:
     yield HEAD
     yield "| kind | outlet | acts | children | upstream |\n|---|---|---|---|---|\n"
     for each in sorted(rules.kinds(), key=lambda each: each.kind):
-        acts, upstream = ACTS.get(each.kind, ""), UPSTREAM.get(each.kind, "operator at the revision of the document")
+        acts, children = ACTS.get(each.kind, "nothing"), CHILDREN.get(each.kind, "none")
+        upstream = UPSTREAM.get(each.kind, "operator at the revision of the document")
         room = OUTLETS[outlet(rules, each)]
-        yield f"| {each.kind} | {room} | {acts} | {CHILDREN.get(each.kind, '')} | {upstream} |\n"
+        yield f"| {each.kind} | {room} | {acts} | {children} | {upstream} |\n"
     yield CASES_HEAD
     for file in sorted(CASES.glob("*.yaml")):
         rows = [*_rows(yaml.safe_load(file.read_text()))]
