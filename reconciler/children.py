@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import orjson
 
-from reconciler.resource import APIResource, Item, Key, Kind, reference
+from reconciler.resource import Item, Key, Kind, reference
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
@@ -21,7 +21,7 @@ MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 APPLIED: Final = "modelgate.dev/applied"
 """The annotation with a digest of what was applied last: only this shows that a field is not wanted any more."""
 
-_FIXED: Final = {("batch", "Job"), ("", "PersistentVolumeClaim")}
+_FIXED: Final = {Kind("batch", "Job"), Kind("", "PersistentVolumeClaim")}
 """Kinds that Kubernetes does not let be changed: such a child stays as it was created."""
 
 _TERMINATING: Final = "being terminated"
@@ -47,63 +47,53 @@ class Children:
             if uid := _controller(after or {}).get("uid"):
                 self._of.setdefault(uid, set()).add(Item(kind, key))
 
-    def sync(
-        self, owner: dict[str, Any], wanted: Sequence[tuple[APIResource, dict[str, Any]]], kinds: Collection[Kind]
-    ) -> list[str]:
-        """Make the children of these ``kinds`` as wanted; the names of those that belong to another owner.
+    def sync(self, owner: dict[str, Any], wanted: Iterable[dict[str, Any]], kinds: Collection[Kind]) -> list[Item]:
+        """Make the children of these ``kinds`` as wanted; those of them that belong to another owner.
 
         Raises:
             ApiError: a write failed; a namespace that is being deleted does not count.
         """
-        kept: set[Item] = set()
+        made = {Item.of(each): each for each in (owned(child, owner) for child in wanted)}
         conflicts = []
-        for resource, child in wanted:
-            made = owned(child, owner)
-            key = Key.of(made)
-            kept.add(Item(Kind(resource.group, resource.kind), key))
+        for item, child in made.items():
             try:
-                if not self._made(resource, key, made, owner):
-                    conflicts.append(f"{resource.kind} {key}")
+                if not self._made(item, child, owner):
+                    conflicts.append(item)
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
         with self._lock:
-            found = self._of.get(owner["metadata"]["uid"], set()) - kept
+            found = self._of.get(owner["metadata"]["uid"], set()) - made.keys()
         for item in sorted(each for each in found if each.kind in kinds):
             self._delete(*item)
         return conflicts
 
-    def share(self, resource: APIResource, obj: dict[str, Any]) -> None:
+    def share(self, obj: dict[str, Any]) -> None:
         """Make an object as wanted that has no owner.
 
         Raises:
             ApiError: a write failed.
         """
-        existing = self._view.held(Kind(resource.group, resource.kind), Key.of(obj))
-        if existing is None:
-            try:
-                self._api.create(resource, owned(obj, {"metadata": {}}))
-            except ApiError as error:
-                if error.status != 409:  # another one has made it meanwhile
-                    raise
-        elif not covers(existing, obj):
-            self._api.apply(resource, owned(obj, {"metadata": {}}))
+        unowned: dict[str, Any] = {"metadata": {}}
+        self._made(Item.of(obj), owned(obj, unowned), unowned)
 
-    def _made(self, resource: APIResource, key: Key, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
-        """Create or change a child; False if it belongs to another owner."""
-        existing = self._view.held(Kind(resource.group, resource.kind), key)
+    def _made(self, item: Item, wanted: dict[str, Any], owner: dict[str, Any]) -> bool:
+        """Create or change a child, if its API is installed; False if it belongs to another owner."""
+        existing, resource = self._view.held(*item), self._view.resource(item.kind)
+        if resource is None:
+            return True
         if existing is None:
             try:
                 self._api.create(resource, wanted)
             except ApiError as error:
                 if error.status != 409:
                     raise
-                existing = self._api.get(resource, key.namespace, key.name)
+                existing = self._api.get(resource, item.key.namespace, item.key.name)
             else:
                 return True
-        if existing is None or _controller(existing).get("uid") != owner["metadata"]["uid"]:
+        if existing is None or _controller(existing).get("uid") != owner["metadata"].get("uid"):
             return False
-        if (resource.group, resource.kind) not in _FIXED and not covers(existing, wanted):
+        if item.kind not in _FIXED and not covers(existing, wanted):
             uid = {"uid": existing["metadata"]["uid"]}
             self._api.apply(resource, {**wanted, "metadata": {**wanted["metadata"], **uid}})
         return True

@@ -102,15 +102,8 @@ def _process(options: argparse.Namespace) -> Process:
     references = options.view == "live"
     settings, without = choices.chosen(options), options.without
     rules = audit.load(options.profile, settings, policies, options.kinds, references=references, without=without)
-    api = Writer(connect(options.kubeconfig))
-    return Process(
-        api,
-        rules,
-        projected.controllers(options, settings, api),
-        _lease(options),
-        options.workers,
-        partial(_reloaded, watched),
-    )
+    api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
+    return Process(api, rules, projected.controllers(options, settings, api), _lease(options), options.workers, reload)
 
 
 def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:

@@ -46,9 +46,8 @@ class Lease:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = utc_now
     _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
-    _renewed: float = field(
-        default=0.0, init=False
-    )  # start of the last successful attempt: other processes count from later
+    _renewed: float = field(default=0.0, init=False)
+    """Start of the last successful attempt: other processes count from later."""
 
     def acquire(self, stop: threading.Event) -> bool:
         """Wait until this process leads; False if ``stop`` is set before."""

@@ -15,14 +15,15 @@ from reconciler.guard import Guard
 from reconciler.heal import ABSENT, OUTDATED, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
+from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import Item, Key, Kind
+from reconciler.resource import Item, Key, Kind, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
-from reconciler.say.speaker import Speaker, is_erased, said
+from reconciler.say.speaker import NEWS, Speaker, is_erased, said
 from reconciler.say.status import whole_status, write_conditions, write_status
-from reconciler.seen import Dependents, Seen, essence
+from reconciler.seen import Dependents, Read, Seen, essence
 from reconciler.writer import ApiError, Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster.live import LiveView
@@ -68,15 +69,15 @@ class Loop:
         self.rules = rules
         self._controllers = controllers
         self._now = now
-        self._clock = clock
-        self._kinds = {Kind(each.group, each.kind): each for each in rules.kinds()}
+        self._kinds = {kind_of(each): each for each in rules.kinds()}
         read = {kind.kind for each in controllers.values() for kind in each.reads}
         self._judged_by_status = judged_by_status(rules) | read
         self._dependents = Dependents()
         self._children = Children(api, view)
         self._healer = Healer(api, clock)
-        self._speaker = Speaker(api, view, self._children, now, clock)
+        self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock))
         self._known: dict[Item, Known] = {}
+        self._absent: set[Kind] = set()  # of children that could not be made
         self.guard = Guard(now())
         self.queue: Queue[Item] = Queue(clock)
         self.metrics = Metrics(self.queue, self.guard, self._known)
@@ -100,6 +101,13 @@ class Loop:
             place = owner.key if resource.namespaced else Key("", owner.key.name)
             self.queue.add_after(Item(owner.kind, place), DEBOUNCE)
         self._spread(kind, key, before, after)
+
+    def arrived(self) -> None:
+        """Queue what waits for an API that has been installed by now."""
+        for kind in [each for each in self._absent.copy() if self._view.resource(each) is not None]:
+            self._absent.discard(kind)
+            for item in self._dependents.of(kind, Key("", "")):
+                self.queue.add_after(item, DEBOUNCE)
 
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         with_status = kind not in self._kinds or kind.kind in self._judged_by_status
@@ -167,19 +175,20 @@ class Loop:
             return min(again, self._act(look, controller, condition))
         refused = controller.refused if controller is not None and not look.verdict.clean else None
         conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
-        room = outlet(look.rules, look.resource)
-        self._keep(look, write_conditions(self._api, look.resource, room, look.obj, conditions, self._now()))
+        self._keep(look, write_conditions(self._api, look, conditions, self._now()))
         return again
 
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
         """Make children and status as the projection says; returns the seconds until the next look."""
         obj, seen = look.obj, look.seen
-        kinds = {Kind(each.group, each.kind) for each in controller.children}
+        kinds = set(map(kind_of, controller.children))
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
+        seen.reads.update(Read(kind, None) for kind in absent)
         measured = controller.observe(obj, seen) if controller.observe else None
         observed = Observed(self._now(), seen, measured, absent)
         projection = self._projected(look, controller, observed)
-        refused, error = self._made(controller, obj, projection, kinds - absent - projection.keep)
+        self._absent |= absent
+        refused, error = self._made(look, projection, kinds - projection.keep)
         if refused:
             projection = self._projected(look, controller, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:
@@ -205,20 +214,17 @@ class Loop:
         look.known.gauges = projection.gauges
         return projection
 
-    def _made(
-        self, controller: Controller, obj: dict[str, Any], projection: Projection, kinds: Collection[Kind]
-    ) -> tuple[list[str], ApiError | None]:
+    def _made(self, look: Look, projection: Projection, kinds: Collection[Kind]) -> tuple[list[str], ApiError | None]:
         """Make the children of these kinds; returns what is wrong with them for good, and the error that says it."""
-        wanted = [(controller.child(each), each) for each in projection.children]
         try:
             for each in projection.shared:
-                self._children.share(controller.child(each), each)
-            present = [each for each in wanted if Kind(each[0].group, each[0].kind) in kinds]
-            conflicts = self._children.sync(obj, present, kinds)
+                self._children.share(each)
+            conflicts = self._children.sync(look.obj, projection.children, kinds)
         except ApiError as error:
             if error.status not in REFUSALS:
                 raise
             return [str(error)], error
+        look.seen.reads.update(Read(kind, key.namespace, key.name) for kind, key in conflicts)  # they may go
         return [f"{each} belongs to another owner" for each in conflicts], None
 
     def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:

@@ -28,15 +28,10 @@ class Metrics(Collector):
         self._known = known
         self.leading = False
         self.registry = CollectorRegistry()
-        self.seconds = prometheus_client.Histogram(
-            "modelgate_reconcile_seconds", "Time to reconcile one object.", registry=self.registry
-        )
-        self.writes = prometheus_client.Counter(
-            "modelgate_writes",
-            "Writes to the API server, without dry runs.",
-            ["verb", "resource"],
-            registry=self.registry,
-        )
+        text = "Time to reconcile one object."
+        self.seconds = prometheus_client.Histogram("modelgate_reconcile_seconds", text, registry=self.registry)
+        text, labels = "Writes to the API server, without dry runs.", ["verb", "resource"]
+        self.writes = prometheus_client.Counter("modelgate_writes", text, labels, registry=self.registry)
         self.registry.register(self)
 
     def text(self) -> str:

@@ -13,7 +13,7 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import Key, Kind
+from reconciler.resource import Key, Kind, kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
 from webhook.cluster.backoff import join
@@ -59,13 +59,12 @@ class Process:
         workers: int = 2,
         reload: Reload = lambda rules: rules,
     ) -> None:
-        self._api = api
         self._lease = lease
         self._workers = workers
         self._reload = reload
         self._followed = _followed(rules, controllers, self._changed)
         self._view = LiveView(api, self._followed, FETCHED, STALE)
-        by_kind = {Kind(each.resource.group, each.resource.kind): each for each in controllers}
+        by_kind = {kind_of(each.resource): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined)
@@ -130,6 +129,7 @@ class Process:
             if definitions is not None:
                 self._loop.use(self._loop.rules.under(definitions))
             self._loop.use(self._reload(self._loop.rules))
+            self._loop.arrived()
             if definitions is not None and not known:
                 known = True
                 self._run(**{f"worker-{index}": self._loop.work for index in range(self._workers)})
@@ -150,8 +150,8 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
     needed = watched(rules.without)
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
-    versions = {Kind(each.group, each.kind): each.version for each in (*rules.kinds(), *made)}
-    managed = {*reports.KINDS, *versions} - {Kind(each.group, each.kind) for each in rules.kinds()}
+    versions = {kind_of(each): each.version for each in (*rules.kinds(), *made)}
+    managed = {*reports.KINDS, *versions} - set(map(kind_of, rules.kinds()))
     config = {Kind("", "ConfigMap"): Key(rules.options.settings.ome_namespace, CONFIG)}
     return {
         kind: Following(

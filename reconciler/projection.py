@@ -97,8 +97,3 @@ class Controller:
     refused: Callable[[Sequence[Cause]], Condition] | None = None
     observe: Callable[[dict[str, Any], ClusterView], Any] | None = None
     owns: frozenset[str] = frozenset()
-
-    def child(self, obj: dict[str, Any]) -> APIResource:
-        """The resource of one of the projection's children."""
-        named = (obj["apiVersion"], obj["kind"])
-        return next(resource for resource in self.children if (resource.api_version, resource.kind) == named)

@@ -7,12 +7,16 @@ from typing import Any, NamedTuple
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = ["EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind", "reference"]
+__all__ = ["EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind", "kind_of", "reference"]
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
+
+
+def kind_of(resource: APIResource) -> Kind:
+    return Kind(resource.group, resource.kind)
 
 
 def reference(obj: dict[str, Any]) -> dict[str, Any]:
@@ -26,6 +30,10 @@ class Item(NamedTuple):
 
     kind: Kind
     key: Key
+
+    @classmethod
+    def of(cls, obj: dict[str, Any]) -> Item:
+        return cls(Kind(obj["apiVersion"].rpartition("/")[0], obj["kind"]), Key.of(obj))
 
     def __str__(self) -> str:
         return f"{self.kind.kind} {self.key}"

@@ -16,6 +16,7 @@ from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection, Reduce
 from reconciler.projections.drift import Drift
 from reconciler.projections.hostpath import refusal
+from reconciler.projections.objects import news
 from reconciler.resource import MODELS, APIResource, Kind
 from reconciler.say.conditions import Condition, find, merged, timestamp
 from webhook.facts.llmkube import (
@@ -184,10 +185,7 @@ def _last_updated(model: dict[str, Any], state: ModelState, observed: Observed) 
 
 def _events(model: dict[str, Any], state: ModelState) -> tuple[Happening, ...]:
     """A warning when a model fails, and when the reason of the failure changes."""
-    before = find((model.get("status") or {}).get("conditions") or (), DEGRADED) or {}
-    now = Happening("Warning", state.reason, state.message)
-    said = before.get("status") == "True" and (before["reason"], before["message"]) == (now.reason, now.message)
-    return () if state.true != DEGRADED or said else (now,)
+    return news(model, DEGRADED, state.reason, state.message) if state.true == DEGRADED else ()
 
 
 def _equipped(model: dict[str, Any], observed: Observed) -> bool:

@@ -6,7 +6,24 @@ import hashlib
 import re
 from typing import Any, Final
 
-__all__ = ["LABEL", "condition_of", "job_state", "label", "mine", "named", "short"]
+from reconciler.projection import Happening
+from reconciler.resource import APIResource, kind_of
+from webhook.cluster.view import ClusterView
+
+__all__ = [
+    "LABEL",
+    "child_of",
+    "condition_of",
+    "given",
+    "job_state",
+    "label",
+    "mine",
+    "named",
+    "new",
+    "news",
+    "on_nodes",
+    "short",
+]
 
 LABEL: Final = 63
 """Characters of a label's value, and of the name of a Service or Pod."""
@@ -14,11 +31,16 @@ LABEL: Final = 63
 _HASH: Final = 8
 
 
-def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> dict[str, Any] | None:
-    """The child, if its controller is the owner."""
+def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> bool:
+    """Whether the child exists and its controller is the owner."""
     references = (child or {}).get("metadata", {}).get("ownerReferences") or ()
-    owned = any(each.get("controller") and each["uid"] == owner["metadata"].get("uid") for each in references)
-    return child if owned else None
+    return any(each.get("controller") and each["uid"] == owner["metadata"].get("uid") for each in references)
+
+
+def child_of(owner: dict[str, Any], view: ClusterView, resource: APIResource, name: str) -> dict[str, Any] | None:
+    """The child of this name in the owner's namespace, if the owner is its controller."""
+    found = view.get(kind_of(resource), owner["metadata"]["namespace"], name)
+    return found if mine(found, owner) else None
 
 
 def job_state(job: dict[str, Any] | None) -> str:
@@ -35,6 +57,29 @@ def condition_of(obj: dict[str, Any] | None, type_: str) -> dict[str, Any]:
     """The condition of this type in the status; empty without one."""
     found: list[dict[str, Any]] = ((obj or {}).get("status") or {}).get("conditions") or []
     return next((each for each in found if each.get("type") == type_), {})
+
+
+def news(obj: dict[str, Any], type_: str, reason: str, message: str) -> tuple[Happening, ...]:
+    """A warning, unless the condition of this type says it already."""
+    before = condition_of(obj, type_)
+    said = (before.get("status"), before.get("reason"), before.get("message"))
+    return () if said == ("True", reason, message) else (Happening("Warning", reason, message),)
+
+
+def new(resource: APIResource, metadata: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An object to make."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **more}
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """The members that are not empty."""
+    return {key: value for key, value in members.items() if value}
+
+
+def on_nodes(key: str, values: list[str]) -> dict[str, Any]:
+    """The affinity to nodes whose label has one of these values."""
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def short(name: str) -> str:

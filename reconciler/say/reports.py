@@ -62,9 +62,8 @@ def _results(verdict: Verdict, condition: Condition, because: Mapping[str, str])
     if verdict.clean and condition.reason == REFUSED:
         yield _result("gate", "fail", "high", condition.message, {})
     for warning in verdict.warnings:
-        yield _result(
-            warning.label, "warn", "medium", str(warning), _properties(warning.field, warning.labels, because)
-        )
+        where = _properties(warning.field, warning.labels, because)
+        yield _result(warning.label, "warn", "medium", str(warning), where)
 
 
 def _result(rule: str, outcome: str, severity: str, message: str, properties: dict[str, str]) -> dict[str, Any]:

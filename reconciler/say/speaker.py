@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from reconciler.say.events import record
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
-__all__ = ["Speaker", "is_erased", "said"]
+__all__ = ["NEWS", "Speaker", "is_erased", "said"]
 
 log = logging.getLogger(__name__)
 
@@ -26,22 +26,15 @@ NEWS: Final = 20.0
 """A second, after a burst of five seconds' worth: one new rule may refuse thousands of objects."""
 
 
+@dataclass(frozen=True, slots=True)
 class Speaker:
-    """Says what is new."""
+    """Says what is new, at a pace."""
 
-    def __init__(
-        self,
-        api: Writer,
-        view: LiveView,
-        children: Children,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._api = api
-        self._view = view
-        self._children = children
-        self._now = now
-        self._pace = Pace[Known](NEWS, 5 * NEWS, clock)
+    api: Writer
+    view: LiveView
+    children: Children
+    now: Callable[[], datetime]
+    pace: Pace[Known]
 
     def say(self, look: Look, condition: Condition) -> float:
         """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
@@ -51,22 +44,22 @@ class Speaker:
         known, obj = look.known, look.obj
         before, again = known.said or said(obj), known.said is not None
         if before != condition and (before or not condition.status):
-            if wait := self._pace.turn(known):
+            if wait := self.pace.turn(known):
                 return wait
             type_ = "Normal" if condition.status else "Warning"
-            record(self._api, obj, Happening(type_, condition.reason, condition.message), self._now(), again=again)
+            record(self.api, obj, Happening(type_, condition.reason, condition.message), self.now(), again=again)
         known.said, known.codes = condition, frozenset(look.verdict.codes)
         self._report(look, condition)
         return 0.0
 
     def _report(self, look: Look, condition: Condition) -> None:
         """Write the report about the object, or remove it."""
-        obj, kind = look.obj, reports.resource_for(self._view, look.resource)
+        obj, kind = look.obj, reports.resource_for(self.view, look.resource)
         if kind is None:
             return
         made = reports.report(kind, obj, look.verdict, condition, look.rules.because(obj))
         try:
-            self._children.sync(obj, [] if made is None else [(kind, made)], reports.KINDS)
+            self.children.sync(obj, [] if made is None else [made], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same
             if error.temporary:
                 raise

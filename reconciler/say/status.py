@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet
+from reconciler.audit import Outlet, outlet
 from reconciler.guard import trimmed, writers
+from reconciler.known import Look
 from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, find, merged, with_conditions
 from reconciler.writer import FIELD_MANAGER, Writer
@@ -17,25 +18,19 @@ __all__ = ["whole_status", "write_conditions", "write_status"]
 _IDENTITY: Final = ("name", "namespace", "uid")
 
 
-def write_conditions(
-    api: Writer,
-    resource: APIResource,
-    outlet: Outlet,
-    obj: dict[str, Any],
-    conditions: Sequence[Condition],
-    now: datetime,
-) -> dict[str, Any]:
+def write_conditions(api: Writer, look: Look, conditions: Sequence[Condition], now: datetime) -> dict[str, Any]:
     """Write the conditions if they differ; returns the stored object.
 
     The rest of the status belongs to others. Where the list of conditions is atomic, a write replaces theirs, too, so
     nothing is written beside another manager.
     """
+    obj, resource, room = look.obj, look.resource, outlet(look.rules, look.resource)
     status = obj.get("status") or {}
     before, generation = status.get("conditions") or [], obj["metadata"].get("generation", 0)
     wanted = merged(before, conditions, generation, now)
-    if outlet is Outlet.NONE or all(_is_said(find(before, each["type"]), each) for each in wanted):
+    if room is Outlet.NONE or all(_is_said(find(before, each["type"]), each) for each in wanted):
         return obj
-    if outlet is Outlet.APPLY:
+    if room is Outlet.APPLY:
         return trimmed(api.apply(resource, _bare(obj, {"conditions": wanted}), "status"), resource)
     if set(writers(obj)) - {FIELD_MANAGER}:
         return obj

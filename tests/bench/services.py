@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from reconciler.projections.aim.parts import CLUSTER_IMAGES, CLUSTER_TEMPLATES, INFERENCE_SERVICES, SERVICES
+from reconciler.projections.kinds import AIM_SERVICES, CLUSTER_IMAGES, CLUSTER_TEMPLATES, INFERENCE_SERVICES
 from reconciler.resource import APIResource
 from reconciler.writer import Writer
 from tests.e2e.assets import assets
@@ -60,7 +60,7 @@ def _measured(plane: Plane, size: int) -> int:
     flags = ("--subresource=status", "--field-manager=modelgate")
     plane.kubectl.patch("aimclusterservicetemplates", "t", {"status": RESULT}, *flags)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: _create(api, SERVICES, f"s{number}", {"aimImageName": "m"}), range(size)))
+        list(pool.map(lambda number: _create(api, AIM_SERVICES, f"s{number}", {"aimImageName": "m"}), range(size)))
     first = Reconciler(plane, *FLAGS, sets=SETS, name="first")
     second = Reconciler(plane, *FLAGS, sets=SETS, name="second")
     started = time.monotonic()
@@ -98,7 +98,7 @@ def _create(api: Writer, resource: APIResource, name: str, spec: dict[str, Any])
 
 
 def _count(api: Writer) -> int:
-    return sum(len(page["items"]) for page in api.pages(INFERENCE_SERVICES, metadata_only=True))
+    return sum(len(page["items"] or ()) for page in api.pages(INFERENCE_SERVICES, metadata_only=True))
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
     assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
 
 
+EVERY = 'reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}'
 LLMKUBE = "reconciler.apis.llmkube=true"
 ACTED = [
     each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and outlet(RULES, each) is Outlet.APPLY
@@ -107,8 +108,6 @@ OME_MADE = {
 }
 MADE = {
     "aim.silogen.ai": ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"),
-    "": ("persistentvolumeclaims",),
-    "batch": ("jobs",),
     "serving.kserve.io": ("clusterservingruntimes", "inferenceservices", "servingruntimes"),
     "gateway.networking.k8s.io": ("httproutes",),
 }
@@ -136,7 +135,7 @@ def test_the_reconciler_may_write_into_a_status_that_has_room_for_a_condition_an
 def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_events_and_reports():
     granted = rights("modelgate-reconciler")
     kinds = {(each.group, name) for each in RULES.kinds() for name in (each.plural, f"{each.plural}/status")}
-    every = ["create", "delete", "get", "list", "patch", "watch"]
+    every, fixed = ["create", "delete", "get", "list", "patch", "watch"], ["create", "delete", "get", "list", "watch"]
     assert {key: verbs for key, verbs in granted.items() if key[1:3] not in kinds} == {
         **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds},
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
@@ -158,16 +157,18 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     assert {key: verbs for key, verbs in aim.items() if usual.get(key) != verbs} == {
         **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in ACTED},
         **{("ClusterRole", group, name, ()): every for group, names in MADE.items() for name in names},
+        ("ClusterRole", "", "persistentvolumeclaims", ()): fixed,
+        ("ClusterRole", "batch", "jobs", ()): fixed,
         ("ClusterRole", "", "pods", ()): ["list", "watch"],
         ("ClusterRole", "", "pods/log", ()): ["get"],
     }
     ome = rights("modelgate-reconciler", "reconciler.apis.ome=true")
     assert {key: verbs for key, verbs in ome.items() if usual.get(key) != verbs} == {
         **{("ClusterRole", "ome.io", f"{name}/status", ()): ["update"] for name in OME},
-        ("ClusterRole", "batch", "jobs", ()): every,
+        ("ClusterRole", "batch", "jobs", ()): fixed,
         **{("ClusterRole", group, name, ()): every for group, names in OME_MADE.items() for name in names},
         ("ClusterRole", "", "pods", ()): ["get", "list", "watch"],
-        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
+        ("Role", "", "configmaps", ("benchmarkjob-config",)): ["get"],
         ("Role", "", "configmaps", ()): ["list"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {
@@ -184,6 +185,19 @@ def test_there_is_no_wildcard_and_no_verb_that_escalates_or_deletes_but_reports(
                 assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
                 assert not {"deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
                 assert "delete" not in rule["verbs"] or rule["apiGroups"][0] in REPORTS
+
+
+def test_with_every_projection_there_is_no_wildcard_no_verb_that_escalates_and_no_secret():
+    for (_, group, resource, _), verbs in rights("modelgate-reconciler", EVERY).items():
+        assert "*" not in {group, resource, *verbs}
+        assert not {"deletecollection", "escalate", "bind", "impersonate"} & set(verbs)
+        assert resource not in {"secrets", "serviceaccounts/token", "pods/exec"}
+
+
+def test_reports_of_nodes_are_read_in_omes_own_namespace():
+    (role,) = (each for each in of_kind("Role", EVERY) if each["metadata"]["name"] == "modelgate-reconciler-models")
+    (binding,) = (each for each in of_kind("RoleBinding", EVERY) if each["roleRef"]["name"] == role["metadata"]["name"])
+    assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "ome"
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():

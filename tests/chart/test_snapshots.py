@@ -27,7 +27,10 @@ SETS = {
         'policies.documents={"mine.yaml":"kind: ValidatingAdmissionPolicy"}',
         'policies.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"]}]',
     ),
-    "acting": ('reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true}', "reconciler.replicas=2"),
+    "acting": (
+        'reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}',
+        "reconciler.replicas=2",
+    ),
     "production": (
         *ONE_API,
         *MONITORED,

@@ -30,16 +30,19 @@ def one_file_image(program: Path, tag: str) -> bytes:
     return tarball({name: (content, 0o644) for name, content in files.items()})
 
 
-def with_entrypoint(archive: Path, entrypoint: list[str], tag: str) -> bytes:
-    """The image of a docker-archive under another name, with another program to start."""
+def with_entrypoint(archive: Path, entrypoint: list[str], tag: str, programs: dict[str, str]) -> bytes:
+    """The image of a docker-archive under another name, with another program to start, and more programs by path."""
+    layer = tarball({path: (text.encode(), 0o755) for path, text in programs.items()})
     with tarfile.open(archive) as tar:
         # Links are for old readers: the manifest names files.
         files = {each.name: file.read() for each in tar if each.isfile() and (file := tar.extractfile(each))}
     (manifest,) = json.loads(files["manifest.json"])
     config = json.loads(files.pop(manifest["Config"]))
     config["config"] |= {"Entrypoint": entrypoint, "Cmd": []}
-    files["config.json"] = json.dumps(config).encode()
-    files["manifest.json"] = json.dumps([{**manifest, "Config": "config.json", "RepoTags": [tag]}]).encode()
+    config["rootfs"]["diff_ids"].append(f"sha256:{hashlib.sha256(layer).hexdigest()}")
+    manifest |= {"Config": "config.json", "RepoTags": [tag], "Layers": [*manifest["Layers"], "programs.tar"]}
+    files |= {"config.json": json.dumps(config).encode(), "manifest.json": json.dumps([manifest]).encode()}
+    files["programs.tar"] = layer
     return tarball({name: (content, 0o644) for name, content in files.items()})
 
 

@@ -7,13 +7,10 @@ import subprocess
 
 import pytest
 
-from tests.e2e.archive import with_entrypoint
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, STAMP, in_effect, modelgate, out_of_effect
-from tests.e2e.given import GivenCluster
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
-from tests.e2e.reconciling import condition
 from tests.e2e.release import GATES, installed, names
 
 pytestmark = pytest.mark.usefixtures("release")
@@ -143,51 +140,6 @@ def test_the_doctor_finds_nothing_wrong_inside_and_outside_of_the_cluster(node):
     outside = modelgate("doctor", f"--kubeconfig={node.kubectl.kubeconfig}")
     done = subprocess.run([*node.kubectl.enter, *outside], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "nothing is wrong\n"), done.stdout + done.stderr
-
-
-# A storage initializer as far as its Job is concerned: its arguments are the source and the folder of the volume.
-DOWNLOADER = "localhost/downloader:e2e"
-DOWNLOAD = "import pathlib, sys; sys.exit('missing' in sys.argv[1] or not pathlib.Path(sys.argv[2]).is_dir())"
-
-
-@pytest.fixture
-def caching(node, release, archive, tmp_path):  # noqa: ARG001  (of the release)
-    """The release with the projection of AIM's caches, volumes on the node for them, and an image that downloads."""
-    if isinstance(node, GivenCluster):
-        pytest.skip("needs a node of its own, to load an image")
-    downloader = tmp_path / "downloader.tar"
-    downloader.write_bytes(with_entrypoint(archive, ["python3", "-c", DOWNLOAD], DOWNLOADER))
-    node.load(downloader)
-    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"}}
-    node.kubectl.send("create", {**storage, "provisioner": "kubernetes.io/no-provisioner"})
-    for name in ("good", "missing"):
-        spec = {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteMany"],
-            "hostPath": {"path": f"/tmp/{name}", "type": "DirectoryOrCreate"},
-            "storageClassName": "local",
-        }
-        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"volume-{name}"}, "spec": spec}
-        node.kubectl.send("create", volume)
-    flags = [f"--namespace={NAMESPACE}", "--wait", "--timeout=2m"]
-    node.helm("upgrade", NAME, CHART, "--reuse-values", "--set=reconciler.apis.aim=true", *flags)
-    yield
-    node.helm("rollback", NAME, "1", *flags)
-    node.kubectl("delete", "persistentvolume", "volume-good", "volume-missing", "--wait=false")
-    node.kubectl("delete", "storageclass", "local")
-
-
-@pytest.mark.usefixtures("caching")
-def test_a_cache_runs_its_download_as_a_job_and_takes_everything_along_when_it_is_deleted(kubectl):
-    for name in ("good", "missing"):
-        spec = {"size": "1Gi", "storageClassName": "local", "modelDownloadImage": DOWNLOADER}
-        cache = {"apiVersion": "aim.silogen.ai/v1alpha1", "kind": "AIMModelCache", "metadata": {"name": name}}
-        kubectl.send("create", {**cache, "spec": {**spec, "sourceUri": f"hf://org/{name}"}})
-    for name, status in (("good", "Available"), ("missing", "Failed")):
-        kubectl("wait", f"aimmodelcache/{name}", f"--for=jsonpath={{.status.status}}={status}", "--timeout=150s")
-    assert condition(kubectl.find("aimmodelcache", "missing"), "Failure")["reason"] == "DownloadFailed"
-    kubectl("delete", "aimmodelcache", "good", "missing")
-    wait_until(lambda: names(kubectl, "jobs,pods,persistentvolumeclaims") == [], "the children to go", seconds=60)
 
 
 def ome(kind, name, spec):

@@ -78,11 +78,11 @@ def test_a_service_gets_what_can_be_made_the_rest_when_it_appears_and_takes_all_
     assert condition(degraded, "RuntimeReady")["reason"] == "DependencyMissing"
     assert kubectl.find("httproute", "service")["metadata"]["ownerReferences"][0]["kind"] == "AIMService"
     kserve()
-    # Absent APIs are looked for every 30 seconds.
-    find = functools.partial(wait_until, seconds=60)
-    runs = find(lambda: kubectl.find("inferenceservices.serving.kserve.io", "service"), "the InferenceService")
+    find = functools.partial(kubectl.find, "inferenceservices.serving.kserve.io", "service")
+    runs = wait_until(find, "the InferenceService")
     assert runs["spec"]["predictor"]["model"]["runtime"] == "template"
-    find(lambda: kubectl.find("servingruntimes.serving.kserve.io", "template"), "the ServingRuntime")
+    find = functools.partial(kubectl.find, "servingruntimes.serving.kserve.io", "template")
+    wait_until(find, "the ServingRuntime")
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     kubectl.patch("inferenceservices.serving.kserve.io", "service", ready, "--subresource=status")
     parents = [

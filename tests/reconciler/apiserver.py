@@ -26,7 +26,7 @@ Object = dict[str, Any]
 Place = tuple[str, str, str]  # group/version and plural, namespace, name
 
 PATH = re.compile(
-    r"/apis?/(?P<api>.+?)(/namespaces/(?P<ns>[^/]+))?/(?P<plural>[a-z]+)(/(?P<name>[^/]+))?(/(?P<sub>status))?"
+    r"/apis?/(?P<api>.+?)(/namespaces/(?P<ns>[^/]+))?/(?P<plural>[a-z]+)(/(?P<name>[^/]+))?(/(?P<sub>status|log))?"
 )
 ROOT = re.compile(r"/apis/(?P<group>[^/]+)(/(?P<version>[^/]+))?|/api/(?P<core>[^/]+)")
 PATIENCE = 60.0  # for an answer that is due at once; only a broken test waits that long
@@ -52,6 +52,7 @@ class ApiServer:
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.dry_runs: list[tuple[str, str]] = []
+        self.logs: dict[str, str] = {}  # by pod
         self.changed = threading.Condition()
         self.served: list[APIResource] | None = None  # None: whatever is asked for, without discovery
         self._objects: dict[Place, Object] = {}
@@ -233,6 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._create(state, (*place[:2], self.body["metadata"]["name"]))
         elif self.command == "PATCH" and "apply" in self.headers["content-type"]:
             self._apply(state, place, subresource)
+        elif subresource == "log" and place[2] in state.logs:
+            self._send_log(state.logs[place[2]])
         elif place not in state._objects:
             self._status(404, f"{place[2]} not found")
         elif self.command == "GET":
@@ -247,6 +250,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, {"kind": "Status", "status": "Success"})
         else:
             self._replace(state, place, subresource)
+
+    def _send_log(self, log: str) -> None:
+        """The last lines and, as a kubelet does, of these the first bytes."""
+        lines = log.splitlines(keepends=True)[-int(self.query["tailLines"]) :]
+        body = "".join(lines).encode()[: int(self.query["limitBytes"])]
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def _discover(self, served: Sequence[APIResource], group: str, version: str | None) -> None:
         found = [each for each in served if each.group == group and version in {None, each.version}]

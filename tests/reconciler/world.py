@@ -135,6 +135,7 @@ class World:
         return steps
 
     def notice(self) -> None:
+        self.loop.arrived()
         seen = {}
         for kind in (*self.view.resources, *CHILDREN):
             for obj in self.view.list(kind):

@@ -12,22 +12,19 @@ from typing import Any, Final
 
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.projections.objects import job_state, short
-from reconciler.resource import APIResource, Kind
-from reconciler.say.conditions import Condition, merged
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import status_of
+from reconciler.projections.objects import given, job_state, new, short
+from reconciler.resource import Kind, kind_of
+from reconciler.say.conditions import Condition
 from webhook.cluster.view import ClusterView
 
 __all__ = ["controllers", "project_model_cache", "project_template_cache"]
 
-MODEL_CACHES: Final = APIResource("aim.silogen.ai", "v1alpha1", "aimmodelcaches", "AIMModelCache")
-TEMPLATE_CACHES: Final = APIResource("aim.silogen.ai", "v1alpha1", "aimtemplatecaches", "AIMTemplateCache")
-VOLUMES: Final = APIResource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-JOBS: Final = APIResource("batch", "v1", "jobs", "Job")
-
-MODEL_CACHE: Final = Kind("aim.silogen.ai", "AIMModelCache")
-TEMPLATES: Final = (Kind("aim.silogen.ai", "AIMServiceTemplate"), Kind("aim.silogen.ai", "AIMClusterServiceTemplate"))
-VOLUME: Final = Kind("", "PersistentVolumeClaim")
-JOB: Final = Kind("batch", "Job")
+MODEL_CACHE: Final = kind_of(kinds.MODEL_CACHES)
+TEMPLATES: Final = (kind_of(kinds.TEMPLATES), kind_of(kinds.CLUSTER_TEMPLATES))
+VOLUME: Final = kind_of(kinds.VOLUMES)
+JOB: Final = kind_of(kinds.JOBS)
 CLASS: Final = Kind("storage.k8s.io", "StorageClass")
 
 DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
@@ -38,8 +35,8 @@ WORST_FIRST: Final = ("Failed", "Pending", "Progressing", "Available")
 def controllers() -> list[Controller]:
     """Those of both kinds of caches."""
     return [
-        Controller(MODEL_CACHES, "aim", project_model_cache, {VOLUME: trimmed}, (VOLUMES, JOBS)),
-        Controller(TEMPLATE_CACHES, "aim", project_template_cache, children=(MODEL_CACHES,)),
+        Controller(kinds.MODEL_CACHES, "aim", project_model_cache, {VOLUME: trimmed}, (kinds.VOLUMES, kinds.JOBS)),
+        Controller(kinds.TEMPLATE_CACHES, "aim", project_template_cache, children=(kinds.MODEL_CACHES,)),
     ]
 
 
@@ -54,12 +51,8 @@ def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection
     creatable = bound or (phase == "Pending" and _waits_for_consumer(cache, view))
     ready = bound and (job == "succeeded" or (not job and was_available))
     conditions = [*_storage(phase), *_progress(phase, job, ready=ready, creatable=creatable)]
-    status = {
-        "status": _summary(job, conditions, ready=ready),
-        "observedGeneration": cache["metadata"].get("generation", 0),
-        "conditions": _merged(cache, conditions, observed),
-        **({"persistentVolumeClaim": claim_name} if phase else {}),
-    }
+    summary = _summary(job, conditions, ready=ready)
+    status = status_of(cache, summary, conditions, observed, persistentVolumeClaim=claim_name if phase else "")
     children = [_volume(cache, claim_name)]
     if job or (creatable and not ready):
         children.append(_job(cache, job_name, claim_name))
@@ -114,13 +107,7 @@ def _summary(job: str, conditions: list[Condition], *, ready: bool) -> str:
 def _volume(cache: dict[str, Any], name: str) -> dict[str, Any]:
     spec = cache["spec"]
     request = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": spec["size"]}}}
-    named = {"storageClassName": spec["storageClassName"]} if spec.get("storageClassName") else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name},
-        "spec": {**request, **named},
-    }
+    return new(kinds.VOLUMES, {"name": name}, spec={**request, **given(storageClassName=spec.get("storageClassName"))})
 
 
 def _job(cache: dict[str, Any], name: str, claim: str) -> dict[str, Any]:
@@ -144,10 +131,10 @@ def _job(cache: dict[str, Any], name: str, claim: str) -> dict[str, Any]:
             {"name": "cache", "persistentVolumeClaim": {"claimName": claim}},
             {"name": "tmp", "emptyDir": {"sizeLimit": "500Mi"}},
         ],
-        **({"imagePullSecrets": spec["imagePullSecrets"]} if spec.get("imagePullSecrets") else {}),
+        **given(imagePullSecrets=spec.get("imagePullSecrets")),
     }
     job = {"backoffLimit": 2, "ttlSecondsAfterFinished": 600, "template": {"spec": pod}}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": job}
+    return new(kinds.JOBS, {"name": name}, spec=job)
 
 
 def project_template_cache(cache: dict[str, Any], observed: Observed) -> Projection:
@@ -157,7 +144,7 @@ def project_template_cache(cache: dict[str, Any], observed: Observed) -> Project
     if found is None:
         text = f'Waiting for template "{cache["spec"]["templateRef"]}" to be created'
         conditions = [Condition("Resolved", False, "TemplateNotFound", text)]
-        return Projection(_template_status(cache, "Pending", conditions, observed))
+        return Projection(status_of(cache, "Pending", conditions, observed))
     kind, template = found
     children, statuses = [], []
     for source in (template.get("status") or {}).get("modelSources") or ():
@@ -172,7 +159,7 @@ def project_template_cache(cache: dict[str, Any], observed: Observed) -> Project
         statuses.append(max(states, key=WORST_FIRST.index, default="Pending"))
     worst = min(statuses, key=WORST_FIRST.index, default="Pending")
     conditions = _template_conditions(kind.kind, worst, len(statuses))
-    status = _template_status(cache, worst, conditions, observed) | {"resolvedTemplateKind": kind.kind}
+    status = status_of(cache, worst, conditions, observed, resolvedTemplateKind=kind.kind)
     return Projection(status, tuple(children))
 
 
@@ -200,7 +187,7 @@ def _model_cache(cache: dict[str, Any], name: str, source: dict[str, Any]) -> di
         key: cache["spec"][key] for key in ("storageClassName", "env", "imagePullSecrets") if cache["spec"].get(key)
     }
     spec = {"sourceUri": source["sourceUri"], "size": source["size"], **copied}
-    return {"apiVersion": MODEL_CACHES.api_version, "kind": MODEL_CACHES.kind, "metadata": {"name": name}, "spec": spec}
+    return new(kinds.MODEL_CACHES, {"name": name}, spec=spec)
 
 
 def _template_conditions(kind: str, worst: str, sources: int) -> list[Condition]:
@@ -214,15 +201,3 @@ def _template_conditions(kind: str, worst: str, sources: int) -> list[Condition]
         Condition("Progressing", worst in {"Pending", "Progressing"}, reason, text),
         Condition("Failure", worst == "Failed", "Failed" if worst == "Failed" else "NoFailure", text),
     ]
-
-
-def _template_status(
-    cache: dict[str, Any], status: str, conditions: list[Condition], observed: Observed
-) -> dict[str, Any]:
-    generation = cache["metadata"].get("generation", 0)
-    return {"status": status, "observedGeneration": generation, "conditions": _merged(cache, conditions, observed)}
-
-
-def _merged(cache: dict[str, Any], conditions: list[Condition], observed: Observed) -> list[dict[str, Any]]:
-    before = (cache.get("status") or {}).get("conditions") or ()
-    return merged(before, conditions, cache["metadata"].get("generation", 0), observed.now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -12,8 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from reconciler.projections.aim.parts import DOMAIN, JOBS, secrets, system_labels
-from reconciler.projections.objects import label
+from reconciler.children import digest
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
+from reconciler.projections.objects import given, label, new
 from reconciler.writer import ApiError, Writer
 from webhook.facts.aim import Found
 
@@ -51,8 +52,16 @@ class Discovery:
 
 
 def logs_of(api: Writer) -> Logs:
-    """Read logs from the API server."""
-    return lambda namespace, pod: api.log(namespace, pod, LINES, LONGEST)
+    """Read the ends of logs from the API server."""
+
+    def end(namespace: str, pod: str) -> str:
+        for lines in (LINES, LINES // 10, LINES // 100, LINES // 1000):
+            text = api.log(namespace, pod, lines, LONGEST)
+            if len(text.encode()) < LONGEST:  # else what is missing is the end
+                break
+        return text
+
+    return end
 
 
 def read(logs: Logs, pods: Sequence[dict[str, Any]]) -> Discovery:
@@ -83,7 +92,7 @@ def parsed(log: str) -> Discovery:
 
 
 def _arrays(log: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=lambda _: None)
     for match in [*_BEGINNING.finditer(log)][: -ATTEMPTS - 1 : -1]:
         try:
             yield decoder.raw_decode(log, match.end() - 1)[0]
@@ -95,14 +104,9 @@ def _sources(models: Any) -> Iterator[dict[str, Any]]:
     for each in models if isinstance(models, list) else ():
         if not (isinstance(each, dict) and isinstance(each.get("source"), str) and each["source"]):
             continue
-        name = {"name": each["name"]} if isinstance(each.get("name"), str) and each["name"] else {}
-        yield {**name, "sourceUri": each["source"], "size": str(_bytes(each.get("size_gb")))}
-
-
-def _bytes(size: Any) -> int:
-    if isinstance(size, int | float) and not isinstance(size, bool) and math.isfinite(size) and size > 0:
-        return int(size * _GIBIBYTE)
-    return 0
+        name = given(name=each["name"]) if isinstance(each.get("name"), str) else {}
+        size = each["size_gb"] if isinstance(each.get("size_gb"), int | float) else 0
+        yield {**name, "sourceUri": each["source"], "size": str(int(size * _GIBIBYTE) if 0 < size < 1 << 30 else 0)}
 
 
 def _profile(profile: Any) -> dict[str, Any]:
@@ -117,29 +121,21 @@ def _profile(profile: Any) -> dict[str, Any]:
         metadata["gpu_count"] = count
     variables = profile.get("env_vars")
     variables = variables if isinstance(variables, dict) else {}
-    found = {
-        "metadata": metadata,
-        "engine_args": _finite(profile.get("engine_args")),
-        "env_vars": {key: value if isinstance(value, str) else json.dumps(value) for key, value in variables.items()},
-    }
-    return {key: value for key, value in found.items() if value}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in variables.items()}
+    return given(metadata=metadata, engine_args=profile.get("engine_args"), env_vars=texts)
 
 
-def _finite(value: Any) -> Any:
-    """JSON as Kubernetes reads it: without NaN and infinities, and with whole numbers of 64 bits."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
+def _number(text: str) -> float | None:
+    """A number as Kubernetes reads it: not infinite, and a whole one with 64 bits."""
+    if text.lstrip("-").isdigit() and -(1 << 63) <= int(text) < 1 << 63:
+        return int(text)
+    return float(text) if math.isfinite(float(text)) else None
 
 
 def discovery_job(template: dict[str, Any], image: Found, config: Found | None, namespace: str) -> dict[str, Any]:
     """The Job that runs the image without a model, to learn its profile.
 
-    Its name depends on all that it runs: a Job cannot be changed.
+    Its name depends on the template and on all that it runs: a Job cannot be changed.
     """
     metadata, spec = template["metadata"], template["spec"]
     settings = config.spec if config else {}
@@ -147,38 +143,26 @@ def discovery_job(template: dict[str, Any], image: Found, config: Found | None, 
         "app.kubernetes.io/managed-by": "modelgate",  # by which the pods are followed
         f"{DOMAIN}/template": label(metadata["name"]),
     }
-    pulled = secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets"))
+    container = {
+        "name": "discovery",
+        "image": image.spec["image"],
+        "args": ["dry-run", "--format=json"],
+        "env": [*(spec.get("env") or ()), *_variables(spec)],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
     pod = {
         "restartPolicy": "Never",
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 65532,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [
-            {
-                "name": "discovery",
-                "image": image.spec["image"],
-                "args": ["dry-run", "--format=json"],
-                "env": [*(spec.get("env") or ()), *_variables(spec)],
-                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-            }
-        ],
-        **({"imagePullSecrets": pulled} if pulled else {}),
-        **({"serviceAccountName": settings["serviceAccountName"]} if settings.get("serviceAccountName") else {}),
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+        **given(
+            imagePullSecrets=secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets")),
+            serviceAccountName=settings.get("serviceAccountName"),
+        ),
     }
-    digest = hashlib.sha256(orjson.dumps(pod, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
-    name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{digest}"
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {
-            "backoffLimit": 3,
-            "ttlSecondsAfterFinished": 600,
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+    whose = digest({"template": [template["kind"], metadata["name"]], "pod": pod})[:8]
+    name = f"discover-{metadata['name'][:45].rstrip('-.').replace('.', '-')}-{whose}"
+    job = {"backoffLimit": 3, "ttlSecondsAfterFinished": 600, "template": {"metadata": {"labels": labels}, "spec": pod}}
+    return new(kinds.JOBS, {"name": name, "namespace": namespace, "labels": labels}, spec=job)
 
 
 def _variables(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -11,17 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.projections.aim.parts import (
-    CLUSTER_IMAGES,
-    CLUSTER_TEMPLATES,
-    DOMAIN,
-    IMAGES,
-    TEMPLATES,
-    kind_of,
-    status_of,
-)
-from reconciler.projections.objects import named
-from reconciler.resource import APIResource
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, status_of
+from reconciler.projections.objects import LABEL, given, named, new
+from reconciler.resource import APIResource, kind_of
 from reconciler.say.conditions import Condition
 from webhook.cluster.view import ClusterView
 
@@ -47,13 +40,12 @@ class State:
 
 
 def controllers() -> list[Controller]:
-    return [
-        Controller(kind, "aim", project, children=(_template_kind(kind.kind),)) for kind in (IMAGES, CLUSTER_IMAGES)
-    ]
+    images = (kinds.IMAGES, kinds.CLUSTER_IMAGES)
+    return [Controller(each, "aim", project, children=(_template_kind(each.kind),)) for each in images]
 
 
 def _template_kind(kind: str) -> APIResource:
-    return CLUSTER_TEMPLATES if kind == CLUSTER_IMAGES.kind else TEMPLATES
+    return kinds.TEMPLATES if kind == kinds.IMAGES.kind else kinds.CLUSTER_TEMPLATES
 
 
 def project(image: dict[str, Any], observed: Observed) -> Projection:
@@ -143,29 +135,26 @@ def _conditions(state: State, extracted: Condition) -> list[Condition]:
 def _templates(image: dict[str, Any], view: ClusterView) -> list[dict[str, Any]]:
     """The templates that were made for the image."""
     kind, metadata = kind_of(_template_kind(image["kind"])), image["metadata"]
-    wanted = {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": metadata["name"]}
-    found = view.list(kind, metadata.get("namespace", ""))
+    found, wanted = view.list(kind, metadata.get("namespace", "")), _labels(metadata["name"])
     return [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
+
+
+def _labels(name: str) -> dict[str, str]:
+    """The labels of the templates of an image; the operator has none for a longer name."""
+    value = name if len(name) <= LABEL else named(name)
+    return {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": value}
 
 
 def _children(image: dict[str, Any], metadata: dict[str, Any]) -> list[dict[str, Any]]:
     """A template for each recommended deployment; of two that would have one name, the first."""
     resource, name = _template_kind(image["kind"]), image["metadata"]["name"]
-    labels = {f"{DOMAIN}/auto-generated": "true", f"{DOMAIN}/aim-image": name}
     made: dict[str, dict[str, Any]] = {}
     for each in metadata["model"]["recommendedDeployments"]:
         gpu, count = each.get("gpuModel"), each.get("gpuCount") or 0
         selector = {"gpuSelector": {"count": count, "model": gpu}} if gpu and count > 0 else {}
-        chosen = {key: each[key] for key in ("metric", "precision") if each.get(key)}
+        chosen = given(metric=each.get("metric"), precision=each.get("precision"))
         parts = (name, gpu, f"x{count}" if count > 0 else "", each.get("metric"), each.get("precision"))
         child = named("-".join(filter(None, parts)).lower())
-        made.setdefault(
-            child,
-            {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                "metadata": {"name": child, "labels": labels},
-                "spec": {"aimImageName": name, **chosen, **selector},
-            },
-        )
+        spec = {"aimImageName": name, **chosen, **selector}
+        made.setdefault(child, new(resource, {"name": child, "labels": _labels(name)}, spec=spec))
     return list(made.values())

@@ -1,4 +1,4 @@
-"""What AIM's projections share: the resources, references to objects, and the shape of a status."""
+"""What AIM's projections share: references to objects, and the shape of a status."""
 
 from __future__ import annotations
 
@@ -6,57 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from reconciler.projection import Observed
-from reconciler.resource import APIResource, Kind
+from reconciler.projections.objects import given
+from reconciler.resource import APIResource, kind_of
 from reconciler.say.conditions import Condition, merged
 from webhook.facts.aim import Found
 
-__all__ = [
-    "CLUSTER_IMAGES",
-    "CLUSTER_RUNTIMES",
-    "CLUSTER_TEMPLATES",
-    "DOMAIN",
-    "IMAGES",
-    "INFERENCE_SERVICES",
-    "JOBS",
-    "LOOK_AGAIN",
-    "PODS",
-    "ROUTES",
-    "RUNTIMES",
-    "SERVICES",
-    "TEMPLATES",
-    "kind_of",
-    "missing",
-    "reference",
-    "secrets",
-    "status_of",
-    "system_labels",
-]
+__all__ = ["DOMAIN", "missing", "reference", "secrets", "status_of", "system_labels"]
 
 DOMAIN: Final = "aim.silogen.ai"
-
-SERVICES: Final = APIResource(DOMAIN, "v1alpha1", "aimservices", "AIMService")
-TEMPLATES: Final = APIResource(DOMAIN, "v1alpha1", "aimservicetemplates", "AIMServiceTemplate")
-CLUSTER_TEMPLATES: Final = APIResource(
-    DOMAIN, "v1alpha1", "aimclusterservicetemplates", "AIMClusterServiceTemplate", namespaced=False
-)
-IMAGES: Final = APIResource(DOMAIN, "v1alpha1", "aimimages", "AIMImage")
-CLUSTER_IMAGES: Final = APIResource(DOMAIN, "v1alpha1", "aimclusterimages", "AIMClusterImage", namespaced=False)
-
-JOBS: Final = APIResource("batch", "v1", "jobs", "Job")
-PODS: Final = APIResource("", "v1", "pods", "Pod")
-RUNTIMES: Final = APIResource("serving.kserve.io", "v1alpha1", "servingruntimes", "ServingRuntime")
-CLUSTER_RUNTIMES: Final = APIResource(
-    "serving.kserve.io", "v1alpha1", "clusterservingruntimes", "ClusterServingRuntime", namespaced=False
-)
-INFERENCE_SERVICES: Final = APIResource("serving.kserve.io", "v1beta1", "inferenceservices", "InferenceService")
-ROUTES: Final = APIResource("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute")
-
-LOOK_AGAIN: Final = 30.0
-"""Seconds until the next look at an API that is not installed. It costs no call."""
-
-
-def kind_of(resource: APIResource) -> Kind:
-    return Kind(resource.group, resource.kind)
 
 
 def missing(resource: APIResource, observed: Observed) -> str:
@@ -71,8 +28,7 @@ def reference(found: Found | None) -> dict[str, Any]:
     if found is None:
         return {}
     scope = {"scope": "Cluster"} if found.cluster_scoped else {"namespace": found.namespace, "scope": "Namespace"}
-    uid = found.object["metadata"].get("uid")
-    return {"name": found.name, "kind": found.kind, **scope, **({"uid": uid} if uid else {})}
+    return {"name": found.name, "kind": found.kind, **scope, **given(uid=found.object["metadata"].get("uid"))}
 
 
 def secrets(*blocks: Iterable[dict[str, Any]] | None) -> list[dict[str, Any]]:
@@ -94,5 +50,5 @@ def status_of(
         "status": status,
         "observedGeneration": generation,
         "conditions": merged(before, conditions, generation, observed.now),
-        **{key: value for key, value in more.items() if value},
+        **given(**more),
     }

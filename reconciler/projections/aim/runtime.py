@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reconciler.projections.aim.parts import DOMAIN, INFERENCE_SERVICES, ROUTES, secrets, system_labels
-from reconciler.projections.objects import label, named
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
+from reconciler.projections.objects import given, label, named, new, on_nodes
 from webhook.facts.aim import Found, Resolved, devices_of
 
 __all__ = ["http_route", "inference_service", "name_of_service"]
@@ -26,64 +27,47 @@ def name_of_service(service: dict[str, Any]) -> str:
 def inference_service(service: dict[str, Any], template: Found, resolved: Resolved) -> dict[str, Any]:
     """The InferenceService by which KServe runs the template."""
     spec, settings = service["spec"], resolved.config.spec if resolved.config else {}
-    replicas = spec["replicas"]
     model = {
         "modelFormat": {"name": "aim", "version": "1"},
         "runtime": template.name,
-        **({"env": spec["env"]} if spec.get("env") else {}),
-        **({"resources": _as_texts(resolved.resources)} if resolved.resources else {}),
+        **given(env=spec.get("env"), resources=_as_texts(resolved.resources or {})),
     }
-    pulled = secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets"))
-    affinity = _affinity(template)
+    profile = (template.object.get("status") or {}).get("profile") or {}
+    devices = devices_of((profile.get("metadata") or {}).get("gpu") or "")
     predictor = {
-        "minReplicas": replicas,
-        "maxReplicas": replicas,
+        "minReplicas": spec["replicas"],
+        "maxReplicas": spec["replicas"],
         "model": model,
-        **({"serviceAccountName": settings["serviceAccountName"]} if settings.get("serviceAccountName") else {}),
-        **({"imagePullSecrets": pulled} if pulled else {}),
-        **({"affinity": affinity} if affinity else {}),
+        **given(
+            serviceAccountName=settings.get("serviceAccountName"),
+            imagePullSecrets=secrets(spec.get("imagePullSecrets"), settings.get("imagePullSecrets")),
+            affinity=devices and on_nodes("amd.com/gpu.device-id", devices),
+        ),
     }
-    return {
-        "apiVersion": INFERENCE_SERVICES.api_version,
-        "kind": INFERENCE_SERVICES.kind,
-        "metadata": {
-            "name": name_of_service(service),
-            "labels": _labels(service, template, resolved),
-            "annotations": _copied(service["metadata"].get("annotations")),
-        },
-        "spec": {"predictor": predictor},
+    metadata = {
+        "name": name_of_service(service),
+        "labels": _labels(service, template, resolved),
+        "annotations": _copied(service["metadata"].get("annotations")),
     }
+    return new(kinds.INFERENCE_SERVICES, metadata, spec={"predictor": predictor})
 
 
 def http_route(service: dict[str, Any], template: Found, resolved: Resolved, path: str) -> dict[str, Any]:
     """The route of a path to the InferenceService, which sees requests without that path."""
-    gateway = resolved.routing.gateway or {}
-    parent = {
-        "group": "gateway.networking.k8s.io",
-        "kind": "Gateway",
-        "namespace": service["metadata"]["namespace"],
-        **gateway,
-    }
+    gateway = {"group": kinds.ROUTES.group, "kind": "Gateway", "namespace": service["metadata"]["namespace"]}
+    rewritten = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
     rule = {
         "matches": [{"path": {"type": "PathPrefix", "value": path}}],
-        "filters": [
-            {
-                "type": "URLRewrite",
-                "urlRewrite": {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
-            }
-        ],
+        "filters": [{"type": "URLRewrite", "urlRewrite": rewritten}],
         "backendRefs": [{"name": f"{name_of_service(service)}-predictor", "port": 80}],
     }
-    return {
-        "apiVersion": ROUTES.api_version,
-        "kind": ROUTES.kind,
-        "metadata": {
-            "name": service["metadata"]["name"],
-            "labels": _labels(service, template, resolved),
-            "annotations": dict((service["spec"].get("routing") or {}).get("annotations") or {}),
-        },
-        "spec": {"parentRefs": [parent], "rules": [rule]},
+    metadata = {
+        "name": service["metadata"]["name"],
+        "labels": _labels(service, template, resolved),
+        "annotations": dict((service["spec"].get("routing") or {}).get("annotations") or {}),
     }
+    spec = {"parentRefs": [{**gateway, **(resolved.routing.gateway or {})}], "rules": [rule]}
+    return new(kinds.ROUTES, metadata, spec=spec)
 
 
 def _labels(service: dict[str, Any], template: Found, resolved: Resolved) -> dict[str, str]:
@@ -109,14 +93,3 @@ def _as_texts(resources: dict[str, Any]) -> dict[str, Any]:
     """Quantities as text, which is how Kubernetes writes them."""
     parts = {part: resources[part] for part in ("requests", "limits") if isinstance(resources.get(part), dict)}
     return {**resources, **{part: {key: str(each) for key, each in found.items()} for part, found in parts.items()}}
-
-
-def _affinity(template: Found) -> dict[str, Any]:
-    """Nodes that have the GPU of the profile; none if its devices are unknown."""
-    profile = (template.object.get("status") or {}).get("profile") or {}
-    devices = devices_of((profile.get("metadata") or {}).get("gpu") or "")
-    if not devices:
-        return {}
-    wanted = {"key": "amd.com/gpu.device-id", "operator": "In", "values": devices}
-    terms = [{"matchExpressions": [wanted]}]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -13,20 +13,11 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.projections.aim.parts import (
-    DOMAIN,
-    INFERENCE_SERVICES,
-    LOOK_AGAIN,
-    ROUTES,
-    SERVICES,
-    TEMPLATES,
-    kind_of,
-    missing,
-    reference,
-    status_of,
-)
+from reconciler.projections import kinds
+from reconciler.projections.aim.parts import DOMAIN, missing, reference, status_of
 from reconciler.projections.aim.runtime import http_route, inference_service, name_of_service
-from reconciler.projections.objects import condition_of, mine
+from reconciler.projections.objects import child_of, condition_of, new
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
 from webhook.facts.aim import DEFAULT_CONFIG, Found, Resolved, resolve_service, rivals, route_of, same, template_cache
 from webhook.facts.settings import Settings
@@ -72,15 +63,15 @@ class Route:
 
 
 def controllers(settings: Settings) -> list[Controller]:
-    made = (INFERENCE_SERVICES, ROUTES, TEMPLATES)
-    return [Controller(SERVICES, "aim", partial(project, settings=settings), children=made)]
+    made = (kinds.INFERENCE_SERVICES, kinds.ROUTES, kinds.TEMPLATES)
+    return [Controller(kinds.AIM_SERVICES, "aim", partial(project, settings=settings), children=made)]
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
     """Status and children of a service that has passed the gate."""
     resolved = resolve_service(service, observed.view, choose=settings.aim_auto_selection)
     route = _route(service, resolved, observed)
-    runs = mine(observed.view.get(kind_of(INFERENCE_SERVICES), _namespace(service), name_of_service(service)), service)
+    runs = child_of(service, observed.view, kinds.INFERENCE_SERVICES, name_of_service(service))
     state = _unresolved(service, resolved, observed) or _running(runs, resolved, route, observed)
     status = status_of(
         service,
@@ -93,16 +84,9 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
         routing={"path": route.path} if route.path else {},
     )
     children = list(_children(service, resolved, route))
-    keep = frozenset() if children else frozenset({kind_of(INFERENCE_SERVICES), kind_of(ROUTES)})
-    needed = (INFERENCE_SERVICES, ROUTES) if resolved.routing.enabled else (INFERENCE_SERVICES,)
-    absent = any(missing(each, observed) for each in needed)
+    keep = frozenset(() if children else map(kind_of, (kinds.INFERENCE_SERVICES, kinds.ROUTES)))
     shared = tuple(_derived(service, resolved, observed, settings))
-    return Projection(status, tuple(children), LOOK_AGAIN if absent else None, keep=keep, shared=shared)
-
-
-def _namespace(service: dict[str, Any]) -> str:
-    namespace: str = service["metadata"]["namespace"]
-    return namespace
+    return Projection(status, tuple(children), keep=keep, shared=shared)
 
 
 def _unresolved(service: dict[str, Any], resolved: Resolved, observed: Observed) -> State | None:
@@ -119,7 +103,7 @@ def _unresolved(service: dict[str, Any], resolved: Resolved, observed: Observed)
         )
         return State(status, reason, said, "Referenced template does not exist")
     if resolved.config is None and resolved.config_name != DEFAULT_CONFIG:
-        text = f'AIMRuntimeConfig "{resolved.config_name}" not found in namespace "{_namespace(service)}"'
+        text = f'AIMRuntimeConfig "{resolved.config_name}" not found in namespace "{service["metadata"]["namespace"]}"'
         return State("Degraded", "RuntimeConfigMissing", text)
     if resolved.image is None:
         return State("Degraded", "ImageNotFound", _no_image(found))
@@ -145,18 +129,15 @@ def _not_available(template: Found, name: str) -> State | None:
         return State(status, reason, text or "Template is not available")
     if status != "Available":
         return State("Pending", "TemplateNotAvailable", f'Template "{name}" is not yet Available')
-    if not _has_models(template):
-        return State("Degraded", "NoModelSources", f'Template "{name}" has no model sources')
-    return None
-
-
-def _has_models(template: Found) -> bool:
-    return any(each.get("sourceUri") for each in (template.object.get("status") or {}).get("modelSources") or ())
+    sources = template.object["status"].get("modelSources") or ()
+    if any(each.get("sourceUri") for each in sources):
+        return None
+    return State("Degraded", "NoModelSources", f'Template "{name}" has no model sources')
 
 
 def _running(runs: dict[str, Any] | None, resolved: Resolved, route: Route, observed: Observed) -> State:
     """How far the InferenceService and the route are (row 14)."""
-    if text := missing(INFERENCE_SERVICES, observed):
+    if text := missing(kinds.INFERENCE_SERVICES, observed):
         return State("Degraded", "DependencyMissing", text)
     if resolved.routing.enabled and resolved.routing.gateway is None:
         return State("Failed", "RouteFailed", "Routing gateway reference is missing")
@@ -193,10 +174,9 @@ def _route(service: dict[str, Any], resolved: Resolved, observed: Observed) -> R
         return Route(False, "RouteFailed", NO_GATEWAY, path, broken=True)
     if rendered.error:
         return Route(False, "RouteTemplateInvalid", rendered.error, path, broken=True)
-    if text := missing(ROUTES, observed):
+    if text := missing(kinds.ROUTES, observed):
         return Route(False, "DependencyMissing", text, path, broken=True)
-    found = mine(observed.view.get(kind_of(ROUTES), _namespace(service), service["metadata"]["name"]), service)
-    return Route(*_accepted(found), path)
+    return Route(*_accepted(child_of(service, observed.view, kinds.ROUTES, service["metadata"]["name"])), path)
 
 
 def _accepted(route: dict[str, Any] | None) -> tuple[bool, str, str]:
@@ -244,7 +224,7 @@ def _conditions(
 def _cached(service: dict[str, Any], template: Found | None, observed: Observed) -> Condition:
     if not service["spec"].get("cacheModel"):
         return Condition("CacheReady", True, "CacheWarm", "Caching not requested")
-    cache = template_cache(observed.view, _namespace(service), template.name if template else "")
+    cache = template_cache(observed.view, service["metadata"]["namespace"], template.name if template else "")
     if ((cache or {}).get("status") or {}).get("status") == "Available":
         return Condition("CacheReady", True, "CacheWarm", "the models of the template are cached")
     return Condition("CacheReady", False, "WaitingForCache", "Waiting for cache warm-up")
@@ -254,7 +234,7 @@ def _template(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
     if resolved.template.template is not None:
         return reference(resolved.template.template)
     name = resolved.template.name or resolved.template.base or service["spec"].get("templateRef") or ""
-    return {"name": name, "kind": TEMPLATES.kind, "scope": "Unknown"} if name else {}
+    return {"name": name, "kind": kinds.TEMPLATES.kind, "scope": "Unknown"} if name else {}
 
 
 def _children(service: dict[str, Any], resolved: Resolved, route: Route) -> Iterator[dict[str, Any]]:
@@ -282,7 +262,7 @@ def _derived(
         return
     metadata = {
         "name": resolved.template.name,
-        "namespace": _namespace(service),
+        "namespace": service["metadata"]["namespace"],
         "labels": {f"{DOMAIN}/derived-template": "true"},
     }
-    yield {"apiVersion": TEMPLATES.api_version, "kind": TEMPLATES.kind, "metadata": metadata, "spec": wanted}
+    yield new(kinds.TEMPLATES, metadata, spec=wanted)

@@ -12,33 +12,17 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.projection import Controller, Happening, Observed, Projection
+from reconciler.projections import kinds
 from reconciler.projections.aim.discovery import Discovery, Logs, discovery_job, read
-from reconciler.projections.aim.parts import (
-    CLUSTER_RUNTIMES,
-    CLUSTER_TEMPLATES,
-    DOMAIN,
-    JOBS,
-    LOOK_AGAIN,
-    PODS,
-    RUNTIMES,
-    TEMPLATES,
-    kind_of,
-    missing,
-    reference,
-    secrets,
-    status_of,
-    system_labels,
-)
-from reconciler.projections.objects import condition_of, job_state, label, mine
+from reconciler.projections.aim.parts import DOMAIN, missing, reference, secrets, status_of, system_labels
+from reconciler.projections.objects import condition_of, given, job_state, label, mine, new, news
+from reconciler.resource import APIResource, kind_of
 from reconciler.say.conditions import Condition
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim import DEFAULT_CONFIG, Found, config_of, image_of
 from webhook.facts.settings import Settings
 
 __all__ = ["controllers", "project"]
-
-JOB: Final = kind_of(JOBS)
-POD: Final = kind_of(PODS)
 
 WAITING: Final = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"}
 """Reasons for which a container of the discovery waits for an image that may never come."""
@@ -68,26 +52,20 @@ class _World:
     config: Found | None
     config_name: str
     where: str
-    job: dict[str, Any] | None = None
-
-    @property
-    def config_is_missing(self) -> bool:
-        return self.config is None and self.config_name != DEFAULT_CONFIG
+    job: dict[str, Any] | None
 
 
 def controllers(settings: Settings, logs: Logs) -> list[Controller]:
     """Those of both kinds of templates; ``logs`` reads the log of a pod."""
-    children = {TEMPLATES: RUNTIMES, CLUSTER_TEMPLATES: CLUSTER_RUNTIMES}
+    made, observe = partial(project, settings=settings), partial(_observe, settings, logs)
     return [
-        Controller(
-            kind,
-            "aim",
-            partial(project, settings=settings),
-            children=(JOBS, PODS, runtime),
-            observe=partial(_observe, settings, logs),
-        )
-        for kind, runtime in children.items()
+        Controller(each, "aim", made, children=(kinds.JOBS, kinds.PODS, _runtimes(each.kind)), observe=observe)
+        for each in (kinds.TEMPLATES, kinds.CLUSTER_TEMPLATES)
     ]
+
+
+def _runtimes(kind: str) -> APIResource:
+    return kinds.RUNTIMES if kind == kinds.TEMPLATES.kind else kinds.CLUSTER_RUNTIMES
 
 
 def _observe(settings: Settings, logs: Logs, template: dict[str, Any], view: ClusterView) -> Discovery | None:
@@ -102,7 +80,7 @@ def project(template: dict[str, Any], observed: Observed, settings: Settings) ->
     """Status, Job and runtime of a template that has passed the gate."""
     world = _world(template, observed.view, settings)
     state = _state(template, world, observed)
-    runtime = CLUSTER_RUNTIMES if template["kind"] == CLUSTER_TEMPLATES.kind else RUNTIMES
+    runtime = _runtimes(template["kind"])
     absent = missing(runtime, observed) if state.status == "Available" else ""
     before = template.get("status") or {}
     found = state.found or Discovery(before.get("modelSources") or [], before.get("profile") or {})
@@ -124,7 +102,7 @@ def project(template: dict[str, Any], observed: Observed, settings: Settings) ->
         children.append(_runtime({**template, "status": status}, world.image, world.config))
     elif _is_known(template):
         keep = frozenset({kind_of(runtime)})  # services run by it
-    wait = LOOK_AGAIN if absent else READ_AGAIN if observed.measured and observed.measured.transient else None
+    wait = READ_AGAIN if observed.measured and observed.measured.transient else None
     return Projection(status, tuple(children), wait, _events(template, state), keep=keep)
 
 
@@ -134,12 +112,9 @@ def _world(template: dict[str, Any], view: ClusterView, settings: Settings) -> _
     image = image_of(view, Found(template["kind"], template))
     name = spec.get("runtimeConfigName") or DEFAULT_CONFIG
     config = config_of(view, where, name)
-    world = _World(image, config, name, where)
-    if image is None:
-        return world
-    job = discovery_job(template, image, config, where)
-    found = mine(view.get(JOB, where, job["metadata"]["name"]), template)
-    return _World(image, config, name, where, found)
+    job = discovery_job(template, image, config, where) if image else None
+    found = view.get(kind_of(kinds.JOBS), where, job["metadata"]["name"]) if job else None
+    return _World(image, config, name, where, found if mine(found, template) else None)
 
 
 def _is_known(template: dict[str, Any]) -> bool:
@@ -153,7 +128,7 @@ def _state(template: dict[str, Any], world: _World, observed: Observed) -> State
     namespace, name = template["metadata"].get("namespace", ""), template["spec"]["aimImageName"]
     if observed.refused:
         return _failed("Failed", f"Apply failed: {observed.refused}")
-    if world.config_is_missing and namespace:
+    if namespace and world.config is None and world.config_name != DEFAULT_CONFIG:
         text = f'AIMRuntimeConfig "{world.config_name}" not found in namespace "{namespace}"'
         return _failed("Failed", f"Observation failed: {text}")
     if world.image is None:
@@ -191,7 +166,7 @@ def _available(found: Discovery | None) -> State:
 
 def _pods(job: dict[str, Any], view: ClusterView) -> Sequence[dict[str, Any]]:
     metadata = job["metadata"]
-    return [each for each in view.list(POD, metadata["namespace"]) if mine(each, job)]
+    return [each for each in view.list(kind_of(kinds.PODS), metadata["namespace"]) if mine(each, job)]
 
 
 def _not_pulled(pods: Sequence[dict[str, Any]]) -> str:
@@ -229,11 +204,8 @@ def _discovered(state: State, *, known: bool) -> Condition:
 
 def _events(template: dict[str, Any], state: State) -> tuple[Happening, ...]:
     """What has just happened: a failure, or the end of the discovery."""
-    before = condition_of(template, "Failure")
     if state.failure:
-        said = (before.get("status"), before.get("reason"), before.get("message"))
-        known = said == ("True", state.cause, state.failure)
-        return () if known else (Happening("Warning", state.cause, state.failure),)
+        return news(template, "Failure", state.cause, state.failure)
     if state.found is not None:
         return (Happening("Normal", "DiscoverySucceeded", f"{len(state.found.sources)} models"),)
     return ()
@@ -241,36 +213,26 @@ def _events(template: dict[str, Any], state: State) -> tuple[Happening, ...]:
 
 def _runtime(template: dict[str, Any], image: Found, config: Found | None) -> dict[str, Any]:
     """The runtime of KServe that runs the image; it downloads its model by itself."""
-    metadata, status = template["metadata"], template["status"]
+    status = template["status"]
     sources = status.get("modelSources") or [{}]
     model = sources[0].get("name") or template["spec"]["aimImageName"]
     gpus = ((status.get("profile") or {}).get("metadata") or {}).get("gpu_count") or 0
-    asked = {"amd.com/gpu": str(gpus)} if gpus else {}
+    asked = {"amd.com/gpu": str(gpus)}
     container = {
         "name": "kserve-container",
         "image": image.spec["image"],
-        "env": [
-            {"name": "AIM_MODEL_ID", "value": model},
-            {"name": "VLLM_ENABLE_METRICS", "value": "true"},
-        ],
+        "env": [{"name": "AIM_MODEL_ID", "value": model}, {"name": "VLLM_ENABLE_METRICS", "value": "true"}],
         "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
         "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],  # noqa: S108  (the container's)
-        **({"resources": {"requests": asked, "limits": asked}} if asked else {}),
+        **({"resources": {"requests": asked, "limits": asked}} if gpus else {}),
     }
     pulled = secrets(template["spec"].get("imagePullSecrets"), config.spec.get("imagePullSecrets") if config else ())
-    resource = CLUSTER_RUNTIMES if template["kind"] == CLUSTER_TEMPLATES.kind else RUNTIMES
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {
-            "name": metadata["name"],
-            "labels": system_labels("aim-runtime", "serving-runtime") | {f"{DOMAIN}/model-id": label(model)},
-        },
-        "spec": {
-            "supportedModelFormats": [{"name": "aim", "version": "1"}],
-            "storageHelper": {"disabled": True},
-            "containers": [container],
-            "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}],
-            **({"imagePullSecrets": pulled} if pulled else {}),
-        },
+    labels = system_labels("aim-runtime", "serving-runtime") | {f"{DOMAIN}/model-id": label(model)}
+    spec = {
+        "supportedModelFormats": [{"name": "aim", "version": "1"}],
+        "storageHelper": {"disabled": True},
+        "containers": [container],
+        "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}],
+        **given(imagePullSecrets=pulled),
     }
+    return new(_runtimes(template["kind"]), {"name": template["metadata"]["name"], "labels": labels}, spec=spec)

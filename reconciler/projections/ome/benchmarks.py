@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection
-from reconciler.projections.objects import LABEL, condition_of, job_state, mine, named
+from reconciler.projections import kinds
+from reconciler.projections.objects import LABEL, child_of, condition_of, given, job_state, named, new, on_nodes
 from reconciler.projections.ome.results import Results, Unsupported, storage_flags
-from reconciler.resource import APIResource, Kind
+from reconciler.resource import kind_of
 from reconciler.say.conditions import timestamp
 from webhook.cluster.view import ClusterView
 from webhook.facts.ome import find_model, find_runtime
@@ -24,11 +25,8 @@ from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]
 
-BENCHMARKS: Final = APIResource("ome.io", "v1beta1", "benchmarkjobs", "BenchmarkJob")
-JOBS: Final = APIResource("batch", "v1", "jobs", "Job")
-JOB: Final = Kind("batch", "Job")
-CONFIG_MAP: Final = Kind("", "ConfigMap")
-SERVICE: Final = Kind("ome.io", "InferenceService")
+CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
+SERVICE: Final = kind_of(kinds.OME_SERVICES)
 
 CONFIG: Final = "benchmarkjob-config"
 """The ConfigMap with the image and resources of the tool, as JSON."""
@@ -61,14 +59,14 @@ class Target:
 
 def controller(settings: Settings) -> Controller:
     made = partial(project, settings=settings)
-    return Controller(BENCHMARKS, "ome", made, {SERVICE: trimmed}, (JOBS,))
+    return Controller(kinds.BENCHMARKS, "ome", made, {SERVICE: trimmed}, (kinds.JOBS,))
 
 
 def project(benchmark: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
     """Status and Job of a BenchmarkJob that has passed the gate."""
     metadata, before = benchmark["metadata"], benchmark.get("status") or {}
     name = named(metadata["name"])
-    job = mine(observed.view.get(JOB, metadata["namespace"], name), benchmark)
+    job = child_of(benchmark, observed.view, kinds.JOBS, name)
     if job is None and before.get("startTime") and before.get("state") in {"Completed", "Failed"}:
         return Projection(before)
     if observed.refused:
@@ -83,24 +81,22 @@ def project(benchmark: dict[str, Any], observed: Observed, settings: Settings) -
     if not target.flags:
         return _result(benchmark, "Pending", observed, details=target.waits)
     wanted = _job(benchmark, name, target, results, _config(observed.view, settings))
-    projection = _result(benchmark, "Pending", observed, details="the Job is being created")
-    return Projection(projection.status, (wanted,))
+    return replace(_result(benchmark, "Pending", observed, details="the Job is being created"), children=(wanted,))
 
 
 def _running(benchmark: dict[str, Any], job: dict[str, Any], observed: Observed) -> Projection:
     """How far the Job is. It stays as it was created: another measurement is another BenchmarkJob."""
     status = job.get("status") or {}
-    times = {key: status[key] for key in ("startTime", "completionTime") if status.get(key)}
+    times = given(startTime=status.get("startTime"), completionTime=status.get("completionTime"))
     state = {"succeeded": "Completed", "failed": "Failed"}.get(job_state(job), "Running")
     failure = {}
     if state == "Failed":
         why = condition_of(job, "Failed")
         failure["failureMessage"] = why.get("message") or why.get("reason") or "the Job failed; its pod has the log"
-        times.setdefault("startTime", why.get("lastTransitionTime") or timestamp(observed.now))
-        times.setdefault("completionTime", why.get("lastTransitionTime") or timestamp(observed.now))
+        ended = why.get("lastTransitionTime") or timestamp(observed.now)
+        times = {"startTime": ended, "completionTime": ended} | times
     projection = _result(benchmark, state, observed, **times, **failure)
-    kept = {key: job[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": job["metadata"]["name"]}}
-    return Projection(projection.status, (kept,), events=projection.events)
+    return replace(projection, children=(new(kinds.JOBS, {"name": job["metadata"]["name"]}),))
 
 
 def _result(benchmark: dict[str, Any], state: str, observed: Observed, **more: str) -> Projection:
@@ -184,6 +180,9 @@ def _job(
     benchmark: dict[str, Any], name: str, target: Target, results: Results, config: dict[str, str]
 ) -> dict[str, Any]:
     spec, override = benchmark["spec"], benchmark["spec"].get("podOverride") or {}
+    mounts = [{"name": "model", "mountPath": target.path, "readOnly": True}] if target.path else []
+    volumes = [{"name": "model", "hostPath": {"path": target.path}}] if target.path else []
+    nodes = on_nodes(target.label, ["Ready"]) if target.label else {}
     container = {
         "name": "benchmark",
         "image": override.get("image") or config["image"],
@@ -191,28 +190,20 @@ def _job(
         "args": [*target.flags, *_flags(benchmark), *results.flags],
         "env": [*_environment(spec, target), *(override.get("env") or ())],
         "resources": override.get("resources") or _resources(config),
-        "volumeMounts": [*results.mounts, *(override.get("volumeMounts") or ()), *_mounts(target)],
-        **({"envFrom": override["envFrom"]} if override.get("envFrom") else {}),
+        "volumeMounts": [*results.mounts, *(override.get("volumeMounts") or ()), *mounts],
+        **given(envFrom=override.get("envFrom")),
     }
     gpus = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
     pod = {
         "restartPolicy": "Never",
         "containers": [container],
-        "volumes": [*results.volumes, *(override.get("volumes") or ()), *_volumes(target)],
+        "volumes": [*results.volumes, *(override.get("volumes") or ()), *volumes],
         "tolerations": override.get("tolerations") or gpus,
-        **{key: override[key] for key in ("affinity", "nodeSelector") if override.get(key)},
+        **given(affinity=override.get("affinity") or nodes, nodeSelector=override.get("nodeSelector")),
     }
-    if target.label and "affinity" not in pod:
-        wanted = {"key": target.label, "operator": "In", "values": ["Ready"]}
-        terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
-        pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     metadata = {"labels": {"benchmark": name}, "annotations": {"logging-forward": "true"}}
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": name, **metadata},
-        "spec": {"backoffLimit": 0, "template": {"metadata": metadata, "spec": pod}},
-    }
+    job = {"backoffLimit": 0, "template": {"metadata": metadata, "spec": pod}}
+    return new(kinds.JOBS, {"name": name, **metadata}, spec=job)
 
 
 def _flags(benchmark: dict[str, Any]) -> Iterator[str]:
@@ -241,14 +232,6 @@ def _environment(spec: dict[str, Any], target: Target) -> Iterator[dict[str, Any
         yield {"name": "HUGGINGFACE_API_KEY", "valueFrom": source}
     if target.path:
         yield {"name": "MODEL_PATH", "value": target.path}
-
-
-def _mounts(target: Target) -> list[dict[str, Any]]:
-    return [{"name": "model", "mountPath": target.path, "readOnly": True}] if target.path else []
-
-
-def _volumes(target: Target) -> list[dict[str, Any]]:
-    return [{"name": "model", "hostPath": {"path": target.path}}] if target.path else []
 
 
 def _resources(config: dict[str, str]) -> dict[str, Any]:

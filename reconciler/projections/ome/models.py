@@ -12,15 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.resource import APIResource
+from reconciler.projections import kinds
+from reconciler.projections.objects import given
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.view import ClusterView
 
 __all__ = ["Reports", "controllers", "project", "reports_of"]
-
-MODELS: Final = APIResource("ome.io", "v1beta1", "basemodels", "BaseModel")
-CLUSTER_MODELS: Final = APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel", namespaced=False)
-CONFIG_MAPS: Final = APIResource("", "v1", "configmaps", "ConfigMap")
 
 LABEL: Final = "models.ome/basemodel-status=true"
 
@@ -35,7 +32,7 @@ def controllers(reports: Reports) -> list[Controller]:
     def observe(_: dict[str, Any], __: ClusterView) -> Sequence[dict[str, Any]] | None:
         return reports()
 
-    return [Controller(each, "ome", project, observe=observe) for each in (MODELS, CLUSTER_MODELS)]
+    return [Controller(each, "ome", project, observe=observe) for each in (kinds.MODELS, kinds.CLUSTER_MODELS)]
 
 
 def reports_of(api: Writer, namespace: str, clock: Callable[[], float] = time.monotonic) -> Reports:
@@ -47,9 +44,8 @@ def reports_of(api: Writer, namespace: str, clock: Callable[[], float] = time.mo
         with lock:
             if clock() - known[0] >= INTERVAL / 2:
                 try:
-                    found = [
-                        each for page in api.pages(CONFIG_MAPS, namespace, selector=LABEL) for each in page["items"]
-                    ]
+                    pages = api.pages(kinds.CONFIG_MAPS, namespace, selector=LABEL)
+                    found = [each for page in pages for each in page.get("items") or ()]
                 except ApiError:
                     found = None
                 known[:] = [clock(), found]
@@ -68,9 +64,8 @@ def project(model: dict[str, Any], observed: Observed) -> Projection:
     ready = sorted(node for node, status in said.items() if status == "Ready")
     failed = sorted(node for node, status in said.items() if status == "Failed")
     state = "Ready" if ready else "Failed" if failed else "In_Transit"
-    lifecycle = {"lifecycle": before["lifecycle"]} if before.get("lifecycle") else {}
-    nodes = {key: value for key, value in (("nodesReady", ready), ("nodesFailed", failed)) if value}
-    return Projection({"state": state, **lifecycle, **nodes}, requeue=INTERVAL)
+    more = given(lifecycle=before.get("lifecycle"), nodesReady=ready, nodesFailed=failed)
+    return Projection({"state": state, **more}, requeue=INTERVAL)
 
 
 def _said(model: dict[str, Any], reports: Sequence[dict[str, Any]]) -> dict[str, str]:

@@ -15,18 +15,12 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.projections.objects import condition_of, mine, named
+from reconciler.projections import kinds
+from reconciler.projections.objects import child_of, condition_of, named
 from reconciler.projections.ome.components import MAIN, MODE, Component, components_of
 from reconciler.projections.ome.pods import Context
-from reconciler.projections.ome.workloads import (
-    KINDS,
-    LWS,
-    SCALED,
-    children_of,
-    external_service,
-    name_of_set,
-)
-from reconciler.resource import APIResource, Kind
+from reconciler.projections.ome.workloads import KINDS, children_of, external_service, name_of_set
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.cluster.view import ClusterView
 from webhook.facts.ome import Found, find_model, find_runtime, has_full_runner, incompatible, preferred, selection_of
@@ -34,17 +28,13 @@ from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]
 
-SERVICES: Final = APIResource("ome.io", "v1beta1", "inferenceservices", "InferenceService")
-DEPLOYMENT: Final = Kind("apps", "Deployment")
-SET: Final = Kind(LWS.group, LWS.kind)
-POD: Final = Kind("", "Pod")
-CONFIG_MAP: Final = Kind("", "ConfigMap")
+POD: Final = kind_of(kinds.PODS)
+CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 CONFIG: Final = "inferenceservice-config"
 
 READY: Final = {"engine": "EngineReady", "decoder": "DecoderReady", "router": "RouterReady"}
 OWNS: Final = frozenset({*READY.values(), "IngressReady", "Ready", "Unsupported"})
-ALL: Final = frozenset(Kind(each.group, each.kind) for each in KINDS)
-LOOK_AGAIN: Final = 30.0
+ALL: Final = frozenset(map(kind_of, KINDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +58,7 @@ class Standing:
 
 
 def controller(settings: Settings) -> Controller:
-    return Controller(SERVICES, "ome", partial(project, settings=settings), children=KINDS, owns=OWNS)
+    return Controller(kinds.OME_SERVICES, "ome", partial(project, settings=settings), children=KINDS, owns=OWNS)
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
@@ -89,9 +79,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
     entry = next((each for each in components if each.role == "router"), components[0])
     children = [child for each in components for child in children_of(each, context)]
     children.append(external_service(entry, context))
-    wanted = {Kind(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in children}
-    status = _status(service, observed, standings, entry, unsupported)
-    return Projection(status, tuple(children), LOOK_AGAIN if wanted & observed.absent else None)
+    return Projection(_status(service, observed, standings, entry, unsupported), tuple(children))
 
 
 def _chosen(service: dict[str, Any], view: ClusterView, settings: Settings) -> tuple[Context, Failure | None]:
@@ -139,13 +127,14 @@ def _unsupported(components: Sequence[Component], view: ClusterView, settings: S
 
 
 def _standing(component: Component, service: dict[str, Any], observed: Observed) -> Standing:
-    kind, name = (SET, name_of_set(component)) if component.multi_node else (DEPLOYMENT, component.name)
-    for needed in (kind, Kind(SCALED.group, SCALED.kind) if _scaled_by_keda(service, component) else kind):
-        if needed in observed.absent:
-            return Standing(
-                False, "DependencyMissing", f"{needed.kind} is not created: {needed.group} is not installed"
-            )
-    found = mine(observed.view.get(kind, service["metadata"]["namespace"], name), service)
+    resource, name = kinds.DEPLOYMENTS, component.name
+    if component.multi_node:
+        resource, name = kinds.LWS, name_of_set(component)
+    for needed in (resource, kinds.SCALED) if _scaled_by_keda(service, component) else (resource,):
+        if kind_of(needed) in observed.absent:
+            text = f"{needed.kind} is not created: {needed.group} is not installed"
+            return Standing(False, "DependencyMissing", text)
+    found = child_of(service, observed.view, resource, name)
     status = (found or {}).get("status") or {}
     current = status.get("observedGeneration", 0) >= (found or {}).get("metadata", {}).get("generation", 0)
     available = condition_of(found, "Available")

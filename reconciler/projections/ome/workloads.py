@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reconciler.projections.objects import label, named
+from reconciler.projections.kinds import (
+    ACCOUNTS,
+    BINDINGS,
+    DEPLOYMENTS,
+    LWS,
+    PODS,
+    ROLES,
+    SCALED,
+    SCALERS,
+    SERVICES,
+)
+from reconciler.projections.objects import label, named, new
 from reconciler.projections.ome.components import Component
 from reconciler.projections.ome.pods import Context, labels_of, pod_template
 from reconciler.resource import APIResource
 
-__all__ = ["KINDS", "LWS", "SCALED", "children_of", "external_service", "name_of_set"]
+__all__ = ["KINDS", "children_of", "external_service", "name_of_set"]
 
-DEPLOYMENTS: Final = APIResource("apps", "v1", "deployments", "Deployment")
-SERVICES: Final = APIResource("", "v1", "services", "Service")
-ACCOUNTS: Final = APIResource("", "v1", "serviceaccounts", "ServiceAccount")
-PODS: Final = APIResource("", "v1", "pods", "Pod")
-ROLES: Final = APIResource("rbac.authorization.k8s.io", "v1", "roles", "Role")
-BINDINGS: Final = APIResource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
-SCALERS: Final = APIResource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
-SCALED: Final = APIResource("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject")
-LWS: Final = APIResource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet")
-
-WORKLOADS: Final = (DEPLOYMENTS, LWS)
-KINDS: Final = (*WORKLOADS, SERVICES, ACCOUNTS, PODS, ROLES, BINDINGS, SCALERS, SCALED)
+KINDS: Final = (DEPLOYMENTS, LWS, SERVICES, ACCOUNTS, PODS, ROLES, BINDINGS, SCALERS, SCALED)
 
 CLASS: Final = "ome.io/autoscalerClass"
 TARGET: Final = "ome.io/targetUtilizationPercentage"
@@ -34,8 +34,7 @@ LEADER: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 
 
 def _object(resource: APIResource, name: str, labels: dict[str, str], **more: Any) -> dict[str, Any]:
-    kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return {**kind, "metadata": {"name": name, "labels": labels}, **more}
+    return new(resource, {"name": name, "labels": labels}, **more)
 
 
 def children_of(component: Component, context: Context) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from reconciler.projection import Observed
-from reconciler.projections import aim
-from reconciler.projections.aim import discovery, images, parts, services, templates
-from reconciler.resource import Kind
+from reconciler.projections import aim, kinds
+from reconciler.projections.aim import discovery, images, services, templates
+from reconciler.resource import Kind, kind_of
 from reconciler.say.conditions import find
 from reconciler.writer import ApiError
 from tests.reconciler.models import NOW
@@ -20,8 +20,8 @@ from webhook.facts.settings import DEFAULT_SETTINGS
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "aim.yaml").read_text())
 AIM = "aim.silogen.ai/v1alpha1"
-KSERVE = (parts.INFERENCE_SERVICES, parts.RUNTIMES, parts.CLUSTER_RUNTIMES)
-OTHERS = (*KSERVE, parts.ROUTES, parts.JOBS, parts.PODS)
+KSERVE = (kinds.INFERENCE_SERVICES, kinds.RUNTIMES, kinds.CLUSTER_RUNTIMES)
+OTHERS = (*KSERVE, kinds.ROUTES, kinds.JOBS, kinds.PODS)
 APIS = {each.kind: each.api_version for each in OTHERS}
 DONE = {"succeeded": [{"type": "Complete", "status": "True"}], "failed": [{"type": "Failed", "status": "True"}]}
 SOURCES = [{"name": "a/b", "sourceUri": "hf://a/b", "size": "9094593249"}]
@@ -84,7 +84,7 @@ def route(state, owner):
 
 
 def absent(row):
-    return frozenset(parts.kind_of(each) for each in OTHERS if each.kind in row.get("absent", ()))
+    return frozenset(kind_of(each) for each in OTHERS if each.kind in row.get("absent", ()))
 
 
 def observed_of(row, objects, measured=None):
@@ -375,7 +375,7 @@ def pods_end(server):
 
 def settle(world):
     for each in OTHERS:
-        world.view.resources.setdefault(parts.kind_of(each), each)
+        world.view.resources.setdefault(kind_of(each), each)
     world.reconcile()
     for _ in range(6):
         world.wait_of(1)
@@ -384,7 +384,7 @@ def settle(world):
 @pytest.fixture
 def world(server, time):
     controllers = aim.controllers(DEFAULT_SETTINGS, lambda _namespace, _pod: RESULT)
-    world = World(server, time, *controllers, by=rules("standard"), also=(parts.JOBS, parts.PODS))
+    world = World(server, time, *controllers, by=rules("standard"), also=(kinds.JOBS, kinds.PODS))
     server.admission = Gate(world.rules, world.view)
     return world
 
@@ -425,15 +425,16 @@ def test_children_of_an_absent_api_are_made_when_it_appears(server, world):
     server.put("aimclusterimages", of_user(image()))
     server.put("aimclusterservicetemplates", template())
     server.put("aimservices", of_user(service(routing={"enabled": True, "gatewayRef": {"name": "g"}})))
-    world.view.resources[parts.kind_of(parts.ROUTES)] = parts.ROUTES
+    world.view.resources[kind_of(kinds.ROUTES)] = kinds.ROUTES
     world.reconcile()
     assert server.all("inferenceservices") == []
     assert len(server.all("httproutes")) == 1
     reasons = {each["type"]: each["reason"] for each in world.obj("aimservices", "s")["status"]["conditions"]}
     assert reasons["RuntimeReady"] == "DependencyMissing"
     for each in KSERVE:
-        world.view.resources[parts.kind_of(each)] = each
-    world.wait_of(parts.LOOK_AGAIN)
+        world.view.resources[kind_of(each)] = each
+    world.notice()
+    world.wait_of(1)
     assert len(server.all("inferenceservices")) == len(server.all("clusterservingruntimes")) == 1
     assert find(world.obj("aimservices", "s")["status"]["conditions"], "RuntimeReady")["reason"] == "CreatingRuntime"
 

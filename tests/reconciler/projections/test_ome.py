@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from reconciler.projection import Observed
+from reconciler.projections import kinds
 from reconciler.projections.ome import benchmarks, models
 from reconciler.projections.ome.results import storage_flags
 from reconciler.resource import Kind
@@ -243,7 +244,7 @@ def test_a_status_stays_while_the_reports_cannot_be_read(server, time):
 
 
 def test_a_benchmark_from_a_service_to_its_end_and_then_no_write(server, time):
-    world = World(server, time, benchmarks.controller(DEFAULT_SETTINGS), also=[benchmarks.JOBS])
+    world = World(server, time, benchmarks.controller(DEFAULT_SETTINGS), also=[kinds.JOBS])
     server.admission = Gate(world.rules, world.view)
     runner = {"name": "ome-container", "image": "r/engine:1"}
     server.put(
