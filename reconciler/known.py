@@ -20,7 +20,7 @@ class Known:
 
     ``said``: the verdict that users were told last. ``codes``: of its findings. ``confirmed``: the stamp that the gate
     itself has confirmed, and the rules. ``written``: the condition was in the status. ``erased``: another manager has
-    removed it once. ``gauges``: the samples of a projection.
+    removed it once. ``owed``: the Event about it was refused. ``gauges``: the samples of a projection.
     """
 
     uid: str
@@ -29,6 +29,7 @@ class Known:
     confirmed: tuple[str, str] | None = None
     written: bool = False
     erased: bool = False
+    owed: bool = False
     gauges: tuple[Gauge, ...] = ()
 
 

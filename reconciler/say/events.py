@@ -22,11 +22,11 @@ MESSAGE_LIMIT = 1024
 COMPONENT = "modelgate"
 
 
-def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> None:
+def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> bool:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
 
-    ``again``: it has happened anew, so it is another Event than before. A refused write is logged and otherwise
-    ignored: Events are informational.
+    ``again``: it has happened anew, so it is another Event than before. False if the write is refused,
+    which is logged: Events are informational.
 
     Raises:
         ApiError: the API server could not answer; so it is to be asked again.
@@ -38,6 +38,8 @@ def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime
             raise
         if error.status != 409:  # it exists already
             log.warning("event %s about %s: %s", happening.reason, obj["metadata"]["name"], error)
+            return False
+    return True
 
 
 def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool) -> dict[str, Any]:

@@ -39,15 +39,17 @@ class Speaker:
     def say(self, look: Look, condition: Condition) -> float:
         """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
 
-        A good verdict alone needs none.
+        A good verdict alone needs none. One that was refused is written at the next look: an API server that has just
+        started knows no rights.
         """
         known, obj = look.known, look.obj
         before, again = known.said or said(obj), known.said is not None
-        if before != condition and (before or not condition.status):
+        if known.owed or (before != condition and (before or not condition.status)):
             if wait := self.pace.turn(known):
                 return wait
             type_ = "Normal" if condition.status else "Warning"
-            record(self.api, obj, Happening(type_, condition.reason, condition.message), self.now(), again=again)
+            news = Happening(type_, condition.reason, condition.message)
+            known.owed = not record(self.api, obj, news, self.now(), again=again)
         known.said, known.codes = condition, frozenset(look.verdict.codes)
         self._report(look, condition)
         return 0.0

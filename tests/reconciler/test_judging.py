@@ -215,6 +215,11 @@ def test_an_event_that_cannot_be_written_is_a_line_in_the_log(world, caplog):
     world.reconcile()
     assert world.verdict() == ("False", "Refused")
     assert "events is forbidden" in caplog.text
+    assert world.events() == []
+    world.wait_of(2 * 3600)
+    assert world.events() == [("Warning", "Refused")]
+    world.wait_of(2 * 3600)
+    assert world.events() == [("Warning", "Refused")]
 
 
 @pytest.mark.parametrize("what", ["events", "reports"])
