@@ -148,6 +148,38 @@ def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_fi
     assert cluster.kubectl.run("label", f"mutatingwebhookconfiguration/{NAME}", "x=y", "--dry-run=server").code == 0
 
 
+@pytest.mark.parametrize(
+    ("manager", "flags"), [("argocd-controller", ()), ("kustomize-controller", ("--force-conflicts",))]
+)
+def test_a_rendered_stream_is_applied_once_and_then_in_sync_with_the_bundle_that_we_published(cluster, manager, flags):
+    """What Argo CD and Flux do: apply on the server's side, compare, apply again."""
+    cluster.kubectl("create", "namespace", NAMESPACE)
+    stream = cluster.helm("template", NAME, CHART, f"--namespace={NAMESPACE}", "--skip-tests")
+    ours = ("--server-side", f"--field-manager={manager}", *flags, "-f", "-")
+    cluster.kubectl("apply", *ours, stdin=stream)
+    try:
+        for kind in ("mutating", "validating"):
+            bundle = {"webhooks": [{"name": f"{kind.removesuffix('ing')}e.modelgate.dev"}]}
+            bundle["webhooks"][0]["clientConfig"] = {"caBundle": bundle_of(cluster)}
+            document = {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": f"{kind.title()}WebhookConfiguration",
+                "metadata": {"name": NAME},
+                **bundle,
+            }
+            as_us = ("--server-side", "--field-manager=modelgate-certs", "-f", "-")
+            cluster.kubectl("apply", *as_us, stdin=json.dumps(document))
+        compared = cluster.kubectl.run("diff", *ours, stdin=stream)
+        assert (compared.code, compared.out) == (0, ""), compared
+        cluster.kubectl("apply", *ours, stdin=stream)
+        for kind in ("mutating", "validating"):
+            kept = cluster.kubectl.json("get", f"{kind}webhookconfiguration", NAME)["webhooks"][0]
+            assert kept["clientConfig"]["caBundle"] == bundle_of(cluster)
+    finally:
+        cluster.kubectl("delete", "-f", "-", "--wait=false", stdin=stream)
+        cluster.kubectl("delete", "namespace", NAMESPACE)
+
+
 def diagnosed(plane, *flags):
     """The checks that fail, each with what it is about."""
     command = modelgate("doctor", f"--kubeconfig={plane.kubeconfig}", "-o=json", *flags)
