@@ -98,8 +98,8 @@ def tables(*, quick: bool = False) -> list[Table]:
     found = subjects(loaded, 20 if quick else REVIEWS)
     note = (
         f"In process, warm: {len(found[0].mutate)} different reviews one after the other, median of the rounds. "
-        "A whole call is from the bytes of the review to the bytes of the reply, with counters and log. As in a server, the "
-        "function of all rules is made, and validate follows mutate of the same request in the same process."
+        "A whole call is from the bytes of the review to the bytes of the reply, with counters and log. As served, "
+        "the function of all rules is made, and validate follows mutate of the same request in one process."
     )
     stages = Table("Stages", note, COLUMNS)
     stages.rows.extend(_row(each, call, loaded) for each in found for call in ("mutate", "validate"))
