@@ -64,7 +64,8 @@ def read_numbers(value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return _float64(value)
     if type(value) is dict:
-        changed = {key: new for key, item in value.items() if (new := read_numbers(item)) is not item}
+        others = ((key, item) for key, item in value.items() if item.__class__ is not str)  # most are
+        changed = {key: new for key, item in others if (new := read_numbers(item)) is not item}
         return value | changed if changed else value
     if type(value) is list:
         items = list(map(read_numbers, value))
