@@ -176,11 +176,13 @@ class Structural:
             if filled is not obj and self.is_clean(filled):
                 return filled, []
             obj = filled
+        else:
+            obj = self.default(obj)
         return self._decode(read_numbers(obj), fresh=fresh, stored=stored)
 
     def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
+        """The steps after the defaults."""
         unknown: list[str] = []
-        obj = self.default(obj)
         if fresh and "metadata" in obj:
             meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=stored)
             obj = {**obj, **meta}
