@@ -10,9 +10,8 @@ from enum import Enum
 from reconciler.resource import APIResource
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.audit import Rules, Standing, Verdict, judge, load, native_policies
-from webhook.facts.inputs import inputs_of
 
-__all__ = ["Outlet", "Rules", "Standing", "Verdict", "judge", "judged_by_status", "load", "native_policies", "outlet"]
+__all__ = ["Outlet", "Rules", "Standing", "Verdict", "judge", "load", "native_policies", "outlet"]
 
 
 class Outlet(Enum):
@@ -32,11 +31,3 @@ def outlet(rules: Rules, resource: APIResource) -> Outlet:
     if not conditions:
         return Outlet.NONE
     return Outlet.APPLY if conditions.get("x-kubernetes-list-type") == "map" else Outlet.REPLACE
-
-
-def judged_by_status(rules: Rules) -> frozenset[str]:
-    """The kinds whose status facts read."""
-    read = (
-        each for gvk, known in rules.shipped.kinds.items() for name in known.facts for each in inputs_of(gvk.kind, name)
-    )
-    return frozenset(each.kind for each in read if each.keys[0] == "status")

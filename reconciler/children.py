@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import orjson
 
 from reconciler.resource import Item, Key, Kind, reference
+from reconciler.seen import Index
 from reconciler.writer import ApiError, Writer
 from webhook.cluster.live import LiveView
 
@@ -34,18 +34,11 @@ class Children:
     def __init__(self, api: Writer, view: LiveView) -> None:
         self._api = api
         self._view = view
-        self._of: dict[str, set[Item]] = {}
-        self._lock = threading.Lock()
+        self._of: Index[str] = Index()
 
-    def changed(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+    def changed(self, child: Item, after: dict[str, Any] | None) -> None:
         """Note which owner has a child, as its kind is followed."""
-        with self._lock:
-            if uid := _controller(before or {}).get("uid"):
-                self._of.get(uid, set()).discard(Item(kind, key))
-                if not self._of.get(uid):
-                    self._of.pop(uid, None)
-            if uid := _controller(after or {}).get("uid"):
-                self._of.setdefault(uid, set()).add(Item(kind, key))
+        self._of.note(child, filter(None, [_controller(after or {}).get("uid")]))
 
     def sync(self, owner: dict[str, Any], wanted: Iterable[dict[str, Any]], kinds: Collection[Kind]) -> list[Item]:
         """Make the children of these ``kinds`` as wanted; those of them that belong to another owner.
@@ -62,8 +55,7 @@ class Children:
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
-        with self._lock:
-            found = self._of.get(owner["metadata"]["uid"], set()) - made.keys()
+        found = self._of.of(owner["metadata"]["uid"]) - made.keys()
         for item in sorted(each for each in found if each.kind in kinds):
             self._delete(*item)
         return conflicts

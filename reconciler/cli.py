@@ -25,7 +25,7 @@ from reconciler.process import Process
 from reconciler.projections import choices as projected
 from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
-from webhook.cli import choices
+from webhook.cli import choices, logs
 from webhook.cluster.live import connect
 from webhook.facts.settings import Settings
 from webhook.manifests.watched import Watched
@@ -46,7 +46,6 @@ colons).
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """Holds the namespace of the pod that this process runs in."""
 
-_LOG_LEVELS = ("debug", "info", "warning", "error")
 _PROFILES = ("standard", "strict", "audit")
 
 
@@ -63,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--no-lease", action="store_true", help="lead without a Lease: for a single process")
     add("--workers", "2", type=int, help="objects to work on at once (default 2)")
     add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default: none)")
-    add("--log-level", "info", choices=_LOG_LEVELS, help="what to log (default info)")
+    logs.add_argument(parser, _variable("--log-level", "info"))
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
     add("--view", "live", choices=("none", "live"), help=view)

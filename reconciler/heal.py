@@ -6,8 +6,7 @@ object but is not what the gate writes is believed, a dry run that removes it mu
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from reconciler.audit import Rules, Standing
@@ -18,7 +17,7 @@ from reconciler.say.conditions import NORMALISED, Condition
 from reconciler.writer import ApiError, Writer
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 
-__all__ = ["ABSENT", "OUTDATED", "REFUSED", "STAMPED", "Answer", "Healer"]
+__all__ = ["ABSENT", "OUTDATED", "REFUSED", "RESTAMPS", "STAMPED", "Answer", "Healer"]
 
 STAMPED: Final = "Stamped"
 REFUSED: Final = "Refused"
@@ -55,12 +54,12 @@ class Answer(NamedTuple):
     wait: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
 class Healer:
     """Asks the gate, at a pace."""
 
-    def __init__(self, api: Writer, clock: Callable[[], float] = time.monotonic) -> None:
-        self._api = api
-        self._pace = Pace[Known](RESTAMPS, RESTAMPS, clock)
+    api: Writer
+    pace: Pace[Known]
 
     def stand(self, look: Look) -> Answer:
         """Whether the object may be acted on; a clean object without a valid stamp is healed first.
@@ -75,7 +74,7 @@ class Healer:
         confirmed = stamp is not None and look.known.confirmed == _identity(obj, rules)
         if verdict.standing is Standing.VALID or confirmed:
             return Answer(PASSED, obj)
-        if verdict.standing is Standing.OUTDATED and (wait := self._pace.turn(look.known)):
+        if verdict.standing is Standing.OUTDATED and (wait := self.pace.turn(look.known)):
             return Answer(PASSED, obj, wait)
         try:
             answer = self._ask(look, claims=stamp is not None and rules.wrote(stamp))
@@ -90,12 +89,12 @@ class Healer:
         obj, resource, rules = look.obj, look.resource, look.rules
         place = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
         if claims:
-            shown, warnings = self._api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
+            shown, warnings = self.api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)
             if Stamp.matching(shown) is None:
                 return Answer(_unstamped(warnings), obj)
             if _identity(shown, rules) == _identity(obj, rules):
                 return Answer(PASSED, obj)
-        stored, warnings = self._api.merge_patch(resource, *place, {})
+        stored, warnings = self.api.merge_patch(resource, *place, {})
         stored, stamp = trimmed(stored, resource), Stamp.matching(stored)
         if stamp is None:
             return Answer(_unstamped(warnings), stored)

@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Rules, judge, judged_by_status, outlet
+from reconciler.audit import Outlet, Rules, judge, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import Guard
-from reconciler.heal import ABSENT, OUTDATED, Healer
+from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
 from reconciler.pace import Pace
@@ -23,7 +23,7 @@ from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import NEWS, Speaker, is_erased, said
 from reconciler.say.status import whole_status, write_conditions, write_status
-from reconciler.seen import Dependents, Read, Seen, essence
+from reconciler.seen import Index, Read, Seen, essence, reads_of
 from reconciler.writer import ApiError, Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster.live import LiveView
@@ -70,11 +70,9 @@ class Loop:
         self._controllers = controllers
         self._now = now
         self._kinds = {kind_of(each): each for each in rules.kinds()}
-        read = {kind.kind for each in controllers.values() for kind in each.reads}
-        self._judged_by_status = judged_by_status(rules) | read
-        self._dependents = Dependents()
+        self._dependents: Index[Read] = Index()
         self._children = Children(api, view)
-        self._healer = Healer(api, clock)
+        self._healer = Healer(api, Pace(RESTAMPS, RESTAMPS, clock))
         self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock))
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
@@ -95,7 +93,7 @@ class Loop:
         """Queue what a change concerns: the object, its owner, and those that were judged by it."""
         if kind in self._kinds:
             self.queue.add(Item(kind, key))
-        self._children.changed(kind, key, before, after)
+        self._children.changed(Item(kind, key), after)
         owner = owner_of(before)  # of a child that was there before: a new one is the work of this loop
         if owner is not None and (resource := self._kinds.get(owner.kind)):
             place = owner.key if resource.namespaced else Key("", owner.key.name)
@@ -106,13 +104,12 @@ class Loop:
         """Queue what waits for an API that has been installed by now."""
         for kind in [each for each in self._absent.copy() if self._view.resource(each) is not None]:
             self._absent.discard(kind)
-            for item in self._dependents.of(kind, Key("", "")):
+            for item in self._dependents.of(*reads_of(kind, Key("", ""))):
                 self.queue.add_after(item, DEBOUNCE)
 
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
-        with_status = kind not in self._kinds or kind.kind in self._judged_by_status
-        if essence(before, with_status=with_status) != essence(after, with_status=with_status):
-            for dependent in self._dependents.of(kind, key) - {Item(kind, key)}:
+        if essence(before) != essence(after):
+            for dependent in self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}:
                 self.queue.add_after(dependent, DEBOUNCE)
 
     def work(self) -> None:
@@ -196,8 +193,7 @@ class Loop:
             if outlet(look.rules, look.resource) is not Outlet.NONE:
                 status = whole_status(obj, status, condition, self._now(), controller.owns)
             self._keep(look, write_status(self._api, controller.resource, obj, status))
-        events = [Happening("Warning", "ChildConflict", each) for each in refused]
-        self._tell(obj, *projection.events, *events)
+        self._tell(obj, *projection.events, *(Happening("Warning", "ChildConflict", each) for each in refused))
         if error is not None:
             raise error
         return _hour(look.item) if projection.requeue is None else projection.requeue

@@ -15,7 +15,6 @@ from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition
 from webhook.admission.decision import Cause
 from webhook.cluster.view import ClusterView
-from webhook.golang.credentials import masked
 
 __all__ = ["Controller", "Gauge", "Happening", "Observed", "Projection", "Reduce"]
 
@@ -48,14 +47,11 @@ class Gauge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something to report as an Event; ``type`` is Normal or Warning. Credentials in its message are hidden."""
+    """Something to report as an Event; ``type`` is Normal or Warning."""
 
     type: str
     reason: str
     message: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ class Projection:
 class Controller:
     """Acts on the objects of one kind.
 
-    ``api`` is the API's name in the settings. ``project`` is pure. ``reads`` are the kinds that it reads beside those
+    ``project`` is pure. ``reads`` are the kinds that it reads beside those
     that facts read, each with what to keep of an object. ``children`` are the resources that it may create, and read.
     ``observe`` reads what is not in the cluster, such as metrics; it does not raise. ``refused`` makes a condition of
     what refuses an object, for a kind that says it in words of its own. ``owns`` are the types of conditions that
@@ -90,7 +86,6 @@ class Controller:
     """
 
     resource: APIResource
-    api: str
     project: Callable[[dict[str, Any], Observed], Projection]
     reads: Mapping[Kind, Reduce] = field(default_factory=dict)
     children: tuple[APIResource, ...] = ()

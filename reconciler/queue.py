@@ -58,7 +58,9 @@ class Queue(Generic[K]):
             if due < self._due.get(key, float("inf")):
                 self._due[key] = due
                 heapq.heappush(self._times, (due, next(self._count), key))
-                self._sweep()
+                if len(self._times) > 64 + 2 * len(self._due):  # a key that comes again and again leaves void entries
+                    self._times = [(due, next(self._count), key) for key, due in self._due.items()]
+                    heapq.heapify(self._times)
                 self._changed.notify()
 
     def backoff(self, key: K, first: float, most: float) -> float:
@@ -86,7 +88,7 @@ class Queue(Generic[K]):
                     return self._hand_out()
                 if not wait:
                     break
-                self._changed.wait(self._until_next())
+                self._changed.wait(max(0.0, self._times[0][0] - self._clock()) if self._times else None)
             return None
 
     def done(self, key: K) -> None:
@@ -121,21 +123,8 @@ class Queue(Generic[K]):
 
     def _wake(self) -> None:
         now = self._clock()
-        while self._times and (self._times[0][0] <= now or self._is_void(*self._times[0])):
+        while self._times and self._times[0][0] <= now:
             due, _, key = heapq.heappop(self._times)
-            if self._due.get(key) == due:
+            if self._due.get(key) == due:  # else it is due at another time, or was handed out before
                 del self._due[key]
                 self._enqueue(key)
-
-    def _is_void(self, due: float, _: int, key: K) -> bool:
-        """Whether the key is due at another time, or was handed out before."""
-        return self._due.get(key) != due
-
-    def _sweep(self) -> None:
-        """Rebuild the heap when most of its entries are void: a key that comes again and again leaves one each time."""
-        if len(self._times) > 64 + 2 * len(self._due):
-            self._times = [(due, next(self._count), key) for key, due in self._due.items()]
-            heapq.heapify(self._times)
-
-    def _until_next(self) -> float | None:
-        return max(0.0, self._times[0][0] - self._clock()) if self._times else None

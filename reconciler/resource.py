@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = ["EVENTS", "LEASES", "MODELS", "APIResource", "Item", "Key", "Kind", "kind_of", "reference"]
-
-MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
+__all__ = ["EVENTS", "LEASES", "APIResource", "Item", "Key", "Kind", "kind_of", "reference"]
 
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from reconciler.resource import Item, Key, Kind
 from reconciler.say.conditions import NORMALISED
 from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
 
-__all__ = ["Dependents", "Read", "Seen", "essence"]
+__all__ = ["Index", "Read", "Seen", "essence", "reads_of"]
 
 READ_SECONDS: Final = 10.0
 """For an answer that is not in memory: OME's ConfigMap, and questions of native policies."""
@@ -49,44 +49,49 @@ class Seen(RequestView):
         return self._live.list(kind, namespace)
 
 
-def essence(obj: dict[str, Any] | None, *, with_status: bool) -> Any:
+def essence(obj: dict[str, Any] | None) -> Any:
     """What others may have read of an object: not its version, and not the condition that this process writes."""
     if obj is None:
         return None
     metadata = {name: obj["metadata"].get(name) for name in ("uid", "labels", "annotations")}
     rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
-    status = (obj.get("status") or {}) if with_status else {}
+    status = obj.get("status") or {}
     if isinstance(conditions := status.get("conditions"), list):
         status = {**status, "conditions": [each for each in conditions if each.get("type") != NORMALISED]}
     return metadata, rest, status
 
 
-class Dependents:
-    """Which objects to judge again when another one changes."""
+def reads_of(kind: Kind, key: Key) -> tuple[Read, ...]:
+    """What reads an object: by its name, or a list that holds it."""
+    return Read(kind, key.namespace, key.name), Read(kind, key.namespace), Read(kind, None)
+
+
+M = TypeVar("M")
+
+
+class Index(Generic[M]):
+    """Objects by their marks: what was read for them, or the UID of their owner."""
 
     def __init__(self) -> None:
-        self._reads: dict[Item, frozenset[Read]] = {}
-        self._items: dict[Read, set[Item]] = {}
+        self._marks: dict[Item, frozenset[M]] = {}
+        self._items: dict[M, set[Item]] = {}
         self._lock = threading.Lock()
 
-    def note(self, item: Item, reads: Iterable[Read]) -> None:
-        """Replace what is known of an object; no reads: forget it."""
-        new = frozenset(reads)
+    def note(self, item: Item, marks: Iterable[M]) -> None:
+        """Replace the marks of an object; none: forget it."""
+        new = frozenset(marks)
         with self._lock:
-            old = self._reads.get(item, frozenset())
-            for read in old - new:
-                self._items[read].discard(item)
-                if not self._items[read]:
-                    del self._items[read]
-            for read in new - old:
-                self._items.setdefault(read, set()).add(item)
+            old = self._marks.pop(item, frozenset())
+            for mark in old - new:
+                self._items[mark].discard(item)
+                if not self._items[mark]:
+                    del self._items[mark]
+            for mark in new - old:
+                self._items.setdefault(mark, set()).add(item)
             if new:
-                self._reads[item] = new
-            else:
-                self._reads.pop(item, None)
+                self._marks[item] = new
 
-    def of(self, kind: Kind, key: Key) -> set[Item]:
-        """The objects whose judgement has read this one, or a list that holds it."""
-        asked = (Read(kind, key.namespace, key.name), Read(kind, key.namespace), Read(kind, None))
+    def of(self, *marks: M) -> set[Item]:
+        """The objects with one of these marks."""
         with self._lock:
-            return {item for read in asked for item in self._items.get(read, ())}
+            return {item for mark in marks for item in self._items.get(mark, ())}

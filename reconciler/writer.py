@@ -51,15 +51,6 @@ class Writer(Reader):
         """PUT with the object's resourceVersion: a conflict (409) if it has changed since it was read."""
         return self._write("update", "PUT", resource, obj, subresource)
 
-    def log(self, namespace: str, pod: str, lines: int, limit: int) -> str:
-        """The last lines of the log of a pod with one container, at most ``limit`` bytes of them."""
-        path = APIResource("", "v1", "pods", "Pod").path(namespace, pod, "log")
-        response = self._request("GET", path, {"tailLines": str(lines), "limitBytes": str(limit)}, accept="*/*")
-        try:
-            return response.data[:limit].decode(errors="replace")
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unreachable(f"the log of {namespace}/{pod} is incomplete: {error}") from error
-
     def delete(self, resource: APIResource, namespace: str, name: str, uid: str) -> None:
         """Delete this very object and, in the background, its own children. It may be gone already."""
         body = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}

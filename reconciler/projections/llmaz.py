@@ -27,7 +27,7 @@ UNLOADED: Final = "the loader cannot read it, so a backend must read the URI its
 
 
 def controller() -> Controller:
-    return Controller(MODELS, "llmaz", project, refused=refused)
+    return Controller(MODELS, project, refused=refused)
 
 
 def project(model: dict[str, Any], observed: Observed) -> Projection:

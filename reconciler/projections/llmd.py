@@ -70,7 +70,7 @@ def controller(source: Source, interval: float = 60.0) -> Controller:
     def made(variant: dict[str, Any], observed: Observed) -> Projection:
         return project(variant, observed, interval)
 
-    return Controller(VARIANTS, "llmd", made, {DEPLOYMENT: _replicas_only}, refused=refused, observe=observe)
+    return Controller(VARIANTS, made, {DEPLOYMENT: _replicas_only}, refused=refused, observe=observe)
 
 
 def refused(causes: Sequence[Cause]) -> Condition:

@@ -17,7 +17,7 @@ from reconciler.projection import Controller, Happening, Observed, Projection, R
 from reconciler.projections.drift import Drift
 from reconciler.projections.hostpath import refusal
 from reconciler.projections.objects import news
-from reconciler.resource import MODELS, APIResource, Kind
+from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, find, merged, timestamp
 from webhook.facts.llmkube import (
     FACTS,
@@ -28,7 +28,9 @@ from webhook.facts.llmkube import (
     resolve_fileset,
 )
 
-__all__ = ["controller", "project"]
+__all__ = ["MODELS", "controller", "project"]
+
+MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 
 NODE = Kind("", "Node")
 VOLUME_CLAIM = Kind("", "PersistentVolumeClaim")
@@ -60,7 +62,7 @@ def controller(allowed_roots: Sequence[str] = (), drift: Drift | None = None) ->
     """
     reads = {VOLUME_CLAIM: trimmed, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
     made = partial(project, allowed_roots=allowed_roots, drift=drift)
-    return Controller(MODELS, "llmkube", made, reads, observe=drift.observe if drift else None)
+    return Controller(MODELS, made, reads, observe=drift.observe if drift else None)
 
 
 def _only(*members: str) -> Reduce:

@@ -10,7 +10,8 @@ from typing import Any
 from reconciler.projection import Happening
 from reconciler.resource import EVENTS, reference
 from reconciler.say.conditions import timestamp
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import FIELD_MANAGER, ApiError, Writer
+from webhook.golang.credentials import masked
 
 __all__ = ["record"]
 
@@ -19,14 +20,13 @@ log = logging.getLogger(__name__)
 # The API server's limit for an Event's message (core validation of events.k8s.io).
 MESSAGE_LIMIT = 1024
 
-COMPONENT = "modelgate"
-
 
 def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> bool:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
+    Credentials in its message are hidden.
 
-    ``again``: it has happened anew, so it is another Event than before. False if the write is refused,
-    which is logged: Events are informational.
+    ``again``: it has happened anew, so it is another Event than before. False if the write is refused, which is logged:
+    Events are informational.
 
     Raises:
         ApiError: the API server could not answer; so it is to be asked again.
@@ -54,9 +54,9 @@ def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: b
         "involvedObject": reference(obj),
         "type": happening.type,
         "reason": happening.reason,
-        "message": happening.message[:MESSAGE_LIMIT],
-        "source": {"component": COMPONENT},
-        "reportingComponent": COMPONENT,
+        "message": masked(happening.message)[:MESSAGE_LIMIT],
+        "source": {"component": FIELD_MANAGER},
+        "reportingComponent": FIELD_MANAGER,
         "firstTimestamp": moment,
         "lastTimestamp": moment,
         "count": 1,

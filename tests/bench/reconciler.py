@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reconciler.resource import MODELS
+from reconciler.projections.llmkube import MODELS
 from reconciler.writer import Writer
 from tests.bench.report import Row, Table
 from tests.bench.timing import cpu_of, memory_of

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.audit import Outlet, outlet
-from reconciler.resource import MODELS
+from reconciler.projections.llmkube import MODELS
 from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from tests.reconciler.world import rules

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.resource import MODELS, APIResource
+from reconciler.projections.llmkube import MODELS
+from reconciler.resource import APIResource
 from reconciler.say.status import write_status
 from reconciler.writer import ApiError, Writer
 from tests.e2e.gate import NAMESPACE

@@ -19,7 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from reconciler.resource import MODELS, APIResource
+from reconciler.projections.llmkube import MODELS
+from reconciler.resource import APIResource
 from reconciler.writer import ApiError, Writer
 from tests.e2e.assets import assets
 from tests.e2e.crds import install_crds

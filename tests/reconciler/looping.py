@@ -1,7 +1,8 @@
 """What the tests of the loop share: requests to expect, and objects as the gate stores them."""
 
 from reconciler.projection import Controller
-from reconciler.resource import MODELS, APIResource, Item, Key
+from reconciler.projections.llmkube import MODELS
+from reconciler.resource import APIResource, Item, Key
 from tests.reconciler.models import model
 from tests.reconciler.world import MODEL, Gate
 
@@ -32,7 +33,7 @@ def corrected(world):
 
 def projecting(world, projection, children=()):
     made = projection if callable(projection) else lambda *_: projection
-    world.loop._controllers = {MODEL: Controller(MODELS, "llmkube", made, children=children)}
+    world.loop._controllers = {MODEL: Controller(MODELS, made, children=children)}
     return world
 
 

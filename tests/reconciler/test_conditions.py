@@ -2,6 +2,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.projection import Happening
 from reconciler.say.conditions import MESSAGE_LIMIT, Condition, find, merged, timestamp
+from reconciler.say.events import record
+from tests.reconciler.models import model
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 999999, tzinfo=UTC)
 BEFORE = [
@@ -47,4 +49,10 @@ def test_a_credential_in_a_message_is_hidden():
     condition = Condition("Degraded", True, "InvalidSource", 'source "https://ann:s3cret@example.com" is not a file')
     (written,) = merged((), [condition], 1, NOW)
     assert written["message"] == 'source "https://***@example.com" is not a file'
-    assert Happening("Warning", "InvalidSource", "https://h/m?token=s3cret").message == "https://h/m?token=***"
+
+
+def test_a_credential_in_an_event_is_hidden(world):
+    told = Happening("Warning", "InvalidSource", "https://h/m?token=s3cret")
+    record(world.loop._api, model(), told, NOW)
+    (event,) = world.server.all("events")
+    assert event["message"] == "https://h/m?token=***"

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.resource import MODELS, APIResource
+from reconciler.projections.llmkube import MODELS
+from reconciler.resource import APIResource
 from reconciler.say import reports
 from tests.reconciler.apiserver import PAUSE
 from tests.reconciler.looping import ASK, BAD, EVENT, corrected, open_model, stored

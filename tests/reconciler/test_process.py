@@ -16,8 +16,8 @@ from reconciler.health import Health
 from reconciler.lease import Lease
 from reconciler.process import Process
 from reconciler.projection import Projection
-from reconciler.projections.llmkube import controller
-from reconciler.resource import EVENTS, LEASES, MODELS, APIResource, Kind
+from reconciler.projections.llmkube import MODELS, controller
+from reconciler.resource import EVENTS, LEASES, APIResource, Kind
 from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, rules

@@ -70,7 +70,7 @@ def test_a_missing_right_to_patch_is_not_said_of_the_object(world, caplog):
     assert world.verdict() == ("True", "Stamped")
 
 
-@pytest.mark.parametrize("code", [0, 409, 429, 500, 503])
+@pytest.mark.parametrize("code", [0, 409, 500, 503])
 @pytest.mark.parametrize(("method", "path"), [ASK, STATUS])
 def test_an_error_is_tried_again_at_growing_intervals(acting, caplog, code, method, path):
     acting.server.put("models", model())

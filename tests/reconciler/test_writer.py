@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import pytest
 from kubernetes.client import ApiClient, Configuration
 
-from reconciler.resource import LEASES, MODELS, APIResource
+from reconciler.projections.llmkube import MODELS
+from reconciler.resource import LEASES, APIResource
 from reconciler.writer import ApiError, Unreachable, Writer
 from tests.reconciler.apiserver import PATIENCE
 

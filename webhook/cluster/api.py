@@ -174,6 +174,15 @@ class Reader:
         accept = _accept("", metadata_only)
         return Stream(self._request("GET", resource.path(namespace), query, accept=accept, timeout=timeout))
 
+    def log(self, namespace: str, pod: str, lines: int, limit: int) -> str:
+        """The last lines of the log of a pod with one container, at most ``limit`` bytes of them."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        response = self._request("GET", path, {"tailLines": str(lines), "limitBytes": str(limit)}, accept="*/*")
+        try:
+            return response.data[:limit].decode(errors="replace")
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise Unreachable(f"the log of {namespace}/{pod} is incomplete: {error}") from error
+
     def _call(
         self,
         method: str,

@@ -35,8 +35,8 @@ WORST_FIRST: Final = ("Failed", "Pending", "Progressing", "Available")
 def controllers() -> list[Controller]:
     """Those of both kinds of caches."""
     return [
-        Controller(kinds.MODEL_CACHES, "aim", project_model_cache, {VOLUME: trimmed}, (kinds.VOLUMES, kinds.JOBS)),
-        Controller(kinds.TEMPLATE_CACHES, "aim", project_template_cache, children=(kinds.MODEL_CACHES,)),
+        Controller(kinds.MODEL_CACHES, project_model_cache, {VOLUME: trimmed}, (kinds.VOLUMES, kinds.JOBS)),
+        Controller(kinds.TEMPLATE_CACHES, project_template_cache, children=(kinds.MODEL_CACHES,)),
     ]
 
 

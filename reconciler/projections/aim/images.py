@@ -41,7 +41,7 @@ class State:
 
 def controllers() -> list[Controller]:
     images = (kinds.IMAGES, kinds.CLUSTER_IMAGES)
-    return [Controller(each, "aim", project, children=(_template_kind(each.kind),)) for each in images]
+    return [Controller(each, project, children=(_template_kind(each.kind),)) for each in images]
 
 
 def _template_kind(kind: str) -> APIResource:

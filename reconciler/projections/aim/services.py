@@ -64,7 +64,7 @@ class Route:
 
 def controllers(settings: Settings) -> list[Controller]:
     made = (kinds.INFERENCE_SERVICES, kinds.ROUTES, kinds.TEMPLATES)
-    return [Controller(kinds.AIM_SERVICES, "aim", partial(project, settings=settings), children=made)]
+    return [Controller(kinds.AIM_SERVICES, partial(project, settings=settings), children=made)]
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:

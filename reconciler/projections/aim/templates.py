@@ -59,7 +59,7 @@ def controllers(settings: Settings, logs: Logs) -> list[Controller]:
     """Those of both kinds of templates; ``logs`` reads the log of a pod."""
     made, observe = partial(project, settings=settings), partial(_observe, settings, logs)
     return [
-        Controller(each, "aim", made, children=(kinds.JOBS, kinds.PODS, _runtimes(each.kind)), observe=observe)
+        Controller(each, made, children=(kinds.JOBS, kinds.PODS, _runtimes(each.kind)), observe=observe)
         for each in (kinds.TEMPLATES, kinds.CLUSTER_TEMPLATES)
     ]
 

@@ -59,7 +59,7 @@ class Target:
 
 def controller(settings: Settings) -> Controller:
     made = partial(project, settings=settings)
-    return Controller(kinds.BENCHMARKS, "ome", made, {SERVICE: trimmed}, (kinds.JOBS,))
+    return Controller(kinds.BENCHMARKS, made, {SERVICE: trimmed}, (kinds.JOBS,))
 
 
 def project(benchmark: dict[str, Any], observed: Observed, settings: Settings) -> Projection:

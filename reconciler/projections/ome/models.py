@@ -32,7 +32,7 @@ def controllers(reports: Reports) -> list[Controller]:
     def observe(_: dict[str, Any], __: ClusterView) -> Sequence[dict[str, Any]] | None:
         return reports()
 
-    return [Controller(each, "ome", project, observe=observe) for each in (kinds.MODELS, kinds.CLUSTER_MODELS)]
+    return [Controller(each, project, observe=observe) for each in (kinds.MODELS, kinds.CLUSTER_MODELS)]
 
 
 def reports_of(api: Writer, namespace: str, clock: Callable[[], float] = time.monotonic) -> Reports:

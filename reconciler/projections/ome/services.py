@@ -58,7 +58,7 @@ class Standing:
 
 
 def controller(settings: Settings) -> Controller:
-    return Controller(kinds.OME_SERVICES, "ome", partial(project, settings=settings), children=KINDS, owns=OWNS)
+    return Controller(kinds.OME_SERVICES, partial(project, settings=settings), children=KINDS, owns=OWNS)
 
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
