@@ -79,8 +79,9 @@ alerts: $(READY)  ## test the chart's alerts with promtool, which is built once;
 	$(PY) -m tests.e2e.assets alerts
 	MODELGATE_PROMTOOL=require $(PY) -m pytest -q tests/chart/test_monitoring.py
 
-# What is run on every supported release: kinds, webhooks, rights, charts and the doctor, on a control plane.
-CORE := $(addprefix tests/e2e/,test_chart.py test_install.py test_kinds.py test_plane.py test_view.py)
+# What is run on every supported release: kinds, webhooks, rights, charts, the doctor, what rules read; on a control plane.
+CORE := $(addprefix tests/e2e/,test_chart.py test_install.py test_kinds.py test_plane.py \
+	test_surroundings.py test_view.py)
 ifdef K8S
 e2e: $(READY)  ## test on a real API server, and on a one-node cluster; with K8S=1.34.4, the core on that release
 	MODELGATE_E2E_KUBERNETES=$(K8S) $(PY) -m tests.e2e.assets plane

@@ -168,7 +168,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "batch", "jobs", ()): fixed,
         **{("ClusterRole", group, name, ()): every for group, names in OME_MADE.items() for name in names},
         ("ClusterRole", "", "pods", ()): ["get", "list", "watch"],
-        ("Role", "", "configmaps", ("benchmarkjob-config",)): ["get"],
+        ("ClusterRole", "", "configmaps", ("benchmarkjob-config",)): ["get"],
         ("Role", "", "configmaps", ()): ["list"],
     }
     assert {key[2] for key in more if key[1] != MODELS.group} == {

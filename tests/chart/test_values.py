@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, NAMESPACE, ROOT, configurations, rendered, run
+from tests.chart.helm import CHART, DEFINITIONS, NAMESPACE, ROOT, configurations, rendered, run
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,11 @@ def test_what_is_for_policies_without_policies_is_refused(value):
     assert "give policies.configMap or policies.documents, too" in done.stderr
 
 
-def test_the_chart_passes_its_own_lint():
-    done = run("lint", "--strict", str(CHART))
+@pytest.mark.parametrize("chart", [CHART, DEFINITIONS], ids=lambda each: each.name)
+def test_the_chart_passes_its_own_lint_without_a_word(chart):
+    done = run("lint", "--strict", str(chart), *(["--set=apis.llmkube=true"] if chart == DEFINITIONS else []))
     assert done.returncode == 0, done.stdout
+    assert done.stdout.split() == f"==> Linting {chart} 1 chart(s) linted, 0 chart(s) failed".split()
 
 
 @pytest.mark.parametrize(

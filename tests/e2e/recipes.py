@@ -14,10 +14,11 @@ from typing import Any
 
 from tests.e2e.machine import Unavailable, require_debian
 
-KUBERNETES = os.environ.get("MODELGATE_E2E_KUBERNETES", "1.36.3")
+DEFAULT = "1.37.2"
+KUBERNETES = os.environ.get("MODELGATE_E2E_KUBERNETES", DEFAULT)
 ETCD = "3.6.16"
 HELM = "4.3.1"
-CONTAINERD = "2.4.2"  # Debian's 1.6 is too old for a kubelet of 1.36
+CONTAINERD = "2.4.2"  # Debian's 1.6 is too old for a kubelet of 1.36 and newer
 PROMETHEUS = "0.307.3"  # the Go module of Prometheus 3.7.3
 RUNC = "1.4.0"  # and so is Debian's runc 1.1
 

@@ -117,8 +117,9 @@ def test_a_second_release_for_the_same_kinds_is_refused_in_words_and_one_for_oth
 
 def bundle_of(plane):
     """Any CA as caBundle: here the API server's."""
-    found = plane.kubectl.json("get", "configmap", "kube-root-ca.crt", "--namespace=kube-system")["data"]["ca.crt"]
-    return b64encode(found.encode()).decode()
+    system = plane.kubectl.within("kube-system")
+    found = wait_until(lambda: system.find("configmap", "kube-root-ca.crt"), "the API server's CA")
+    return b64encode(found["data"]["ca.crt"].encode()).decode()
 
 
 THEIR_URL = {"op": "replace", "path": "/webhooks/0/clientConfig", "value": {"url": "https://evil.example/"}}
@@ -146,6 +147,36 @@ def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_fi
         assert "caBundle" not in current["clientConfig"]
         assert patched(kind, bundle).err == ""
     assert cluster.kubectl.run("label", f"mutatingwebhookconfiguration/{NAME}", "x=y", "--dry-run=server").code == 0
+
+
+@pytest.mark.parametrize(
+    ("manager", "flags"), [("argocd-controller", ()), ("kustomize-controller", ("--force-conflicts",))]
+)
+def test_a_rendered_stream_is_applied_once_and_then_in_sync_with_the_bundle_that_we_published(cluster, manager, flags):
+    """What Argo CD and Flux do: apply on the server's side, compare, apply again."""
+    cluster.kubectl("create", "namespace", NAMESPACE)
+    stream = cluster.helm("template", NAME, CHART, f"--namespace={NAMESPACE}", "--skip-tests")
+    ours = ("--server-side", f"--field-manager={manager}", *flags, "-f", "-")
+    cluster.kubectl("apply", *ours, stdin=stream)
+    bundle = bundle_of(cluster)
+    try:
+        for kind, webhook in (("Mutating", "mutate"), ("Validating", "validate")):
+            published = {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": f"{kind}WebhookConfiguration",
+                "metadata": {"name": NAME},
+                "webhooks": [{"name": f"{webhook}.modelgate.dev", "clientConfig": {"caBundle": bundle}}],
+            }
+            cluster.kubectl.send("apply", published, "--server-side", "--field-manager=modelgate-certs")
+        compared = cluster.kubectl.run("diff", *ours, stdin=stream)
+        assert (compared.code, compared.out) == (0, ""), compared
+        cluster.kubectl("apply", *ours, stdin=stream)
+        for kind in ("mutating", "validating"):
+            kept = cluster.kubectl.json("get", f"{kind}webhookconfiguration", NAME)["webhooks"][0]
+            assert kept["clientConfig"]["caBundle"] == bundle
+    finally:
+        cluster.kubectl("delete", "-f", "-", "--wait=false", stdin=stream)
+        cluster.kubectl("delete", "namespace", NAMESPACE)
 
 
 def diagnosed(plane, *flags):

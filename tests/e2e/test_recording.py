@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.recipes import KUBERNETES
 from tests.e2e.record import FIXTURES, STEPS, recordings
 
-RECORDED_WITH = "1.36.3"
+RECORDED_WITH = "1.37.2"
 
 
 @pytest.fixture(scope="module")

@@ -105,3 +105,15 @@ def test_the_function_covers_nearly_all_rules(loaded: Catalog):
         covered = len(known.policy.validations) - len(known.policy.prepare().others)
         transitions = sum(rule.transition for rule in known.policy.validations)
         assert covered + transitions >= COVERED * len(known.policy.validations), known.gvk
+
+
+def test_what_the_function_cannot_decide_is_counted(loaded: Catalog, monkeypatch):
+    known = next(known for gvk, known in loaded.kinds.items() if gvk.kind == "Model")
+    screen, before = known.policy.prepare(), known.policy.undecided
+    obj = {"apiVersion": f"{known.gvk.group}/v1alpha1", "kind": "Model", "metadata": {"name": "m"}}
+    request = Request(known.gvk, known.plural, "CREATE", {**obj, "spec": {"source": "org/repo"}}, name="m")
+    decided = engine.validate(request, loaded, MemoryView())
+    assert known.policy.undecided == before
+    monkeypatch.setattr(screen, "run", lambda *_: None)
+    assert engine.validate(request, loaded, MemoryView()) == decided
+    assert known.policy.undecided == before + 1

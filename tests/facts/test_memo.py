@@ -1,6 +1,5 @@
 """What was computed of an object is kept, but only of this object, and not of all objects for ever."""
 
-from webhook.facts import memo
 from webhook.facts.memo import Memo
 
 
@@ -16,9 +15,8 @@ def test_an_object_is_looked_at_once_and_an_equal_one_by_itself():
     assert len(seen) == 2
 
 
-def test_no_more_is_kept_than_the_limit(monkeypatch):
-    monkeypatch.setattr(memo, "LIMIT", 2)
+def test_no_more_is_kept_than_the_limit():
     calls = []
-    remembered, objects = Memo(lambda obj: calls.append(obj) or len(calls)), [{}, {}, {}]
+    remembered, objects = Memo(lambda obj: calls.append(obj) or len(calls), limit=2), [{}, {}, {}]
     assert [remembered(each) for each in objects] == [1, 2, 3]
     assert remembered(objects[0]) == 4

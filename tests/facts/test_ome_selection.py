@@ -14,7 +14,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
 from webhook.facts.ome.awaited import awaited as awaited_fields
-from webhook.facts.ome.lookup import Found
+from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
 from webhook.facts.ome.modelversion import parse_version, version_fits
 from webhook.facts.ome.ranking import RANKINGS
@@ -295,7 +295,31 @@ def test_the_size_is_awaited_where_it_decides(ranges, awaited):
 
 def awaits(model: dict[str, Any], candidates: list[Any]) -> str:
     ranked = [(each.runtime, each.score) for each in select(model, candidates, "ns", OURS).ranked]
-    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, candidates)
+    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, view_of(candidates), "ns")
+
+
+def view_of(candidates: list[Found]) -> MemoryView:
+    """A view with the runtimes; those that are not of the cluster are in namespace ns."""
+    metadata = [{"namespace": "" if each.cluster_scoped else "ns", "name": each.name} for each in candidates]
+    head = {"apiVersion": "ome.io/v1beta1"}
+    objects = [(each.kind, {**each.object, **head}, meta) for each, meta in zip(candidates, metadata, strict=True)]
+    return MemoryView({**obj, "kind": kind, "metadata": meta} for kind, obj, meta in objects)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["onnx", "gguf"]), st.sampled_from(["A", "B"]), st.booleans()), max_size=6))
+def test_an_index_gives_the_runtimes_of_a_sort_in_the_order_of_all(offered: list[tuple[str, str, bool]]) -> None:
+    kinds = ["ClusterServingRuntime" if clusters else "ServingRuntime" for *_, clusters in offered]
+    entries = [[{"f": form}, {"f": "onnx", "arch": arch}] for form, arch, _ in offered]
+    made = [
+        a_runtime({"n": f"r{n}", "fmts": fmts}, kind) for n, (fmts, kind) in enumerate(zip(entries, kinds, strict=True))
+    ]
+    view, sorts = view_of(made), RANKINGS[OURS].sorts
+    index = RuntimeIndex(sorts)
+    for sort in {sort for each in made for sort in sorts(each.object)} | {("no", "such", "sort")}:
+        wanted = [each for each in runtimes_for(view, "ns") if sort in sorts(each.object)]
+        assert index.of(view, "ns", sort) == wanted
+        assert index.of(view, "other", sort) == [each for each in wanted if each.cluster_scoped]
+        assert index.of(MemoryView(), "ns", sort) == []
 
 
 @pytest.mark.parametrize(

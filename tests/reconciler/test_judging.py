@@ -247,7 +247,7 @@ def test_an_api_server_with_too_much_to_do_is_left_alone_for_as_long_as_it_asks(
     assert world.verdict() == ("False", "Refused")
 
 
-def test_somebody_elses_webhook_for_events_holds_nothing_up(world, caplog):
+def test_another_webhook_for_events_holds_nothing_up(world, caplog):
     world.server.put("models", model(**BAD))
     world.server.fail("POST", "/events", 500, 'failed calling webhook "events.example.com": connection refused')
     world.reconcile()

@@ -97,6 +97,14 @@ def test_a_certificate_that_no_configuration_trusts_makes_the_gate_unready(serve
     assert served.gate.refused == "validating/a does not trust the CA of the served certificate"
 
 
+def test_a_configuration_that_is_gone_is_in_readyz_and_the_gate_stays_ready(served: Served) -> None:
+    served.status(configurations={"mutating/a": "current", "validating/a": "absent"})
+    assert (served.unready(), served.gate.refused) == (
+        [],
+        "validating/a does not exist, so objects are not reviewed",
+    )
+
+
 def test_the_faults_of_the_sidecar_are_in_readyz_and_go_with_them(served: Served) -> None:
     served.status(faults=[{"reason": "ApiRefused", "message": "PUT /x: HTTP 403: no"}])
     assert (served.unready(), served.gate.refused) == ([], "PUT /x: HTTP 403: no")

@@ -8,6 +8,7 @@ import sys
 import tarfile
 
 import pytest
+import yaml
 
 from tests.chart.helm import program
 from tests.shared import ROOT
@@ -52,6 +53,19 @@ def test_each_file_has_a_checksum_and_is_a_subject(made):
     subjects = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
     assert sums.items() <= subjects.items()
     assert statement["predicate"]["buildDefinition"]["externalParameters"]["revision"] == project.commit().revision
+
+
+def test_a_release_that_knows_where_its_source_is_says_so(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE", "https://source.example/modelgate")
+    build(tmp_path, program(), image=False)
+    for folder, expected in ((tmp_path, "https://source.example/modelgate"), (made[0], None)):
+        for name in ("modelgate", "modelgate-crds"):
+            with tarfile.open(folder / f"{name}-{VERSION}.tgz") as chart:
+                described = yaml.safe_load(chart.extractfile(f"{name}/Chart.yaml").read())
+            assert described.get("home") == expected
+            assert described.get("sources") == (expected and [expected])
+        statement = json.loads((folder / PROVENANCE).read_text())
+        assert statement["predicate"]["buildDefinition"]["externalParameters"].get("source") == expected
 
 
 def test_a_chart_is_stored_as_a_registry_stores_it(made):

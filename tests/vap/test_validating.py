@@ -1,5 +1,6 @@
 """Validating policies: denials, warnings and audit annotations."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.vap import MemoryContext, ParamKind
+from webhook.vap.dispatch import BoundPolicies
 from webhook.vap.response import FAILURE_KEY
 
 BIG = {"expression": "object.spec.size <= 3", "messageExpression": "'size ' + string(object.spec.size)"}
@@ -303,3 +305,24 @@ def test_a_policy_without_a_binding_is_never_evaluated() -> None:
     constraints = {"resourceRules": RULES, "namespaceSelector": selector}
     loaded = load(policy("p", validations=[{"expression": "false"}], matchConstraints=constraints))
     assert loaded.validate(request(widget()), _Nothing()).denials == ()
+
+
+@pytest.mark.parametrize("subresource", ["", "status"])
+def test_the_index_omits_only_policies_whose_rules_do_not_match(
+    subresource: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = (["example.com"], ["*"], ["other.example"], ["", "example.com"])
+    resources = (["widgets"], ["*"], ["*/*"], ["widgets/status"], ["*/status"], ["gadgets", "widgets"], ["gadgets"])
+    found = []
+    for number, (group, resource) in enumerate(product(groups, resources)):
+        rule = RULE | {"apiGroups": group, "resources": resource}
+        constraints = {"resourceRules": [rule | {"apiGroups": ["third.example"]}, rule]}
+        found += [policy(f"p{number:02}", matchConstraints=constraints, validations=[{"expression": "true"}])]
+        found += [binding(f"p{number:02}")]
+    loaded = load(*found)
+    indexed = validate(loaded, widget(), subresource=subresource).evaluated
+    looked_at: list[int] = []
+    monkeypatch.setattr(BoundPolicies, "about", lambda self, *_: looked_at.append(len(self)) or iter(self))
+    assert validate(loaded, widget(), subresource=subresource).evaluated == indexed
+    assert looked_at == [len(groups) * len(resources)]
+    assert 0 < len(indexed) < looked_at[0]

@@ -2,6 +2,9 @@
 
 It also writes how apply configurations of the API server's built-in kinds merge. ``--offline`` starts no API server and
 keeps these files: enough if no source names a new type of Kubernetes.
+
+The types are those of ``EMBEDDED``, which upstream's definitions embed: new fields of a newer release are in no
+installed definition, so a cluster would drop them. ``MODELGATE_E2E_KUBERNETES`` chooses the API server.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from pathlib import Path
 from tests.e2e.assets import assets
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.plane import Plane
+from tests.e2e.recipes import DEFAULT, KUBERNETES
 from tools.crds.builtin import builtin
-from tools.crds.files import BUILTIN, TYPES, kubernetes_names, made_files
+from tools.crds.files import BUILTIN, EMBEDDED, TYPES, kubernetes_names, made_files
 from tools.crds.openapi import Schema, types_of
 from tools.crds.text import text_of
 
@@ -41,8 +45,10 @@ def main() -> None:
     if not parser.parse_args().offline:
         with Plane(assets("plane")) as plane:
             schemas = published(plane.kubectl)
-        write(TYPES, text_of(types_of(schemas, kubernetes_names())))
-        write(BUILTIN, text_of(builtin(schemas)))
+        if KUBERNETES == EMBEDDED:
+            write(TYPES, text_of(types_of(schemas, kubernetes_names())))
+        if KUBERNETES == DEFAULT:
+            write(BUILTIN, text_of(builtin(schemas)))
     for path, text in made_files():
         write(path, text)
 

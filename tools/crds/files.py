@@ -13,11 +13,13 @@ from tools.crds.expand import embedded_names, expand
 from tools.crds.openapi import Schema
 from tools.crds.text import text_of
 
-__all__ = ["BUILTIN", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
+__all__ = ["BUILTIN", "EMBEDDED", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
 
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 TYPES: Final = Path(__file__).with_name("kubernetes.json")
 """The types of Kubernetes that the sources name, from ``types_of``."""
+EMBEDDED: Final = "1.36.3"
+"""The release of Kubernetes with these types: its fields are those that upstream's newest definitions have."""
 BUILTIN: Final = POLICIES.parent / "webhook" / "vap" / "mutating" / "builtin.json"
 """The API server's built-in kinds, from ``builtin``."""
 

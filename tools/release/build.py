@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from tools.release.statements import checksums, provenance
 __all__ = ["NAMESPACE", "CommandFailed", "build"]
 
 NAMESPACE: Final = "modelgate-system"
+_KUBERNETES: Final = "1.37.0"  # for which the manifests are rendered; an older Helm would take an older one
 _LOCKS: Final = ("requirements/run.txt", "requirements/unused.txt")
 
 
@@ -32,6 +34,9 @@ def build(target: Path, helm: str, *, image: bool = True) -> None:
         helm: the program.
         image: also the image, and what is in it.
 
+    ``SOURCE`` in the environment is the address of the source, for the metadata of charts and image. ``PYTHON_IMAGE``
+    is another base of the image.
+
     Raises:
         CommandFailed: a step failed.
     """
@@ -46,6 +51,7 @@ def build(target: Path, helm: str, *, image: bool = True) -> None:
         _run([sys.executable, "-m", "hatchling", "build", "-d", str(target)], source, env)
         for chart in project.charts(source):
             _step(chart.name)
+            _published_at(chart, os.environ.get("SOURCE", ""))
             digests |= _chart(chart, target, helm)
         _step("install.yaml")
         _manifests(target / f"modelgate-{version}.tgz", target, helm)
@@ -57,8 +63,8 @@ def build(target: Path, helm: str, *, image: bool = True) -> None:
             digests["image"] = oci.manifest_digest(archive)
             _step("bill of materials")
             _materials(source, target / f"modelgate-{version}.cdx.json", Path(folder), env)
-    base = os.environ.get("PYTHON_IMAGE", "")
-    provenance(target, commit.revision, {"base": base} if base else {}, digests)
+    given = {"base": os.environ.get("PYTHON_IMAGE"), "source": os.environ.get("SOURCE")}
+    provenance(target, commit.revision, {name: value for name, value in given.items() if value}, digests)
     checksums(target)
     for path in sorted(target.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")
@@ -75,6 +81,14 @@ def _export(revision: str, target: Path) -> None:
         subprocess.run(["tar", "--extract"], cwd=target, stdin=archive, check=True)
 
 
+def _published_at(chart: Path, source: str) -> None:
+    """Say in the metadata of a chart where its source is, if that is known."""
+    if source:
+        described = chart / "Chart.yaml"
+        address = json.dumps(source)
+        described.write_text(f"{described.read_text()}home: {address}\nsources: [{address}]\n")
+
+
 def _chart(chart: Path, target: Path, helm: str) -> dict[str, str]:
     """Pack a chart, and its layout beside it; the digest of its manifest by its name."""
     printed = _run([helm, "package", str(chart), "--destination", str(target)], chart, os.environ)
@@ -84,7 +98,7 @@ def _chart(chart: Path, target: Path, helm: str) -> dict[str, str]:
 
 def _manifests(package: Path, target: Path, helm: str) -> None:
     """The chart with its own values, for ``kubectl apply``."""
-    flags = ["--namespace", NAMESPACE, "--skip-tests"]
+    flags = ["--namespace", NAMESPACE, "--skip-tests", f"--kube-version={_KUBERNETES}"]
     rendered = _run([helm, "template", "modelgate", str(package), *flags], target, os.environ)
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {NAMESPACE}\n"
     (target / "install.yaml").write_text(f"{namespace}{rendered}")

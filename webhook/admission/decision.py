@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.golang.credentials import masked
 
@@ -113,8 +113,7 @@ class Warn:
         return f"{text} ({self.code})" if self.code else text
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(NamedTuple):
     """One leaf that was filled in, changed to follow its inputs, or removed.
 
     ``path`` is dotted (``spec.hardware.gpu.resourceName``); ``value`` is the current value, None if it was removed;

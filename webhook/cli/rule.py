@@ -127,6 +127,10 @@ def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[s
     expressions = {name: part for name, part in parts.items() if isinstance(part, Expression)}
     read = {name for part in expressions.values() for name in part.variables}
     variables = {f"variables.{name}": part for name, part in known.policy.variables.items() if name in read}
+    if isinstance(rule, ValidationRule):
+        is_screened = known.policy.is_screened(rule.code)
+        yield f"{rule.code} {'is part of' if is_screened else 'has no form in'} the function of all rules of the kind"
+        yield ""
     for name, expression in (expressions | variables).items():
         yield f"{rule.code} {name}: {_one_line(expression.source)}"
         yield indent("\n".join(_source(expression)), "  ")

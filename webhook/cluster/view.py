@@ -50,10 +50,15 @@ class MemoryView:
             kind = Kind(item["apiVersion"].rpartition("/")[0], item["kind"])
             metadata = item["metadata"]
             self._objects.setdefault(kind, {})[metadata.get("namespace", ""), metadata["name"]] = item
+        self._lists: dict[tuple[Kind, str | None], Sequence[dict[str, Any]]] = {}  # made on demand
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         return self._objects.get(kind, {}).get((namespace, name))
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        found = sorted(self._objects.get(kind, {}).items())
-        return [item for (where, _), item in found if namespace is None or where == namespace]
+        found = self._lists.get((kind, namespace))
+        if found is None:
+            held = sorted(self._objects.get(kind, {}).items())
+            found = [item for (where, _), item in held if namespace is None or where == namespace]
+            self._lists[kind, namespace] = found
+        return found

@@ -205,6 +205,7 @@ def _explain(
 ) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
     by_path = {rule.path.text: rule for rule in filled}
+    by_keys = {rule.path.keys: rule for rule in filled}
     found: list[Default] = []
     for operation, keys, new in patch.steps(before, after):
         if operation == "remove":
@@ -214,8 +215,9 @@ def _explain(
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
         for leaf, value in _leaves(keys, new):
-            path = field_path(leaf)
-            rule = by_path.get(path) or _around(path, filled)
+            rule = by_keys.get(leaf)
+            path = field_path(leaf) if rule is None else rule.path.text
+            rule = rule or by_path.get(path) or _around(path, filled)
             if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:

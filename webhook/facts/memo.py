@@ -18,18 +18,21 @@ LIMIT: Final = 4096
 
 
 class Memo(Generic[T]):
-    """Cache a function of one object. Thread-safe: two threads may compute the same result twice."""
+    """Cache a function of one object, or of one list that a view gives. Thread-safe: two threads may compute the same
+    result twice.
+    """
 
-    def __init__(self, compute: Callable[[dict[str, Any]], T]) -> None:
+    def __init__(self, compute: Callable[[Any], T], limit: int = LIMIT) -> None:
         self._compute = compute
-        self._known: dict[int, tuple[dict[str, Any], T]] = {}
+        self._limit = limit
+        self._known: dict[int, tuple[Any, T]] = {}
 
-    def __call__(self, obj: dict[str, Any]) -> T:
+    def __call__(self, obj: Any) -> T:
         known = self._known.get(id(obj))
         if known is not None and known[0] is obj:
             return known[1]
         value = self._compute(obj)
-        if len(self._known) >= LIMIT:
+        if len(self._known) >= self._limit:
             self._known = {}
         self._known[id(obj)] = obj, value
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, Final
@@ -59,17 +60,26 @@ def read_numbers(value: Any) -> Any:
         OverflowError: a number does not fit in a double.
         RecursionError: the value is nested too deeply.
     """
-    if type(value) is int and value in INT64:
-        return value
-    if type(value) is int or type(value) is float:
-        return _float64(value)
     if type(value) is dict:
-        changed = {key: new for key, item in value.items() if (new := read_numbers(item)) is not item}
+        changed: dict[Any, Any] = {}
+        _read(value.items(), changed)
         return value | changed if changed else value
     if type(value) is list:
-        items = list(map(read_numbers, value))
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
+        changed = {}
+        _read(enumerate(value), changed)
+        return [changed.get(index, item) for index, item in enumerate(value)] if changed else value
+    if type(value) is int and value in INT64:
+        return value
+    return _float64(value) if type(value) is int or type(value) is float else value
+
+
+def _read(members: Iterable[tuple[Any, Any]], changed: dict[Any, Any]) -> None:
+    """Add the members that change. Most are texts, and need no call."""
+    for key, item in members:
+        if item.__class__ is not str:
+            new = read_numbers(item)
+            if new is not item:
+                changed[key] = new
 
 
 def _float64(number: float) -> float:

@@ -86,12 +86,16 @@ class PolicyScope:
     def suspects(self) -> frozenset[int] | None:
         """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
         screen = self._policy.screen()
-        found = None if screen is None else screen.run(self._root, self.fact)
-        if screen is None or found is None:
+        if screen is None:
             return None
-        failing, bound = found
-        suspects = screen.others.union(failing)
-        return suspects if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound) else None
+        found = screen.run(self._root, self.fact)
+        if found is not None:
+            failing, bound = found
+            suspects = screen.others.union(failing)
+            if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound):
+                return suspects
+        self._policy.count_undecided()
+        return None
 
     def fact(self, name: str) -> Any:
         """The value of a fact."""

@@ -156,6 +156,7 @@ class Policy:
     )
     _screen: list[Screen | None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
     _judged: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
+    _undecided: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
     _repeated: list[tuple[DefaultRule, ...] | None] = field(
         default_factory=lambda: [None], init=False, compare=False, repr=False
     )
@@ -174,6 +175,19 @@ class Policy:
         """
         self._judged[0] += 1
         return self._screen[0]
+
+    @property
+    def undecided(self) -> int:
+        """How many objects the screen could not decide, so that each rule was evaluated by itself."""
+        return self._undecided[0]
+
+    def count_undecided(self) -> None:
+        self._undecided[0] += 1
+
+    def is_screened(self, code: str) -> bool:
+        """Whether the screen covers the rule, at all its places."""
+        others = self.prepare().others
+        return all(index not in others for index, rule in enumerate(self.validations) if rule.code == code)
 
     def prepare(self) -> Screen:
         """Make the screen, which takes up to 150 ms."""

@@ -6,33 +6,35 @@ from typing import Any
 
 from webhook.golang.json import marshal
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
-from webhook.schema.node import SchemaNode
+from webhook.schema.node import NO_PARTS, CleanParts, SchemaNode
 
 __all__ = ["validate_lists"]
 
 
-def validate_lists(node: SchemaNode, value: Any, path: str = "") -> list[FieldError]:
+def validate_lists(node: SchemaNode, value: Any, path: str = "", *, clean: CleanParts = NO_PARTS) -> list[FieldError]:
     """One Duplicate error for each repeated item, at the index of its second occurrence.
 
-    The root must be an object (``ValidateListSetsAndMaps``); path "" is the root.
+    The root must be an object (``ValidateListSetsAndMaps``); path "" is the root. ``clean`` are parts without any.
     """
-    return _object(node, value, path) if isinstance(value, dict) else []
+    return _object(node, value, path, clean) if isinstance(value, dict) else []
 
 
-def _object(node: SchemaNode, value: dict[str, Any], path: str) -> list[FieldError]:
+def _object(node: SchemaNode, value: dict[str, Any], path: str, clean: CleanParts) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, item in value.items():
         child = node.properties.get(key)
         if node.additional is not None:
-            errors += _value(node.additional, item, f"{path}[{key}]" if path else f"[{key}]")
+            errors += _value(node.additional, item, f"{path}[{key}]" if path else f"[{key}]", clean)
         if child is not None:
-            errors += _value(child, item, f"{path}.{key}" if path else key)
+            errors += _value(child, item, f"{path}.{key}" if path else key, clean)
     return errors
 
 
-def _value(node: SchemaNode, value: Any, path: str) -> list[FieldError]:
+def _value(node: SchemaNode, value: Any, path: str, clean: CleanParts) -> list[FieldError]:
+    if clean and (id(node), id(value)) in clean:
+        return []
     if isinstance(value, dict):
-        return _object(node, value, path)
+        return _object(node, value, path, clean)
     if not isinstance(value, list):
         return []
     errors: list[FieldError] = []
@@ -43,7 +45,7 @@ def _value(node: SchemaNode, value: Any, path: str) -> list[FieldError]:
     if node.items is not None:
         for i, item in enumerate(value):
             if isinstance(item, dict | list):
-                errors += _value(node.items, item, f"{path}[{i}]")
+                errors += _value(node.items, item, f"{path}[{i}]", clean)
     return errors
 
 

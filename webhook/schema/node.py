@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -11,12 +12,18 @@ from webhook.golang.json import read_numbers
 from webhook.schema.formats import recognised
 from webhook.schema.intern import intern_json
 
-__all__ = ["MISSING", "SchemaNode", "Version", "build", "distinct"]
+__all__ = ["MISSING", "NO_PARTS", "CleanParts", "SchemaNode", "Version", "build", "distinct"]
 
 Version = tuple[int, int]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__slots__": ()})()
 """Stands for an absent key, because null is a value."""
+
+
+CleanParts = AbstractSet[tuple[int, int]]
+"""The identities of schema nodes and of objects and lists that each of them accepts as they are."""
+
+NO_PARTS: Final[CleanParts] = frozenset()
 
 
 class SchemaNode:

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.schema.node import MISSING, SchemaNode
+from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 
 __all__ = ["drop_nulls", "prune"]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def prune(node: SchemaNode | None, value: Any, *, is_root: bool) -> tuple[Any, list[str]]:
+def prune(node: SchemaNode | None, value: Any, *, is_root: bool, clean: CleanParts = NO_PARTS) -> tuple[Any, list[str]]:
     """``value`` without unknown fields, and their paths, sorted (``spec.files[0].nmae``).
 
     If every field is known, the result is the value itself, by identity. ``is_root`` keeps apiVersion, kind and
-    metadata, as in an embedded resource.
+    metadata, as in an embedded resource. ``clean`` are parts without unknown fields.
     """
     paths: list[str] = []
-    pruned = _prune(node, value, "", paths, embedded=is_root)
+    pruned = _prune(node, value, "", paths, clean, embedded=is_root)
     return pruned, sorted(paths)
 
 
-def _prune(node: SchemaNode | None, value: Any, path: str, paths: list[str], *, embedded: bool = False) -> Any:
+def _prune(
+    node: SchemaNode | None, value: Any, path: str, paths: list[str], clean: CleanParts, *, embedded: bool = False
+) -> Any:
+    if clean and (id(node), id(value)) in clean:
+        return value
     if type(value) is dict:
         if node is None:
             paths += [_join(path, key) for key in value]
             return {} if value else value
-        return _prune_object(node, value, path, paths, embedded=embedded or node.embedded)
+        return _prune_object(node, value, path, paths, clean, embedded=embedded or node.embedded)
     if type(value) is list:
         if node is not None and node.preserve:
             return _prune_preserved(node, value, path, paths)
-        return _each(value, lambda i, item: _prune(node and node.items, item, f"{path}[{i}]", paths))
+        return _each(value, lambda i, item: _prune(node and node.items, item, f"{path}[{i}]", paths, clean))
     return value
 
 
-def _prune_object(node: SchemaNode, value: dict[str, Any], path: str, paths: list[str], *, embedded: bool) -> Any:
+def _prune_object(
+    node: SchemaNode, value: dict[str, Any], path: str, paths: list[str], clean: CleanParts, *, embedded: bool
+) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
         if embedded and key in _META_FIELDS:
@@ -43,7 +49,7 @@ def _prune_object(node: SchemaNode, value: dict[str, Any], path: str, paths: lis
         child = node.properties.get(key)
         if child is not None or node.additional_known:
             if type(item) is dict or type(item) is list:
-                new = _prune(child or node.additional, item, _join(path, key), paths)
+                new = _prune(child or node.additional, item, _join(path, key), paths, clean)
                 if new is not item:
                     changed[key] = new
         elif not node.preserve:
@@ -71,7 +77,7 @@ def _prune_kept(node: SchemaNode, value: dict[str, Any], path: str, paths: list[
             continue
         child = node.properties.get(key)
         if child is not None or node.additional_known:
-            new = _prune(child or node.additional, item, _join(path, key), paths)
+            new = _prune(child or node.additional, item, _join(path, key), paths, NO_PARTS)
             if new is not item:
                 changed[key] = new
     return _replaced(value, changed) if changed else value
@@ -91,15 +97,15 @@ def _replaced(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in merged.items() if item is not MISSING}
 
 
-def drop_nulls(node: SchemaNode | None, value: Any) -> Any:
-    """``value`` without nulls of fields that are neither nullable nor defaulted.
+def drop_nulls(node: SchemaNode | None, value: Any, clean: CleanParts = NO_PARTS) -> Any:
+    """``value`` without nulls of fields that are neither nullable nor defaulted; ``clean`` parts have none.
 
     Nulls inside lists stay: validation refuses them (``PruneNonNullableNullsWithoutDefaults``).
     """
-    if node is None:
+    if node is None or (clean and (id(node), id(value)) in clean):
         return value
     if type(value) is list:
-        return _each(value, lambda _, item: drop_nulls(node.items, item)) if node.items is not None else value
+        return _each(value, lambda _, item: drop_nulls(node.items, item, clean)) if node.items is not None else value
     if type(value) is not dict:
         return value
     changed: dict[str, Any] = {}
@@ -107,7 +113,8 @@ def drop_nulls(node: SchemaNode | None, value: Any) -> Any:
         child = node.child(key)
         if child is None:
             continue
-        new = MISSING if item is None and not child.nullable and child.default is MISSING else drop_nulls(child, item)
+        is_dropped = item is None and not child.nullable and child.default is MISSING
+        new = MISSING if is_dropped else drop_nulls(child, item, clean)
         if new is not item:
             changed[key] = new
     return _replaced(value, changed) if changed else value

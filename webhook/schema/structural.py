@@ -13,6 +13,7 @@ from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
+from webhook.schema.fast.parts import Parts
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
@@ -111,6 +112,10 @@ class Structural:
         """The fast check: True if decoding would not change an object and validation would find no error."""
         return compile_clean(self.root)
 
+    @cached_property
+    def _parts(self) -> Parts:
+        return Parts(self.root)
+
     def default(self, obj: dict[str, Any]) -> dict[str, Any]:
         """The object with the schema's defaults filled in."""
         if self._fill is None:
@@ -171,16 +176,19 @@ class Structural:
             if filled is not obj and self.is_clean(filled):
                 return filled, []
             obj = filled
+        else:
+            obj = self.default(obj)
         return self._decode(read_numbers(obj), fresh=fresh, stored=stored)
 
     def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
+        """The steps after the defaults."""
         unknown: list[str] = []
-        obj = self.default(obj)
         if fresh and "metadata" in obj:
             meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=stored)
             obj = {**obj, **meta}
-        obj, paths = self.prune(obj)
-        obj = self.drop_nulls(obj)
+        clean = self._parts.clean(obj)
+        obj, paths = prune(self.root, obj, is_root=True, clean=clean)
+        obj = drop_nulls(self.root, obj, clean)
         unknown += paths
         if self._embedded:
             obj, paths = coerce(self.root, obj, drop_invalid=stored)
@@ -201,7 +209,8 @@ class Structural:
 
     def _all_errors(self, obj: dict[str, Any]) -> _Errors:
         embedded = validate_embedded(self.root, obj) if self._embedded else []
-        return _Errors(validate(self.root, obj), embedded, validate_lists(self.root, obj))
+        clean = self._parts.clean(obj)
+        return _Errors(validate(self.root, obj, clean=clean), embedded, validate_lists(self.root, obj, clean=clean))
 
     def _ratcheted(self, obj: dict[str, Any], old: dict[str, Any] | None, errors: _Errors) -> list[FieldError]:
         """Of all errors of an object, those that an update is refused for."""

@@ -23,35 +23,41 @@ from webhook.schema.fielderror import (
     type_invalid,
 )
 from webhook.schema.formats import FORMATS
-from webhook.schema.node import MISSING, SchemaNode
+from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
 from webhook.schema.result import ValidationResult, Violation
 
 __all__ = ["check", "field_errors", "junctor_errors", "validate"]
 
 
-def validate(node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING) -> list[FieldError]:
+def validate(
+    node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING, clean: CleanParts = NO_PARTS
+) -> list[FieldError]:
     """All OpenAPI errors of ``value``; with ``old``, the errors of unchanged parts are omitted (ratcheting).
 
-    ``path`` is the field of the value; "" for the root of an object.
+    ``path`` is the field of the value; "" for the root of an object. ``clean`` are parts that are known to be valid.
     """
     correlated = None if old is MISSING else Correlated(value, old, node)
-    result = check(node, value, "", correlated)
+    result = check(node, value, "", correlated, clean)
     return field_errors(result, path)
 
 
-def check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None) -> ValidationResult:
+def check(
+    node: SchemaNode, value: Any, path: str, correlated: Correlated | None = None, clean: CleanParts = NO_PARTS
+) -> ValidationResult:
     """``SchemaValidator.Validate``: the result and its match count, which selects the best failure of anyOf.
 
-    The errors of an unchanged value do not count, so it is not walked. Its match count is of no use: there is no old
-    value within anyOf.
+    The errors of an unchanged value do not count, so it is not walked; nor is a clean one. Its match count is of no
+    use: within anyOf there is no old value, and no part is known to be clean.
     """
-    if correlated is not None and correlated.unchanged:
+    if (correlated is not None and correlated.unchanged) or (clean and (id(node), id(value)) in clean):
         return ValidationResult()
-    return _check(node, value, path, correlated)
+    return _check(node, value, path, correlated, clean)
 
 
-def _check(node: SchemaNode, value: Any, path: str, correlated: Correlated | None) -> ValidationResult:
+def _check(
+    node: SchemaNode, value: Any, path: str, correlated: Correlated | None, clean: CleanParts
+) -> ValidationResult:
     result = ValidationResult()
     if value is None:
         result.merge(_null(node, path))
@@ -69,12 +75,12 @@ def _check(node: SchemaNode, value: Any, path: str, correlated: Correlated | Non
         check_number(node, value, path, result)
         result.match_count += 2
     elif kind == "array":
-        _check_array(node, value, path, correlated, result)
+        _check_array(node, value, path, correlated, clean, result)
         result.match_count += 2
     result.match_count += 1
     _check_enum(node, value, path, result)
     if kind == "object":
-        _check_object(node, value, path, correlated, result)
+        _check_object(node, value, path, correlated, clean, result)
         result.match_count += 1
     result.match_count += 1
     return result
@@ -144,12 +150,17 @@ def _pattern_violation(pattern: str, value: str, path: str) -> Violation | None:
 
 
 def _check_array(
-    node: SchemaNode, value: list[Any], path: str, correlated: Correlated | None, result: ValidationResult
+    node: SchemaNode,
+    value: list[Any],
+    path: str,
+    correlated: Correlated | None,
+    clean: CleanParts,
+    result: ValidationResult,
 ) -> None:
     if node.items is not None:
         for i, item in enumerate(value):
             child = None if correlated is None else correlated.index(i)
-            result.merge(check(node.items, item, f"{path}[{i}]", child))
+            result.merge(check(node.items, item, f"{path}[{i}]", child, clean))
             if len(result.errors) >= ERRORS:
                 break
     _check_size(len(value), (node.min_items, node.max_items), "items", path, result)
@@ -177,22 +188,32 @@ def _check_enum(node: SchemaNode, value: Any, path: str, result: ValidationResul
 
 
 def _check_object(
-    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
+    node: SchemaNode,
+    value: dict[str, Any],
+    path: str,
+    correlated: Correlated | None,
+    clean: CleanParts,
+    result: ValidationResult,
 ) -> None:
     _check_size(len(value), (node.min_properties, node.max_properties), "properties", path, result)
-    _check_additional(node, value, path, correlated, result)
+    _check_additional(node, value, path, correlated, clean, result)
     prefix = f"{path}." if path else ""
     for key, item in value.items():
         child = node.properties.get(key)
         if child is not None:
-            result.merge(check(child, item, prefix + key, _correlated_field(correlated, path, key)))
+            result.merge(check(child, item, prefix + key, _correlated_field(correlated, path, key), clean))
     for key in node.required:
         if key not in value:
             result.add(Violation("required", f"{path}.{key}", f"{path}.{key} in body is required", None))
 
 
 def _check_additional(
-    node: SchemaNode, value: dict[str, Any], path: str, correlated: Correlated | None, result: ValidationResult
+    node: SchemaNode,
+    value: dict[str, Any],
+    path: str,
+    correlated: Correlated | None,
+    clean: CleanParts,
+    result: ValidationResult,
 ) -> None:
     if node.additional is None and node.additional_allowed:
         return
@@ -200,7 +221,7 @@ def _check_additional(
         if key in node.properties:
             continue
         if node.additional is not None:
-            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_field(correlated, path, key)))
+            result.merge(check(node.additional, item, f"{path}.{key}", _correlated_field(correlated, path, key), clean))
         else:
             result.add(Violation("", path, f"{path}.{key} in body is a forbidden property", key))
         if len(result.errors) >= ERRORS:

@@ -102,6 +102,11 @@ class Gate:
         if self.catalog is not None:
             self.catalog.prepare_screens()
 
+    def undecided(self) -> Iterable[tuple[str, int]]:
+        """How many objects of each kind the function of all rules could not decide."""
+        kinds = () if self.catalog is None else self.catalog.kinds.items()
+        return [(gvk.kind, known.policy.undecided) for gvk, known in kinds if known.policy.validations]
+
     def definition_names(self) -> list[str]:
         """The names of the definitions of the loaded catalog's kinds."""
         loaded = self._loaded or self.catalog

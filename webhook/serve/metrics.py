@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from webhook.cluster.view import Freshness
@@ -32,6 +32,18 @@ class _View(Collector):
             silence.add_metric([each.kind], each.silence)
             held.add_metric([each.kind], each.held)
         yield from (silence, held)
+
+
+class _Undecided(Collector):
+    def __init__(self, counts: Callable[[], Iterable[tuple[str, int]]]) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        text = "Accepted objects whose rules were evaluated one by one, because one function for all could not decide."
+        family = CounterMetricFamily("modelgate_rules_one_by_one", text, labels=["kind"])
+        for kind, count in self._counts():
+            family.add_metric([kind], count)
+        yield family
 
 
 class Metrics:
@@ -97,6 +109,10 @@ class Metrics:
     def watch(self, news: Callable[[], Iterable[Freshness]]) -> None:
         """Report how current the view of the cluster is at each scrape."""
         self.registry.register(_View(news))
+
+    def count_undecided(self, counts: Callable[[], Iterable[tuple[str, int]]]) -> None:
+        """Report by kind what the function of all rules could not decide."""
+        self.registry.register(_Undecided(counts))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

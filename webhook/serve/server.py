@@ -201,6 +201,7 @@ def _certificate(gate: Gate, settings: Settings) -> _Files:
     """The certificate of the settings, and what clients think of it."""
     gate.trust = Trust(settings.tls_dir)
     gate.metrics.registry.register(gate.trust)
+    gate.metrics.count_undecided(gate.undecided)
     try:
         client_ca = settings.client_ca if settings.caller == "mtls" else None
         return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve, client_ca))

@@ -75,8 +75,11 @@ class Trust(Collector):
             )
         if self._status and not self._fresh():
             found.append(f"modelgate certs has not looked for {self._silence():.0f}s")
-        refusing = [name for name, state in self._configurations().items() if state == "refusing"]
-        found += [f"{name} does not trust the CA of the served certificate" for name in refusing]
+        for name, state in self._configurations().items():
+            if state == "refusing":
+                found.append(f"{name} does not trust the CA of the served certificate")
+            elif state == "absent":
+                found.append(f"{name} does not exist, so objects are not reviewed")
         faults = self._status.get("faults")
         listed = faults if isinstance(faults, list) else []
         return found + [str(each.get("message")) for each in listed if isinstance(each, dict)]

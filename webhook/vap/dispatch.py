@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from typing import Generic, NamedTuple, TypeVar
 
 from webhook.vap.activation import namespace_value
@@ -16,7 +18,7 @@ from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.validating.validator import Validator
 
-__all__ = ["Binding", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
+__all__ = ["Binding", "BoundPolicies", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
 
 P = TypeVar("P", Validator, Mutator)
 
@@ -46,6 +48,26 @@ class BoundPolicy(Generic[P]):
     bindings: tuple[Binding, ...]
 
 
+class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index needs a dictionary
+    """Policies in their order. An index finds those about a resource, so that others cost a request nothing."""
+
+    @cached_property
+    def _by_target(self) -> Mapping[tuple[str, str], list[int]]:
+        found: dict[tuple[str, str], list[int]] = {}
+        for index, each in enumerate(self):
+            for target in each.policy.compiled.criteria.targets():
+                found.setdefault(target, []).append(index)
+        return found
+
+    def about(self, attributes: Attributes, context: AdmissionContext) -> Iterator[BoundPolicy[P]]:
+        """The policies whose rules may match the resource of a request, or an equivalent one."""
+        resources = {attributes.resource}
+        resources.update(other.resource for other in context.equivalents(attributes.resource, attributes.subresource))
+        targets = {target for each in resources for target in product((each.group, "*"), (each.name, "*"))}
+        indexes = {index for target in targets for index in self._by_target.get(target, ())}
+        yield from (self[index] for index in sorted(indexes))
+
+
 class Invoked(NamedTuple, Generic[P]):
     """A policy to evaluate for a request: one binding, one param."""
 
@@ -73,7 +95,7 @@ def invocations(
     Calls ``interrupt`` before each policy, because many short policies take long too. It may raise; its result is
     ignored.
     """
-    for each in policies:
+    for each in policies.about(attributes, context) if isinstance(policies, BoundPolicies) else policies:
         if interrupt is not None:
             interrupt()
         if not each.bindings:

@@ -16,7 +16,7 @@ from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
 from webhook.vap.context import AdmissionContext
-from webhook.vap.dispatch import Binding, BoundPolicy
+from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
@@ -71,8 +71,8 @@ class NativePolicies:
         loader.bind()
         if loader.problems:
             raise CatalogError(loader.problems)
-        validators = tuple(_bound(loader.validators, loader.validating))
-        mutators = tuple(_bound(loader.mutators, loader.mutating))
+        validators = BoundPolicies(_bound(loader.validators, loader.validating))
+        mutators = BoundPolicies(_bound(loader.mutators, loader.mutating))
         unbound = (*_unbound(VALIDATING, validators), *_unbound(MUTATING, mutators))
         return cls(validators, mutators, unbound, tuple(loader.documents))
 

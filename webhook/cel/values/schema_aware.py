@@ -53,8 +53,10 @@ class Invalid(Opaque):
 
 def is_whole(value: Any) -> bool:
     """Whether no member at any depth is invalid."""
-    members = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    return all(member.__class__ is not Invalid and is_whole(member) for member in members)
+    for member in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        if member.__class__ is Invalid or (isinstance(member, (list, dict)) and not is_whole(member)):
+            return False
+    return True
 
 
 def reveal(value: Any) -> Any:

@@ -6,13 +6,13 @@ framework, and the version of the format. A runtime that is chosen before may be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from webhook.facts.memo import Memo
+from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import items, text
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
-from webhook.facts.ome.lookup import Found
+from webhook.facts.ome.lookup import Found, RuntimeIndex
 from webhook.facts.ome.modelsize import SizeRange, range_of
 
 __all__ = ["awaited"]
@@ -21,23 +21,25 @@ _ANY_SIZE: Final = SizeRange(None, None)
 _READY: Final = "Ready"
 
 
-def awaited(model: Found, ranked: Sequence[tuple[Found, int]], runtimes: Iterable[Found]) -> str:
+def awaited(model: Found, ranked: Sequence[tuple[Found, int]], view: ClusterView, namespace: str) -> str:
     """The fields of a model that are absent and that decide which runtime is selected; "" if none does.
 
     Args:
         model: the model. Its agent has finished when its status is Ready; only the size is awaited then.
         ranked: the runtimes that can be selected now, each with its score.
-        runtimes: all runtimes.
+        view: the view with the runtimes.
+        namespace: the namespace of the service.
     """
     if not text(model.spec, "modelFormat", "name"):
         return "modelFormat"
-    found = [] if text(model.object, "status", "state") == _READY else _of_format(facets_of(model.spec), runtimes)
+    is_ready = text(model.object, "status", "state") == _READY
+    found = [] if is_ready else _of_format(facets_of(model.spec), view, namespace)
     if not text(model.spec, "modelParameterSize") and _size_decides(ranked):
         found.append("modelParameterSize")
     return " and ".join(found)
 
 
-def _of_format(model: Facets, runtimes: Iterable[Found]) -> list[str]:
+def _of_format(model: Facets, view: ClusterView, namespace: str) -> list[str]:
     """The absent fields that keep a runtime from matching."""
     absent = {
         "modelArchitecture": model.architecture is None,
@@ -47,8 +49,7 @@ def _of_format(model: Facets, runtimes: Iterable[Found]) -> list[str]:
     if not any(absent.values()):
         return []
     sort = (model.format.name, model.quantization, model.architecture)
-    # Most of hundreds of runtimes are of another sort: no need to compare the rest.
-    same = [runtime for runtime in runtimes if sort in _SORTS(runtime.object) and not runtime.disabled]
+    same = [runtime for runtime in _INDEX.of(view, namespace, sort) if not runtime.disabled]
     near = [entry for runtime in same for entry in _selectable(runtime, model)]
     wanted = {
         "modelArchitecture": any(entry.architecture is not None for entry in near),
@@ -80,7 +81,7 @@ def _sorts(runtime: dict[str, Any]) -> frozenset[tuple[str, str | None, str | No
     )
 
 
-_SORTS: Final = Memo(_sorts)
+_INDEX: Final = RuntimeIndex(_sorts)
 
 
 def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:

@@ -9,13 +9,17 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, mapping, namespace_of, text
 from webhook.facts.ome.awaited import awaited
-from webhook.facts.ome.lookup import find_model, runtimes_for
+from webhook.facts.ome.formats import facets_of
+from webhook.facts.ome.lookup import RuntimeIndex, find_model, runtimes_for
+from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = ["comparison", "preferred", "selection_of"]
 
 ACCELERATOR: Final = "ome.io/accelerator-class"
+
+_INDEXES: Final = {behaviour: RuntimeIndex(ranking.sorts) for behaviour, ranking in RANKINGS.items()}
 
 
 def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
@@ -24,12 +28,16 @@ def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings,
     model = find_model(view, namespace, name, preferred(service, "model", settings))
     if model is None:
         return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    runtimes = list(runtimes_for(view, namespace))
+    ranking = RANKINGS[settings.ome]
+    if explain:
+        runtimes = list(runtimes_for(view, namespace))
+    else:  # the others do not match
+        runtimes = _INDEXES[settings.ome].of(view, namespace, ranking.sort(facets_of(model.spec)))
     found = select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
     if settings.ome is not Behaviour.RECOMMENDED:
         return found
     ranked = [(each.runtime, each.score) for each in found.ranked]
-    return replace(found, awaits=awaited(model, ranked, runtimes))
+    return replace(found, awaits=awaited(model, ranked, view, namespace))
 
 
 def _accelerators(service: dict[str, Any]) -> frozenset[str]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.memo import Memo
 from webhook.facts.nodes import text
 
-__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "find_model", "find_runtime", "runtimes_for"]
+__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "RuntimeIndex", "find_model", "find_runtime", "runtimes_for"]
 
 GROUP: Final = "ome.io"
 BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
 """The kinds of models, the namespaced kind first: the order of OME's lookup."""
 RUNTIMES: Final = ("ServingRuntime", "ClusterServingRuntime")
+LISTS: Final = {"ServingRuntime": 256, "ClusterServingRuntime": 2}
+"""Lists whose index is kept: of the namespaces in use, and of the cluster, which may be as long as all others."""
 
 
 class Found(NamedTuple):
@@ -52,9 +55,38 @@ def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") 
 
 def runtimes_for(view: ClusterView, namespace: str | None) -> Iterator[Found]:
     """Every runtime that services of the namespace (None: of any namespace) may use, namespaced ones first."""
-    for kind in RUNTIMES:
-        for item in view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace):
+    for kind, listed in _listed(view, namespace):
+        for item in listed:
             yield Found(kind, item)
+
+
+def _listed(view: ClusterView, namespace: str | None) -> Iterator[tuple[str, Sequence[dict[str, Any]]]]:
+    for kind in RUNTIMES:
+        yield kind, view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace)
+
+
+class RuntimeIndex:
+    """Runtimes by their sorts, so that a choice among them does not grow with those of other sorts.
+
+    It is made once for each list of a view, which gives the same list until an object of the kind changes. ``sorts``
+    are those of one runtime.
+    """
+
+    def __init__(self, sorts: Callable[[dict[str, Any]], Iterable[Hashable]]) -> None:
+        self._sorts = sorts
+        self._known = {kind: Memo(self._by_sort, LISTS[kind]) for kind in RUNTIMES}
+
+    def of(self, view: ClusterView, namespace: str, sort: Hashable) -> list[Found]:
+        """The runtimes of a sort that services of the namespace may use, in the order of :func:`runtimes_for`."""
+        listed = list(_listed(view, namespace))
+        return [Found(kind, item) for kind, items in listed for item in self._known[kind](items).get(sort, ())]
+
+    def _by_sort(self, listed: Sequence[dict[str, Any]]) -> dict[Hashable, list[dict[str, Any]]]:
+        found: dict[Hashable, list[dict[str, Any]]] = {}
+        for item in listed:
+            for sort in self._sorts(item):
+                found.setdefault(sort, []).append(item)
+        return found
 
 
 def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Found | None:

@@ -21,7 +21,7 @@ from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import junctor_errors, validate
 
-__all__ = ["Check", "compile_clean"]
+__all__ = ["Check", "compile_clean", "compile_part"]
 
 
 _META_FIELDS = ("apiVersion", "kind", "metadata")
@@ -40,8 +40,15 @@ def compile_clean(root: SchemaNode) -> Check:
         return _thorough(root, is_root=True)
     known = {name: child for name, child in root.properties.items() if name not in _META_FIELDS}
     check = _object(root.replace(properties=known), {**dict.fromkeys(texts, str), "metadata": _is_dict})
-    check = _with_junctors(root, check)
+    return _total(_with_junctors(root, check))
 
+
+def compile_part(node: SchemaNode) -> Check:
+    """The same for a value in an object."""
+    return _total(_check(node))
+
+
+def _total(check: Check) -> Check:
     def is_clean(value: Any) -> bool:
         try:
             return check(value)

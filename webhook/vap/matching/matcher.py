@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from webhook.admission.request import GroupVersionKind
@@ -65,6 +66,13 @@ class Criteria:
             tuple(written.excludeResourceRules),
             written.matchPolicy == "Exact",
         )
+
+    def targets(self) -> Iterator[tuple[str, str]]:
+        """The groups and names of the resources that the rules may match, each of which may be ``*``."""
+        if not self.rules:
+            yield "*", "*"
+        for rule in self.rules:
+            yield from product(rule.apiGroups, (written.partition("/")[0] for written in rule.resources))
 
     def match(self, attributes: Attributes, context: AdmissionContext) -> Equivalent | None:
         """The resource and kind under which the request matches; None if it does not match.

@@ -27,6 +27,7 @@ _OTHERS: Final = {
 _FOLLOWED: Final = ("get", "list", "watch")
 _OWNED: Final = (*_FOLLOWED, "create", "patch", "delete")
 _REPLACED: Final = ("get", "update")
+_FIXED: Final = (*_FOLLOWED, "create", "delete")
 _WHOLE: Final = ("patch", "update")
 _ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]] = {
     "aim": (
@@ -44,10 +45,10 @@ _ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]]
             _WHOLE,
         ),
         ("aim.silogen.ai", ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"), _OWNED),
-        ("", ("persistentvolumeclaims",), _OWNED),
+        ("", ("persistentvolumeclaims",), _FIXED),
         ("", ("pods",), ("list", "watch")),
         ("", ("pods/log",), ("get",)),
-        ("batch", ("jobs",), _OWNED),
+        ("batch", ("jobs",), _FIXED),
         ("gateway.networking.k8s.io", ("httproutes",), _OWNED),
         ("serving.kserve.io", ("clusterservingruntimes", "inferenceservices", "servingruntimes"), _OWNED),
     ),
@@ -71,7 +72,7 @@ _ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]]
         ("", ("pods",), _FOLLOWED),
         ("apps", ("deployments",), _OWNED),
         ("autoscaling", ("horizontalpodautoscalers",), _OWNED),
-        ("batch", ("jobs",), _OWNED),
+        ("batch", ("jobs",), _FIXED),
         ("keda.sh", ("scaledobjects",), _OWNED),
         ("leaderworkerset.x-k8s.io", ("leaderworkersets",), _OWNED),
         ("rbac.authorization.k8s.io", ("roles", "rolebindings"), _OWNED),
