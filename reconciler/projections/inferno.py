@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-__all__ = ["Infeasible", "Load", "Profile", "Sizing", "Targets", "predict", "size"]
+__all__ = ["Infeasible", "Load", "Profile", "Queue", "Sizing", "Targets", "highest", "predict", "size"]
 
 QUEUE: Final = 10
 """Requests that may wait, for each that is served at a time."""
@@ -26,7 +26,7 @@ STEPS: Final = 100
 
 
 class Infeasible(Exception):
-    """A target that no load can meet; the text names it."""
+    """A target that no load can meet, or a profile in which requests take no time; the text names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class Load:
     input: int
     output: int
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to size for."""
+        return self.rpm <= 0 or self.output <= 0
+
 
 @dataclass(frozen=True, slots=True)
 class Targets:
@@ -67,9 +72,15 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The queue at one arrival rate: throughput, time per output token, and time to the first token."""
+    """The queue at one arrival rate.
+
+    Throughput, the mean number of requests in service, and the times that a request waits, per output token, and to the
+    first token.
+    """
 
     throughput: float
+    served: float
+    wait: float
     tpot: float
     ttft: float
 
@@ -85,6 +96,8 @@ class Queue:
     @cached_property
     def rates(self) -> list[float]:
         """The service rate with 1, 2, … requests in service."""
+        if self._service(1) <= 0:
+            raise Infeasible(f"perfParms: requests of {self.input} tokens in and {self.output} out take no time")
         return [n / self._service(n) for n in range(1, self.profile.batch + 1)]
 
     @cached_property
@@ -96,19 +109,24 @@ class Queue:
             found.append(total)
         return found
 
-    def _prefill(self, n: float) -> float:
+    def prefill(self, n: float) -> float:
         return 0.0 if self.input == 0 else self.profile.gamma + self.profile.delta * self.input * n
 
-    def _decode(self, n: float) -> float:
+    def decode(self, n: float) -> float:
         return self.profile.alpha + self.profile.beta * n
 
     def _service(self, n: float) -> float:
         steps = 1 if self.input == 0 and self.output == 1 else self.output - 1
-        return self._prefill(n) + steps * self._decode(n)
+        return self.prefill(n) + steps * self.decode(n)
 
     @property
     def span(self) -> tuple[float, float]:
         return LEAST * self.rates[0], MOST * self.rates[-1]
+
+    def bounded(self, arrival: float) -> float:
+        """The rate of the span that is nearest to an arrival rate."""
+        low, high = self.span
+        return min(max(arrival, low), high)
 
     def at(self, arrival: float) -> State:
         """The state at an arrival rate within the span."""
@@ -126,10 +144,11 @@ class Queue:
         in_service = (sum(n * weight for n, weight in enumerate(served)) + batch * queued) / total
         throughput = arrival * (1 - full)
         wait = max(served[-1] * lengths / total / throughput, 0.0)
-        concurrency = self._concurrency(in_service / throughput)
-        return State(throughput, self._decode(concurrency), wait + self._prefill(concurrency))
+        concurrency = self.concurrency(in_service / throughput)
+        ttft = wait + self.prefill(concurrency)
+        return State(throughput, in_service, wait, self.decode(concurrency), ttft)
 
-    def _concurrency(self, service: float) -> float:
+    def concurrency(self, service: float) -> float:
         """The number in service at which one request takes the average time."""
         profile, steps = self.profile, self.output - 1
         slope = profile.delta * self.input + profile.beta * steps
@@ -143,15 +162,15 @@ def size(profile: Profile, targets: Targets, tokens_in: int, tokens_out: int) ->
     """The highest rate of one replica.
 
     Raises:
-        Infeasible: a target cannot be met even by an idle replica.
+        Infeasible: a target cannot be met even by an idle replica, or requests take no time.
     """
     queue = Queue(profile, tokens_in, tokens_out)
     low, high = queue.span
     limits = [(high, "capacity")]
     if targets.ttft:
-        limits.append((_highest(lambda rate: queue.at(rate).ttft, targets.ttft, low, high, "slo-ttft"), "slo-ttft"))
+        limits.append((highest(lambda rate: queue.at(rate).ttft, targets.ttft, low, high, "slo-ttft"), "slo-ttft"))
     if targets.tpot:
-        limits.append((_highest(lambda rate: queue.at(rate).tpot, targets.tpot, low, high, "slo-tpot"), "slo-tpot"))
+        limits.append((highest(lambda rate: queue.at(rate).tpot, targets.tpot, low, high, "slo-tpot"), "slo-tpot"))
     rate, binding = min(limits)
     return Sizing(queue.at(rate).throughput * 1000, binding)
 
@@ -159,12 +178,11 @@ def size(profile: Profile, targets: Targets, tokens_in: int, tokens_out: int) ->
 def predict(profile: Profile, load: Load, replicas: int) -> tuple[float, float]:
     """The time per output token, and to the first token, with so many replicas."""
     queue = Queue(profile, load.input, load.output)
-    low, high = queue.span
-    state = queue.at(min(max(load.rpm / 60_000 / replicas, low), high))
+    state = queue.at(queue.bounded(load.rpm / 60_000 / replicas))
     return state.tpot, state.ttft
 
 
-def _highest(value: Callable[[float], float], target: float, low: float, high: float, name: str) -> float:
+def highest(value: Callable[[float], float], target: float, low: float, high: float, name: str) -> float:
     """The highest rate with a value up to the target; values grow with the rate."""
     least = value(low)
     if least > target * (1 + TOLERANCE):

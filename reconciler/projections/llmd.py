@@ -115,7 +115,7 @@ def _outcome(variant: dict[str, Any], current: int, view: ClusterView, measured:
     except (Infeasible, _NoTargets) as error:
         return Outcome(found, Condition(OPTIMIZATION, False, "OptimizationFailed", f"Optimization failed: {error}"))
     least = 0 if measured.served == 0 else 1
-    if not load.rpm or not load.output or sizing is None:
+    if sizing is None:
         text = f"Optimization completed: {least} replicas on {spec['accelerator']}; no load ({origin})"
         return Outcome(found, Condition(OPTIMIZATION, True, "OptimizationSucceeded", text), least)
     share = _share(variant, current, sizing, load, view)
@@ -148,7 +148,7 @@ def _sized(variant: dict[str, Any], targets: Targets, load: Load) -> Sizing | No
     idle = profile.alpha + profile.beta
     if targets.tpot and targets.tpot <= idle:
         raise Infeasible(f"slo-tpot of {targets.tpot:g} ms cannot be met: an idle replica takes {idle:g} ms")
-    return size(profile, targets, load.input, load.output) if load.rpm and load.output else None
+    return size(profile, targets, load.input, load.output) if not load.idle else None
 
 
 def _share(variant: dict[str, Any], current: int, own: Sizing, load: Load, view: ClusterView) -> float:

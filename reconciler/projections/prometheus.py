@@ -1,6 +1,6 @@
 """The load of a model, as vLLM reports it to Prometheus.
 
-Rates are of the last minute. A sample of Prometheus may be NaN; it counts as none.
+Rates are of the last minute. A sample of Prometheus may be NaN; it counts as none. A rate below 0 counts as 0.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Prometheus:
         return Measured()
 
     def _measured(self, selector: str, age: float) -> Measured:
-        rate = self._value(f"sum(rate({COUNT}{selector}[1m]))") or 0.0
+        rate = max(self._value(f"sum(rate({COUNT}{selector}[1m]))") or 0.0, 0.0)
         tokens = [int(self._ratio(name, selector)) for name in ("request_prompt_tokens", "request_generation_tokens")]
         served = None
         if self._retention:
@@ -72,7 +72,7 @@ class Prometheus:
 
     def _ratio(self, name: str, selector: str) -> float:
         parts = (f"sum(rate(vllm:{name}_{part}{selector}[1m]))" for part in ("sum", "count"))
-        return self._value(" / ".join(parts)) or 0.0
+        return max(self._value(" / ".join(parts)) or 0.0, 0.0)
 
     def _value(self, query: str) -> float | None:
         """The first sample of an instant vector; None if there is none, or if it is not finite."""
