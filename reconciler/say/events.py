@@ -46,7 +46,7 @@ def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: b
     metadata, moment = obj["metadata"], timestamp(now)
     same = metadata.get("uid"), metadata.get("generation"), happening.reason, happening.message, again and moment
     digest = hashlib.sha256("\0".join(map(str, same)).encode()).hexdigest()[:16]
-    name = f"{metadata['name'][:200]}.{digest}"  # a name has at most 253 characters
+    name = f"{metadata['name'][:200].rstrip('-.')}.{digest}"  # a name has at most 253 characters
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,

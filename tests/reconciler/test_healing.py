@@ -1,7 +1,12 @@
 """Objects without a valid stamp, with the real engine as the gate of a small API server."""
 
+from datetime import timedelta
+
+import pytest
+
+from reconciler.say.conditions import timestamp
 from tests.reconciler.looping import ASK, BAD, CONDITION, stamped, stored
-from tests.reconciler.models import model
+from tests.reconciler.models import NOW, model
 from tests.reconciler.world import Gate, World, rules
 from webhook.admission.stamp import ANNOTATION, Stamp
 
@@ -42,6 +47,21 @@ def test_a_second_loop_finds_everything_done_and_writes_nothing(world):
     second = World(world.server, world.time, by=world.rules)
     assert second.reconcile() == 1
     assert world.server.requests == []
+
+
+@pytest.mark.parametrize("days", [-4000, -1, 1, 4000])
+def test_a_wall_clock_that_jumps_leads_to_no_write_and_stamps_what_changes_next(world, days):
+    world.server.put("models", model())
+    world.reconcile()
+    then = NOW + timedelta(days=days)
+    world.loop._now = lambda: then
+    assert world.wait_of(4000) == 1
+    assert world.server.requests == []
+    assert world.condition()["lastTransitionTime"] == timestamp(NOW)
+    world.server.put("models", {**world.obj(), "spec": model(**BAD)["spec"]})
+    world.reconcile()
+    assert world.verdict() == ("False", "Refused")
+    assert world.condition()["lastTransitionTime"] == timestamp(then)
 
 
 def test_every_object_is_judged_again_within_an_hour_or_so_and_nothing_is_written(world):

@@ -1,5 +1,6 @@
 """What is wrong with a stored object is said, and nothing else is done with it."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,9 @@ from tests.reconciler.apiserver import PAUSE
 from tests.reconciler.looping import ASK, BAD, EVENT, corrected, open_model, stored
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate, World, rules
+
+SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+"""The names of objects: RFC 1123."""
 
 
 def test_a_bad_object_gets_a_condition_an_event_and_a_report_and_no_patch(world):
@@ -148,15 +152,20 @@ def test_events_about_many_objects_come_at_a_pace(world):
     for number in range(150):
         world.server.put("models", model(f"m{number}", **BAD))
     world.notice()
-    for _ in range(2):
-        while (item := world.loop.queue.get(wait=False)) is not None:
-            world.loop.step(item)
-            world.loop.queue.done(item)
+    drain(world)
+    drain(world)
     assert len(world.server.all("events")) == 100
     world.time.seconds += 3
     world.settle()
     assert len(world.server.all("events")) == 150
     assert all(each["status"]["conditions"] for each in world.server.all("models"))
+
+
+def drain(world):
+    """Work off what is due, without telling the loop of what it wrote."""
+    while (item := world.loop.queue.get(wait=False)) is not None:
+        world.loop.step(item)
+        world.loop.queue.done(item)
 
 
 def test_of_a_kind_without_conditions_only_event_and_report_tell(world):
@@ -246,6 +255,17 @@ def test_an_api_server_with_too_much_to_do_is_left_alone_for_as_long_as_it_asks(
     assert len(world.server.writes()) == 0 < asked
     world.wait_of(1)
     assert world.verdict() == ("False", "Refused")
+
+
+@pytest.mark.parametrize("cut", "a.-")
+def test_an_event_about_an_object_with_a_name_of_253_characters_has_a_valid_name(world, cut):
+    name = f"{'n' * 199}{cut}{'n' * 53}"
+    world.server.put("models", model(name, **BAD))
+    world.reconcile()
+    (event,) = world.server.all("events")
+    assert event["involvedObject"]["name"] == name
+    assert re.fullmatch(SUBDOMAIN, event["metadata"]["name"])
+    assert len(event["metadata"]["name"]) <= 253
 
 
 def test_another_webhook_for_events_holds_nothing_up(world, caplog):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.reconciler.looping import ASK, PATH, STATUS
+from tests.reconciler.apiserver import PAUSE
+from tests.reconciler.looping import ASK, CONDITION, PATH, STATUS
 from tests.reconciler.models import model
 from tests.reconciler.world import Gate
 from webhook.admission.stamp import UNSTAMPED
@@ -83,6 +84,16 @@ def test_an_error_is_tried_again_at_growing_intervals(acting, caplog, code, meth
     assert "retry in 4 s" in caplog.text
 
 
+@pytest.mark.parametrize(("method", "path"), [ASK, STATUS])
+def test_an_api_server_with_too_much_to_do_is_asked_again_when_it_says(acting, method, path):
+    acting.server.put("models", model())
+    acting.server.fail(method, path, 429)
+    acting.reconcile()
+    assert acting.wait_of(PAUSE - 1) == 0
+    assert acting.wait_of(1) >= 1
+    assert acting.status()["phase"] == "Ready"
+
+
 def test_after_a_success_the_intervals_begin_anew(acting, caplog):
     acting.server.put("models", model())
     acting.server.fail("PATCH", PATH, 500, times=2)
@@ -100,4 +111,14 @@ def test_an_object_deleted_between_judgement_and_write_is_not_an_error(world, ca
     world.server.put("models", model())
     world.server.fail("PATCH", PATH, 404)
     world.reconcile()
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("path", [CONDITION, STATUS])
+def test_an_object_deleted_before_its_status_is_written_is_not_an_error(world, acting, caplog, path):
+    used = acting if path == STATUS else world
+    used.server.put("models", model())
+    used.server.fail(*path, 404)
+    used.reconcile()
+    assert path in used.server.writes()
     assert caplog.text == ""

@@ -118,6 +118,15 @@ def discovered(server, log):
     return discovery.read(discovery.logs_of(server.api()), [pod])
 
 
+@pytest.mark.parametrize(
+    "pods", [[], [test_aim.named("Pod", "p", status={"phase": "Failed"})], [test_aim.named("Pod", "p")]]
+)
+def test_a_job_that_has_lost_its_pods_is_an_error_that_says_so(server, pods):
+    found = discovery.read(discovery.logs_of(server.api()), pods)
+    assert found.error == "the pod of the discovery Job is gone, and its log with it"
+    assert not found.sources
+
+
 @pytest.mark.parametrize("line", [100, 2000, 100_000], ids=lambda length: f"lines of {length}")
 def test_the_result_at_the_end_of_a_log_of_10_megabytes_is_found(server, line):
     log = f"{'x' * (line - 1)}\n" * (10_000_000 // line) + f"{RESULT}\n"
