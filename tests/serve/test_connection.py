@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -231,6 +232,7 @@ def test_of_too_many_connections_the_one_that_was_of_no_use_longest_is_closed(
         for _ in range(3):
             peers.append(stack.enter_context(connected(server)))
             until(lambda: len(held) == len(peers), "the server has it")
+            time.sleep(0.01)  # the clock of the event loop has milliseconds
         peers[0].sendall(GET)  # the oldest, and the last to be used
         assert one_answer(peers[0]).endswith(b"ok\n")
         peers[1].sendall(with_length(len(BODY)) + BODY[:-1])  # in use, but it keeps us waiting
