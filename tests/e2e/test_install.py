@@ -154,7 +154,7 @@ def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_fi
 )
 def test_a_rendered_stream_is_applied_once_and_then_in_sync_with_the_bundle_that_we_published(cluster, manager, flags):
     """What Argo CD and Flux do: apply on the server's side, compare, apply again."""
-    cluster.kubectl("create", "namespace", NAMESPACE)
+    cluster.kubectl.send("apply", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     stream = cluster.helm("template", NAME, CHART, f"--namespace={NAMESPACE}", "--skip-tests")
     ours = ("--server-side", f"--field-manager={manager}", *flags, "-f", "-")
     cluster.kubectl("apply", *ours, stdin=stream)
@@ -175,8 +175,7 @@ def test_a_rendered_stream_is_applied_once_and_then_in_sync_with_the_bundle_that
             kept = cluster.kubectl.json("get", f"{kind}webhookconfiguration", NAME)["webhooks"][0]
             assert kept["clientConfig"]["caBundle"] == bundle
     finally:
-        cluster.kubectl("delete", "-f", "-", "--wait=false", stdin=stream)
-        cluster.kubectl("delete", "namespace", NAMESPACE)
+        cluster.kubectl("delete", "-f", "-", stdin=stream)
 
 
 def diagnosed(plane, *flags):
