@@ -49,7 +49,7 @@ def cluster(bare):
     yield bare
     for release in json.loads(bare.helm("list", "--all-namespaces", "-o=json")):
         bare.helm("uninstall", release["name"], f"--namespace={release['namespace']}")
-    bare.kubectl("delete", "crd", "--all", "--timeout=60s")
+    bare.kubectl("delete", "crd", "--all", "--timeout=3m")
 
 
 def install(plane, *flags):
