@@ -43,8 +43,8 @@ def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime
 
 
 def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool) -> dict[str, Any]:
-    metadata, moment = obj["metadata"], timestamp(now)
-    same = metadata.get("uid"), metadata.get("generation"), happening.reason, happening.message, again and moment
+    metadata, moment, message = obj["metadata"], timestamp(now), masked(happening.message)
+    same = metadata.get("uid"), metadata.get("generation"), happening.reason, message, again and moment
     digest = hashlib.sha256("\0".join(map(str, same)).encode()).hexdigest()[:16]
     name = f"{metadata['name'][:200].rstrip('-.')}.{digest}"  # a name has at most 253 characters
     return {
@@ -54,7 +54,7 @@ def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: b
         "involvedObject": reference(obj),
         "type": happening.type,
         "reason": happening.reason,
-        "message": masked(happening.message)[:MESSAGE_LIMIT],
+        "message": message[:MESSAGE_LIMIT],
         "source": {"component": FIELD_MANAGER},
         "reportingComponent": FIELD_MANAGER,
         "firstTimestamp": moment,
