@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from webhook.cel.codegen import members
 from webhook.cel.codegen.code import Block, Code, Unsupported, class_of, is_not_of, render
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.values.nodes import Node
 
-__all__ = ["Condition", "Part", "Screen"]
+__all__ = ["Condition", "Part", "Screen", "ScreenWriter"]
 
 _FUNCTION: Final = """\
 # V: the bindings. fact: computes a fact. b: what the call may still cost. bad: conditions that do not hold.
@@ -102,14 +102,13 @@ class Screen:
         return _written(self._conditions, self._variables)[0].text()
 
 
-def _written(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
+def _written(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[ScreenWriter, list[int]]:
     with DEEP_RECURSION:
         return _write(conditions, variables)
 
 
-def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
-    trees = {id(part): part.program.evaluate_exactly.origin.check() for part in _parts(conditions, variables.values())}
-    writer = _ScreenWriter(trees)
+def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[ScreenWriter, list[int]]:
+    writer = ScreenWriter.of(_parts(conditions, variables.values()))
     for name, part in variables.items():
         writer.hoist(name, part)
     others = []
@@ -157,7 +156,7 @@ class _Start(list[Any]):
         return self._root.lines()
 
 
-class _ScreenWriter(Writer):
+class ScreenWriter(Writer):
     """Writes all conditions into one function.
 
     Members of declared objects are read once: each is a local for the whole function, set in the slot of its parent.
@@ -179,6 +178,11 @@ class _ScreenWriter(Writer):
         self._fallible: set[str] = set()
         self._direct = True
         self._reads_lazily = False
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Self:
+        """A writer that can use these parts."""
+        return cls({id(part): part.program.evaluate_exactly.origin.check() for part in parts})
 
     def text(self) -> str:
         lines: list[str] = []
@@ -260,6 +264,16 @@ class _ScreenWriter(Writer):
     def fact(self, name: str, expr: Expr) -> Code:
         """A fact that the expression names; it is there already."""
         return Code(self._facts[name], self.type_of(expr), self.nodes["facts"].field(name), is_name=True)
+
+    def assign(self, local: str, when: Part | None, part: Part) -> None:
+        """Set a local to the value of a part, where a condition is true."""
+        applies = None if when is None else self._truth(when)
+        with self.inner() as block:
+            if when is not None:
+                self.learn(self.checked.expr, outcome=True)
+            self._use(part)
+            self.line(f"{local} = {self.value(self.expr(self.checked.expr)).text}")
+        self.block += block if applies is None else [(f"if {applies}:", block)]
 
     # Conditions
 
@@ -377,7 +391,7 @@ class _ScreenWriter(Writer):
 
 
 def _ident(writer: Writer, expr: Ident) -> Code:
-    assert isinstance(writer, _ScreenWriter)
+    assert isinstance(writer, ScreenWriter)
     local = None if expr.name in writer.locals else writer.named_roots.get(expr.name)
     if expr.name == "oldSelf":
         raise Unsupported  # only an update has it
@@ -388,7 +402,7 @@ def _ident(writer: Writer, expr: Ident) -> Code:
 
 
 def _select(writer: Writer, expr: Select) -> Code:
-    assert isinstance(writer, _ScreenWriter)
+    assert isinstance(writer, ScreenWriter)
     root = expr.operand
     if not isinstance(root, Ident) or root.name not in ("variables", "facts") or root.name in writer.locals:
         return members.write_select(writer, expr)
