@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from webhook.admission.patch import Step
 from webhook.golang.credentials import masked
 
 __all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn"]
@@ -132,7 +133,8 @@ class Decision:
     """The decision about one request.
 
     ``object`` is the normalised object of a mutation (the request's own object, by identity, if nothing changed).
-    ``allowed`` is False exactly if ``causes`` is not empty.
+    ``allowed`` is False exactly if ``causes`` is not empty. ``steps`` lead from the request's object to ``object``;
+    None if they are not known.
     """
 
     object: dict[str, Any] | None
@@ -140,6 +142,7 @@ class Decision:
     warnings: tuple[Warn, ...] = ()
     defaults: tuple[Default, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
+    steps: list[Step] | None = field(default=None, compare=False, repr=False)
 
     @property
     def allowed(self) -> bool:

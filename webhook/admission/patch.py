@@ -12,10 +12,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
-__all__ = ["Operation", "PatchError", "Step", "TestFailed", "apply", "diff", "keys", "pointer", "steps"]
+__all__ = ["Operation", "PatchError", "Step", "TestFailed", "apply", "diff", "keys", "operations", "pointer", "steps"]
 
 
 Keys = tuple[str, ...]
+
+_NOTHING: Final = object()
 
 
 class Operation(TypedDict):
@@ -55,7 +57,7 @@ def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
     More than ``most`` operations below one array or object become one that replaces it. The whole document is never
     replaced: not every library accepts the path "".
     """
-    return [_operation(step) for step in steps(before, after, most)]
+    return operations(steps(before, after, most))
 
 
 def steps(before: Any, after: Any, most: int = sys.maxsize) -> list[Step]:
@@ -63,6 +65,11 @@ def steps(before: Any, after: Any, most: int = sys.maxsize) -> list[Step]:
     found: list[Step] = []
     _diff(before, after, (), found, most)
     return found
+
+
+def operations(found: Iterable[Step]) -> list[Operation]:
+    """The operations of a patch."""
+    return [_operation(step) for step in found]
 
 
 def _operation(step: Step) -> Operation:
@@ -87,12 +94,16 @@ def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> No
 
 def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out: list[Step], most: int) -> None:
     start, end = len(out), _end(keys, out, most)
-    out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
+    if not before.keys() <= after.keys():
+        out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
     for key, value in after.items():
-        if key not in before:
+        old = before.get(key, _NOTHING)
+        if old is value:
+            continue
+        if old is _NOTHING:
             out.append(Step("add", (*keys, key), value))
-        elif before[key] is not value:
-            _diff(before[key], value, (*keys, key), out, most)
+        else:
+            _diff(old, value, (*keys, key), out, most)
         if len(out) > end:
             break
     if len(out) > end:
@@ -141,9 +152,6 @@ def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
             raise PatchError(f"Unexpected kind: {kind}")
         document = run(document, operation.get("path", ""), operation)
     return document
-
-
-_NOTHING: Final = object()
 
 
 class _NoContainerError(Exception):

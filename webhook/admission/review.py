@@ -157,6 +157,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
+def _operations(request: Request, decision: Decision) -> list[patch.Operation]:
+    steps = decision.steps
+    if steps is None or len(steps) > MOST_OPERATIONS:
+        return patch.diff(request.object, decision.object, MOST_OPERATIONS)
+    return patch.operations(steps)
+
+
 def encode(call: Literal["mutate", "validate"], version: str, request: Request, decision: Decision) -> bytes:
     """The reply to the API server: one line of JSON."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
@@ -167,7 +174,7 @@ def encode(call: Literal["mutate", "validate"], version: str, request: Request, 
     if decision.audit:
         response["auditAnnotations"] = decision.audit
     if call == "mutate" and decision.allowed:
-        operations = patch.diff(request.object, decision.object, MOST_OPERATIONS)
+        operations = _operations(request, decision)
         if operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(orjson.dumps(operations)).decode()

@@ -21,6 +21,8 @@ __all__ = ["ABSENT", "Formula", "formula"]
 LIMIT: Final = 250_000
 """What a call may cost: all leaves of an object together cost less than the budget of an object."""
 
+Run = Callable[[Mapping[str, Any], Callable[[str], Any] | None], Any]
+
 _FUNCTION: Final = """\
 # V: the bindings. fact: computes a fact. b: what the call may still cost. r: the value, A: it does not apply.
 # i: no interrupt. E: raised where only the interpreter is exact. ...: a value not computed, or no answer.
@@ -40,18 +42,17 @@ def make({parameters}):
 
 class Formula:
     """``run(bindings, fact)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only single
-    evaluations can tell.
+    evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
     """
 
-    __slots__ = ("__weakref__", "_value", "_variables", "_when", "run")
+    __slots__ = ("__weakref__", "_value", "_variables", "_when", "is_plain", "run")
 
     def __init__(self, when: Part | None, value: Part, variables: Mapping[str, Part], name: str) -> None:
         self._when, self._value, self._variables = when, value, variables
         writer = self._written()
         file = file_name(name)
-        self.run: Callable[[Mapping[str, Any], Callable[[str], Any]], Any] = made(_text(writer), file)(
-            *writer.constants
-        )
+        self.is_plain = writer.is_plain
+        self.run: Run = made(_text(writer), file)(*writer.constants)
         register(file, self)
 
     def text(self) -> str:

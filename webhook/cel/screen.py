@@ -178,6 +178,12 @@ class ScreenWriter(Writer):
         self._fallible: set[str] = set()
         self._direct = True
         self._reads_lazily = False
+        self._is_plain = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the function reads nothing but the object."""
+        return self._is_plain and not self._facts and not self.variables
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Self:
@@ -255,6 +261,7 @@ class ScreenWriter(Writer):
         hoisted = self._hoisted.get(name) if self._direct else None
         if hoisted is None:
             self._reads_lazily = True
+            self._is_plain = False
             return Code(self.name(f"V['variables'][{name!r}]"), self.type_of(expr), is_name=True)
         if name in self._fallible and ("variables", name) not in self.names:
             self.line(f"if {hoisted.text} is ...: raise E")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
+from webhook.cel.formula import Formula
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 
@@ -82,6 +83,10 @@ class PolicyScope:
             if name not in self._facts:
                 self.fact(name)
         return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
+
+    def computed(self, formula: Formula) -> Any:
+        """The value of a formula, see there."""
+        return formula.run(self._root, self.fact)
 
     def suspects(self) -> frozenset[int] | None:
         """The indexes of the validation rules that may fail; None if only their own evaluation tells."""

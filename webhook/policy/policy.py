@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from webhook.cel import Program
+from webhook.cel.formula import Formula, formula
 from webhook.cel.screen import Condition, Part, Screen
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
@@ -155,6 +156,9 @@ class Policy:
         default_factory=dict, init=False, compare=False, repr=False
     )
     _screen: list[Screen | None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
+    _formulas: list[dict[DefaultRule, Formula]] = field(
+        default_factory=lambda: [{}], init=False, compare=False, repr=False
+    )
     _judged: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
     _undecided: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
     _repeated: list[tuple[DefaultRule, ...] | None] = field(
@@ -190,11 +194,17 @@ class Policy:
         return all(index not in others for index, rule in enumerate(self.validations) if rule.code == code)
 
     def prepare(self) -> Screen:
-        """Make the screen, which takes up to 150 ms."""
+        """Make the screen and the formulas, which takes up to 150 ms."""
         screen = self._screen[0]
-        if screen is None:
-            screen = self._screen[0] = self._new_screen()  # two threads may both do this; the results are equal
+        if screen is None:  # two threads may both do this; the results are equal
+            self._formulas[0] = self._new_formulas()
+            screen = self._screen[0] = self._new_screen()
         return screen
+
+    @property
+    def formulas(self) -> Mapping[DefaultRule, Formula]:
+        """The functions of the defaults' values, of those that have one; none before :meth:`prepare`."""
+        return self._formulas[0]
 
     def prepare_if_due(self) -> None:
         """Make the screen if there have been enough objects for it to pay for itself."""
@@ -208,6 +218,20 @@ class Policy:
         ]
         variables = {name: _part(each) for name, each in self.variables.items()}
         return Screen(conditions, variables, f"screen of {self.name}")
+
+    def _new_formulas(self) -> dict[DefaultRule, Formula]:
+        """All or none: so their costs and those of exact evaluations never add up."""
+        made: dict[DefaultRule, Formula] = {}
+        for rule in self.defaults:
+            if isinstance(rule.value, Expression):
+                needed = {*rule.value.variables, *(() if rule.when is None else rule.when.variables)}
+                variables = {name: _part(each) for name, each in self.variables.items() if name in needed}
+                when = None if rule.when is None else _part(rule.when)
+                found = formula(when, _part(rule.value), variables, f"{self.name} {rule.code} {rule.path}")
+                if found is None:
+                    return {}
+                made[rule] = found
+        return made
 
     def repeated_defaults(self) -> tuple[DefaultRule, ...]:
         """The defaults that may apply after a later one has set its leaf: they read it, or facts. Computed once."""
