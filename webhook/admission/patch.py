@@ -93,15 +93,18 @@ def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> No
 
 
 def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out: list[Step], most: int) -> None:
-    start, end = len(out), _end(keys, out, most)
+    start, get = len(out), before.get
+    end = start + most if keys else sys.maxsize  # more steps than this become one
     if not before.keys() <= after.keys():
         out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
     for key, value in after.items():
-        old = before.get(key, _NOTHING)
+        old = get(key, _NOTHING)
         if old is value:
             continue
         if old is _NOTHING:
             out.append(Step("add", (*keys, key), value))
+        elif old.__class__ is dict and value.__class__ is dict:
+            _diff_objects(old, value, (*keys, key), out, most)
         else:
             _diff(old, value, (*keys, key), out, most)
         if len(out) > end:
@@ -111,7 +114,8 @@ def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out
 
 
 def _diff_arrays(before: list[Any], after: list[Any], keys: Keys, out: list[Step], most: int) -> None:
-    start, end = len(out), _end(keys, out, most)
+    start = len(out)
+    end = start + most if keys else sys.maxsize
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
         if old is not new:
             _diff(old, new, (*keys, str(index)), out, most)
@@ -123,11 +127,6 @@ def _diff_arrays(before: list[Any], after: list[Any], keys: Keys, out: list[Step
     # From the end, so that removing an item does not shift the index of a later operation.
     out.extend(Step("remove", (*keys, str(index)), None) for index in range(len(before) - 1, len(after) - 1, -1))
     out.extend(Step("add", (*keys, "-"), value) for value in after[len(before) :])
-
-
-def _end(keys: Keys, out: list[Step], most: int) -> int:
-    """The number of steps above which the container at a place is replaced."""
-    return len(out) + most if keys else sys.maxsize
 
 
 def keys(path: str) -> tuple[str, ...]:

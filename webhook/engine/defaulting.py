@@ -252,6 +252,7 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
 def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule, ...]) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
     by_keys = {rule.path.keys: rule for rule in filled}
+    structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
     found: list[Default] = []
     for operation, keys, new in steps:
         if operation == "remove":
@@ -260,21 +261,16 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
-        for leaf, value in ((keys, new),) if not new or new.__class__ is not dict else _leaves(keys, new):
+        for leaf, value in _leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
-            rule = rule or _around(path, filled)
+            if rule is None and structures:
+                rule = next((each for start, each in structures if path.startswith(start)), None)
             if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
-
-
-def _around(path: str, filled: Filled) -> DefaultRule | None:
-    """The default that set the leaf, or the structure around it."""
-    at = (rule for rule in filled if rule.path.text == path)
-    return next(at, None) or next((rule for rule in filled if path.startswith(f"{rule.path.text}.")), None)
 
 
 def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[tuple[str, ...], Any]]:
