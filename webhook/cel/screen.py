@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.codegen import members
@@ -38,24 +39,26 @@ __all__ = ["Condition", "Part", "Screen"]
 
 _FUNCTION: Final = """\
 # V: the bindings. fact: computes a fact. b: what the call may still cost. bad: conditions that do not hold.
+# maybe: conditions to evaluate by themselves.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.
 def make({parameters}):
  def run(V, fact):
   try:
    i = None
    bad = []
+   maybe = []
    b = {left}
 {body}
    if b < 0: raise E
   except Exception: return None
-  return bad, {limit} - b
+  return bad, maybe, {limit} - b
  return run
 """
 
 _LOCAL: Final = re.compile(r"t\d+")
 _CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[int], int] | None]
+Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[int], list[int], int] | None]
 
 
 class Part(NamedTuple):
@@ -76,8 +79,9 @@ class Condition(NamedTuple):
 class Screen:
     """The generated function of the conditions that have one.
 
-    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, and what the call cost at
-    most; or None, where only single evaluations can tell. ``others`` are the conditions that it does not cover.
+    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, those of conditions to
+    evaluate by themselves, and what the call cost at most; or None, where only single evaluations can tell. ``others``
+    are the conditions that it does not cover: they are to be evaluated where the object has something at their path.
     """
 
     __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
@@ -115,6 +119,7 @@ def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tu
     others = []
     for index, condition in enumerate(conditions):
         if not writer.condition(index, condition):
+            writer.defer(index, condition)
             others.append(index)
     return writer, others
 
@@ -278,6 +283,16 @@ class _ScreenWriter(Writer):
                 self.block += block
                 return True
         return False
+
+    def defer(self, index: int, condition: Condition) -> None:
+        """Leave a condition to its own evaluation, unless there is nothing at its path."""
+        deferred: Block = [f"maybe.append({index})"]
+        with self._undone_if_unsupported() as done:
+            node = Code(self._object, DYN, condition.test.program.evaluate_exactly.origin.nodes["object"], is_name=True)
+            for key in takewhile("*".__ne__, condition.at):
+                node = self._child(node, key)
+            done.append(True)
+        self.block += [(f"if {node.text} is not A:", deferred)] if done else deferred
 
     def _at(self, index: int, condition: Condition, keys: tuple[str, ...], node: Code) -> None:
         """The condition at every node at a path below one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from webhook.admission import Cause, Hint, Warn
@@ -18,6 +18,7 @@ from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
+from webhook.policy.evaluate import Bindings, Suspect
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
@@ -105,20 +106,30 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
-    run = _RuleRun(subject, scope, options, stored_scope)
     if len(subject.schema_causes) + len(subject.hidden) > MANY_ERRORS:
-        return run.findings
+        return Findings()
     suspects = _suspects(subject, scope, options)
-    for index, (rule, action) in enumerate(subject.kind.policy.actions(options.profile)):
-        if (suspects is None or index in suspects) and (options.references or not rule.referential):
+    if suspects is not None and not suspects:
+        return Findings()
+    actions = subject.kind.policy.actions(options.profile)
+    if suspects is None:
+        suspects = [
+            (index, False) for index, (rule, _) in enumerate(actions) if options.references or not rule.referential
+        ]
+    run = _RuleRun(subject, scope, options, stored_scope)
+    for index, fails in suspects:
+        rule, action = actions[index]
+        if fails and subject.old is None and (options.complete or rule.unseen is None):
+            run.fail(rule, action)
+        else:
             run.check(rule, action)
-            if len(run.findings.causes) >= MAX_FINDINGS:
-                break
+        if len(run.findings.causes) >= MAX_FINDINGS:
+            break
     return run.findings
 
 
-def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> frozenset[int] | None:
-    """The indexes of the rules that may fail, by one function for all; None if each must be evaluated.
+def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
+    """The rules that fail or may fail, by one function for all; None if each must be evaluated.
 
     That function expects an object that its schema accepts, and asks for other objects.
     """
@@ -139,6 +150,7 @@ class _RuleRun:
         self._complete = options.complete
         self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
+        self._bindings: dict[str, Bindings] = {}
         self._stored_scope = stored_scope
 
     @cached_property
@@ -147,6 +159,38 @@ class _RuleRun:
         if subject.old is None:
             return None
         return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
+
+    def fail(self, rule: ValidationRule, action: Action) -> None:
+        """Record a rule that is known to fail at its only node, in a new object that its schema accepts."""
+        self._checkpoint(rule.code)
+        findings = self.findings
+        if rule.message_expression is None:
+            if action is Action.WARN:
+                if not self._full(action):
+                    findings.warnings.append(_warning(rule))
+                return
+            text = rule.message
+        else:
+            try:
+                text = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
+            except CelError:
+                self.check(rule, action)
+                return
+        if len(text) > MESSAGE:
+            text = _cut(rule, text)
+        if action is not Action.WARN:
+            shown = _shown(rule.about.get(self._subject.obj))
+            error = FieldError(rule.reason, rule.about.text, text, shown)
+            findings.causes.append(Cause(error.field, error.type, error.body(), rule.code))
+        elif not self._full(action):
+            findings.warnings.append(Warn(rule.about.text, text, rule.code))
+
+    def _bindings_at(self, at: Path) -> Bindings:
+        """The bindings at the only node of a path."""
+        bindings = self._bindings.get(at.text)
+        if bindings is None:
+            bindings = self._bindings[at.text] = self._scope.at(at.get(self._subject.obj))
+        return bindings
 
     def check(self, rule: ValidationRule, action: Action) -> None:
         """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
@@ -228,8 +272,17 @@ class _RuleRun:
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
     path = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-    text = cut_end(message, REFERENCES if rule.referential else MESSAGE)
-    return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
+    return FieldError(rule.reason, path, _cut(rule, message), _shown(_value_at(rule, node)))
+
+
+def _cut(rule: ValidationRule, message: str) -> str:
+    return cut_end(message, REFERENCES if rule.referential else MESSAGE)
+
+
+@lru_cache(4096)
+def _warning(rule: ValidationRule) -> Warn:
+    """The warning of a rule whose message is a constant."""
+    return Warn(rule.about.text, _cut(rule, rule.message), rule.code)
 
 
 def _value_at(rule: ValidationRule, node: TargetNode) -> Any:

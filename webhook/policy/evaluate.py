@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
@@ -11,9 +11,11 @@ from webhook.cel import Budget, CelError
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 
-__all__ = ["PolicyFault", "PolicyScope"]
+__all__ = ["PolicyFault", "PolicyScope", "Suspect"]
 
 Bindings = Mapping[str, Any]
+Suspect = tuple[int, bool]
+"""The index of a validation rule, and whether it is known to fail, at its only node; otherwise it may fail."""
 
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""
@@ -83,15 +85,19 @@ class PolicyScope:
                 self.fact(name)
         return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
 
-    def suspects(self) -> frozenset[int] | None:
-        """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
+    def suspects(self) -> Sequence[Suspect] | None:
+        """The validation rules that fail or may fail, in their order; None if only their own evaluation tells."""
         screen = self._policy.screen()
         if screen is None:
             return None
         found = screen.run(self._root, self.fact)
         if found is not None:
-            failing, bound = found
-            suspects = screen.others.union(failing)
+            failing, unsure, bound = found
+            rules = self._policy.validations
+            suspects: list[Suspect] = [(index, rules[index].at.single) for index in failing]
+            if unsure:
+                suspects += [(index, False) for index in unsure]
+                suspects.sort()
             if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound):
                 return suspects
         self._policy.count_undecided()
@@ -105,15 +111,16 @@ class PolicyScope:
 
 
 class _Screened:
-    """The cost of the rules that a screen has found to hold, should the budget need the exact sum."""
+    """The cost of the rules that a screen has decided, should the budget need the exact sum."""
 
     __slots__ = ("_policy", "_scope", "_suspects")
 
-    def __init__(self, policy: Policy, scope: PolicyScope, suspects: frozenset[int]) -> None:
+    def __init__(self, policy: Policy, scope: PolicyScope, suspects: Sequence[Suspect]) -> None:
         self._policy, self._scope, self._suspects = policy, scope, suspects
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
-        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in self._suspects]
+        again = {index for index, fails in self._suspects if not fails}
+        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in again]
         return sum(self._cost_at(rule, node) for rule in rules for _, node in rule.at.nodes(bindings["object"]))
 
     def _cost_at(self, rule: ValidationRule, node: Any) -> int:

@@ -83,7 +83,7 @@ class DefaultRule:
         return self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
