@@ -206,7 +206,8 @@ class Policy:
             Condition(rule.at.keys, None if rule.when is None else _part(rule.when), _part(rule.rule))
             for rule in self.validations
         ]
-        variables = {name: _part(each) for name, each in self.variables.items()}
+        read = {name for rule in self.validations for each in rule.conditions for name in each.variables}
+        variables = {name: _part(each) for name, each in self.variables.items() if name in read}
         return Screen(conditions, variables, f"screen of {self.name}")
 
     def repeated_defaults(self) -> tuple[DefaultRule, ...]:

@@ -20,7 +20,14 @@ _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     source = parse_source(text(model, "spec", "source"))
-    return {"kind": source.kind.value, **{name: getattr(source, name) for name in _PARTS}}
+    return {
+        "kind": source.kind.value,
+        "claim": source.claim,
+        "path": source.path,
+        "repo": source.repo,
+        "revision": source.revision,
+        "error": source.error,
+    }
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
