@@ -27,6 +27,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import DYN
+from webhook.golang.plainregexp import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,6 +228,12 @@ class _ScreenWriter(Writer):
             root.unknown.append(result)
         result = self._results[function, *args]
         return f"({result} if {result} is not ... else ({result} := {text}))"
+
+    def match(self, pattern: str, text: str) -> str:
+        exact, simple = super().match(pattern, text), plain(pattern)
+        if simple is None:
+            return exact
+        return f"({self.call(self.constant(simple), [text])} if {self.call('is_ascii', [text])} else {exact})"
 
     def hoist(self, name: str, part: Part) -> None:
         """Compute a variable beforehand, unless it reads facts, directly or through another variable."""
