@@ -59,7 +59,8 @@ def make({parameters}):
 _LOCAL: Final = re.compile(r"t\d+")
 _CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[int], list[int], int] | None]
+Failing = tuple[int, str | None]
+Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[Failing], list[int], int] | None]
 
 
 class Part(NamedTuple):
@@ -70,19 +71,24 @@ class Part(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true."""
+    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true.
+
+    ``message`` is the text about a node that fails the test, if it is to be computed.
+    """
 
     at: tuple[str, ...]
     when: Part | None
     test: Part
+    message: Part | None = None
 
 
 class Screen:
     """The generated function of the conditions that have one.
 
-    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, those of conditions to
-    evaluate by themselves, and what the call cost at most; or None, where only single evaluations can tell. ``others``
-    are the conditions that it does not cover: they are to be evaluated where the object has something at their path.
+    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, each with its message (None
+    where it was not computed); those of conditions to evaluate by themselves; and what the call cost at most. It gives
+    None where only single evaluations can tell. ``others`` are the conditions that it does not cover: they are to be
+    evaluated where the object has something at their path.
     """
 
     __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
@@ -131,6 +137,8 @@ def _parts(conditions: Iterable[Condition], variables: Iterable[Part]) -> Iterat
         if condition.when is not None:
             yield condition.when
         yield condition.test
+        if condition.message is not None:
+            yield condition.message
 
 
 class _Root:
@@ -346,17 +354,29 @@ class _ScreenWriter(Writer):
 
     def _tested(self, index: int, condition: Condition, node: str) -> None:
         self.named_roots["self"] = node
-        fails = [f"bad.append({index})", *(["break"] if self.loops else [])]
         if condition.when is None:
             test = self._truth(condition.test)
-            self.block.append((f"if not {test}:", fails))
+            self.block.append((f"if not {test}:", self._failed(index, condition)))
             return
         applies = self._truth(condition.when)
         with self.inner() as block:
             self.learn(self.checked.expr, outcome=True)
             test = self._truth(condition.test)
-            block.append((f"if not {test}:", fails))
+            block.append((f"if not {test}:", self._failed(index, condition)))
         self.block.append((f"if {applies}:", block))
+
+    def _failed(self, index: int, condition: Condition) -> Block:
+        """What is done where a condition does not hold. A message about one of many nodes is not computed here."""
+        if self.loops:
+            return [f"bad.append(({index}, None))", "break"]
+        if condition.message is not None:
+            with self._undone_if_unsupported() as done, self.inner() as block:
+                self._use(condition.message)
+                block.append(f"bad.append(({index}, {self.value(self.expr(self.checked.expr)).text}))")
+                done.append(True)
+            if done:
+                return block
+        return [f"bad.append(({index}, None))"]
 
     def _truth(self, part: Part) -> str:
         self._use(part)

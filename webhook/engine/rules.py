@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from webhook.admission import Cause, Hint, Warn
@@ -113,14 +113,13 @@ def validate_rules(
         return Findings()
     actions = subject.kind.policy.actions(options.profile)
     if suspects is None:
-        suspects = [
-            (index, False) for index, (rule, _) in enumerate(actions) if options.references or not rule.referential
-        ]
+        each = enumerate(rule for rule, _ in actions)
+        suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
-    for index, fails in suspects:
+    for index, fails, message in suspects:
         rule, action = actions[index]
         if fails and subject.old is None and (options.complete or rule.unseen is None):
-            run.fail(rule, action)
+            run.fail(rule, action, message)
         else:
             run.check(rule, action)
         if len(run.findings.causes) >= MAX_FINDINGS:
@@ -160,30 +159,28 @@ class _RuleRun:
             return None
         return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
 
-    def fail(self, rule: ValidationRule, action: Action) -> None:
-        """Record a rule that is known to fail at its only node, in a new object that its schema accepts."""
+    def fail(self, rule: ValidationRule, action: Action, message: str | None) -> None:
+        """Record a rule that is known to fail at its only node, in a new object that its schema accepts.
+
+        ``message`` is the value of its message expression, None if it is not known.
+        """
         self._checkpoint(rule.code)
-        findings = self.findings
-        if rule.message_expression is None:
-            if action is Action.WARN:
-                if not self._full(action):
-                    findings.warnings.append(_warning(rule))
-                return
-            text = rule.message
-        else:
-            try:
-                text = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
-            except CelError:
-                self.check(rule, action)
-                return
-        if len(text) > MESSAGE:
-            text = _cut(rule, text)
+        if message is None:
+            message = rule.message
+            if rule.message_expression is not None:
+                try:
+                    message = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
+                except CelError:
+                    self.check(rule, action)
+                    return
+        if len(message) > MESSAGE:
+            message = _cut(rule, message)
+        about = rule.about
         if action is not Action.WARN:
-            shown = _shown(rule.about.get(self._subject.obj))
-            error = FieldError(rule.reason, rule.about.text, text, shown)
-            findings.causes.append(Cause(error.field, error.type, error.body(), rule.code))
+            error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
+            self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
         elif not self._full(action):
-            findings.warnings.append(Warn(rule.about.text, text, rule.code))
+            self.findings.warnings.append(Warn(about.text, message, rule.code))
 
     def _bindings_at(self, at: Path) -> Bindings:
         """The bindings at the only node of a path."""
@@ -277,12 +274,6 @@ def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
 
 def _cut(rule: ValidationRule, message: str) -> str:
     return cut_end(message, REFERENCES if rule.referential else MESSAGE)
-
-
-@lru_cache(4096)
-def _warning(rule: ValidationRule) -> Warn:
-    """The warning of a rule whose message is a constant."""
-    return Warn(rule.about.text, _cut(rule, rule.message), rule.code)
 
 
 def _value_at(rule: ValidationRule, node: TargetNode) -> Any:

@@ -14,8 +14,10 @@ from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 __all__ = ["PolicyFault", "PolicyScope", "Suspect"]
 
 Bindings = Mapping[str, Any]
-Suspect = tuple[int, bool]
-"""The index of a validation rule, and whether it is known to fail, at its only node; otherwise it may fail."""
+Suspect = tuple[int, bool, str | None]
+"""The index of a validation rule; whether it is known to fail, at its only node (otherwise it may fail); and the value
+of its message expression, if it was computed.
+"""
 
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""
@@ -94,9 +96,9 @@ class PolicyScope:
         if found is not None:
             failing, unsure, bound = found
             rules = self._policy.validations
-            suspects: list[Suspect] = [(index, rules[index].at.single) for index in failing]
+            suspects: list[Suspect] = [(index, rules[index].at.single, message) for index, message in failing]
             if unsure:
-                suspects += [(index, False) for index in unsure]
+                suspects += [(index, False, None) for index in unsure]
                 suspects.sort()
             if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound):
                 return suspects
@@ -119,15 +121,23 @@ class _Screened:
         self._policy, self._scope, self._suspects = policy, scope, suspects
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
-        again = {index for index, fails in self._suspects if not fails}
-        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in again]
-        return sum(self._cost_at(rule, node) for rule in rules for _, node in rule.at.nodes(bindings["object"]))
+        again = {index for index, fails, _ in self._suspects if not fails}
+        explained = {index for index, _, message in self._suspects if message is not None}
+        return sum(
+            self._cost_at(rule, node, explained=index in explained)
+            for index, rule in enumerate(self._policy.validations)
+            if index not in again
+            for _, node in rule.at.nodes(bindings["object"])
+        )
 
-    def _cost_at(self, rule: ValidationRule, node: Any) -> int:
+    def _cost_at(self, rule: ValidationRule, node: Any, *, explained: bool) -> int:
         bindings = self._scope.at(node)
-        if rule.when is None:
-            return rule.rule.program.evaluate_exactly.cost(bindings)
-        cost = rule.when.program.evaluate_exactly.cost(bindings)
-        if rule.when.program.evaluate(bindings) is False:
-            return cost
-        return cost + rule.rule.program.evaluate_exactly.cost(bindings)
+        cost = 0
+        if rule.when is not None:
+            cost = rule.when.program.evaluate_exactly.cost(bindings)
+            if rule.when.program.evaluate(bindings) is False:
+                return cost
+        cost += rule.rule.program.evaluate_exactly.cost(bindings)
+        if explained and rule.message_expression is not None:
+            cost += rule.message_expression.program.evaluate_exactly.cost(bindings)
+        return cost
