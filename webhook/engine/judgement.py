@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.admission import Cause, Decision, Request, Warn
 from webhook.cel import Budget
@@ -20,6 +20,9 @@ from webhook.engine.scope import reviewed_kind, scope_of
 from webhook.policy import PolicyScope
 
 __all__ = ["Judgement", "judge"]
+
+
+_NOTHING: Final[tuple[Cause, ...]] = ()
 
 
 class Judgement(NamedTuple):
@@ -81,7 +84,7 @@ def _findings(
     obj, old = request.object, request.old_object
     unknown: list[str] = []
     if old is None and kind.schema.accepts(obj, Budget(OBJECT_BUDGET)):
-        findings, hidden = Findings([*metadata_errors(obj)]), tuple[Cause, ...]()
+        findings, hidden = Findings(metadata_errors(obj)), _NOTHING
     else:
         obj, unknown = kind.schema.decode(obj)
         old = kind.schema.decode(old)[0] if old is not None else None
@@ -119,5 +122,7 @@ def _add_unknown_fields(
 
 def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    codes = dict.fromkeys(label for item in findings for label in item.labels)
-    return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}
+    if not findings:
+        return {"catalog": catalog.digest}
+    codes = dict.fromkeys([label for item in findings for label in item.labels])
+    return {"catalog": catalog.digest, "codes": ",".join(codes)}

@@ -145,7 +145,6 @@ class _RuleRun:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
-        self._oversized = subject.oversized
         self._complete = options.complete
         self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
@@ -194,11 +193,12 @@ class _RuleRun:
         nodes = self._nodes.get(rule.at.text)
         if nodes == ():
             return
+        oversized = self._subject.schema_causes and self._subject.oversized
         node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
         try:
             for node in self._nodes_at(rule.at) if nodes is None else nodes:
                 self._checkpoint(rule.code)
-                if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                if (rule.transition and node.stored is MISSING) or (oversized and self._is_oversized(node)):
                     continue
                 message = self._failure(rule, node)
                 if message is not None:
@@ -211,7 +211,7 @@ class _RuleRun:
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
-        return any(field_path(node.keys[:end]) in self._oversized for end in range(len(node.keys) + 1))
+        return any(field_path(node.keys[:end]) in self._subject.oversized for end in range(len(node.keys) + 1))
 
     def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
         text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
