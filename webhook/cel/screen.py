@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from webhook.cel.codegen import members
@@ -26,6 +27,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import DYN
+from webhook.golang.plainregexp import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,24 +40,27 @@ __all__ = ["Condition", "Part", "Screen", "ScreenWriter"]
 
 _FUNCTION: Final = """\
 # V: the bindings. fact: computes a fact. b: what the call may still cost. bad: conditions that do not hold.
+# maybe: conditions to evaluate by themselves.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.
 def make({parameters}):
  def run(V, fact):
   try:
    i = None
    bad = []
+   maybe = []
    b = {left}
 {body}
    if b < 0: raise E
   except Exception: return None
-  return bad, {limit} - b
+  return bad, maybe, {limit} - b
  return run
 """
 
 _LOCAL: Final = re.compile(r"t\d+")
 _CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[int], int] | None]
+Failing = tuple[int, str | None]
+Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[Failing], list[int], int] | None]
 
 
 class Part(NamedTuple):
@@ -66,18 +71,24 @@ class Part(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true."""
+    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true.
+
+    ``message`` is the text about a node that fails the test, if it is to be computed.
+    """
 
     at: tuple[str, ...]
     when: Part | None
     test: Part
+    message: Part | None = None
 
 
 class Screen:
     """The generated function of the conditions that have one.
 
-    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, and what the call cost at
-    most; or None, where only single evaluations can tell. ``others`` are the conditions that it does not cover.
+    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, each with its message (None
+    where it was not computed); those of conditions to evaluate by themselves; and what the call cost at most. It gives
+    None where only single evaluations can tell. ``others`` are the conditions that it does not cover: they are to be
+    evaluated where the object has something at their path.
     """
 
     __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
@@ -114,6 +125,7 @@ def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tu
     others = []
     for index, condition in enumerate(conditions):
         if not writer.condition(index, condition):
+            writer.defer(index, condition)
             others.append(index)
     return writer, others
 
@@ -124,6 +136,8 @@ def _parts(conditions: Iterable[Condition], variables: Iterable[Part]) -> Iterat
         if condition.when is not None:
             yield condition.when
         yield condition.test
+        if condition.message is not None:
+            yield condition.message
 
 
 class _Root:
@@ -233,6 +247,12 @@ class ScreenWriter(Writer):
         result = self._results[function, *args]
         return f"({result} if {result} is not ... else ({result} := {text}))"
 
+    def match(self, pattern: str, text: str) -> str:
+        exact, simple = super().match(pattern, text), plain(pattern)
+        if simple is None:
+            return exact
+        return f"({self.call(self.constant(simple), [text])} if {self.call('is_ascii', [text])} else {exact})"
+
     def hoist(self, name: str, part: Part) -> None:
         """Compute a variable beforehand, unless it reads facts, directly or through another variable."""
         if part.facts:
@@ -300,6 +320,16 @@ class ScreenWriter(Writer):
                 return True
         return False
 
+    def defer(self, index: int, condition: Condition) -> None:
+        """Leave a condition to its own evaluation, unless there is nothing at its path."""
+        deferred: Block = [f"maybe.append({index})"]
+        with self._undone_if_unsupported() as done:
+            node = Code(self._object, DYN, condition.test.program.evaluate_exactly.origin.nodes["object"], is_name=True)
+            for key in takewhile("*".__ne__, condition.at):
+                node = self._child(node, key)
+            done.append(True)
+        self.block += [(f"if {node.text} is not A:", deferred)] if done else deferred
+
     def _at(self, index: int, condition: Condition, keys: tuple[str, ...], node: Code) -> None:
         """The condition at every node at a path below one."""
         start = node.text
@@ -345,17 +375,29 @@ class ScreenWriter(Writer):
 
     def _tested(self, index: int, condition: Condition, node: str) -> None:
         self.named_roots["self"] = node
-        fails = [f"bad.append({index})", *(["break"] if self.loops else [])]
         if condition.when is None:
             test = self._truth(condition.test)
-            self.block.append((f"if not {test}:", fails))
+            self.block.append((f"if not {test}:", self._failed(index, condition)))
             return
         applies = self._truth(condition.when)
         with self.inner() as block:
             self.learn(self.checked.expr, outcome=True)
             test = self._truth(condition.test)
-            block.append((f"if not {test}:", fails))
+            block.append((f"if not {test}:", self._failed(index, condition)))
         self.block.append((f"if {applies}:", block))
+
+    def _failed(self, index: int, condition: Condition) -> Block:
+        """What is done where a condition does not hold. A message about one of many nodes is not computed here."""
+        if self.loops:
+            return [f"bad.append(({index}, None))", "break"]
+        if condition.message is not None:
+            with self._undone_if_unsupported() as done, self.inner() as block:
+                self._use(condition.message)
+                block.append(f"bad.append(({index}, {self.value(self.expr(self.checked.expr)).text}))")
+                done.append(True)
+            if done:
+                return block
+        return [f"bad.append(({index}, None))"]
 
     def _truth(self, part: Part) -> str:
         self._use(part)

@@ -18,6 +18,7 @@ from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
+from webhook.policy.evaluate import Bindings, Suspect
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
@@ -105,20 +106,29 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
-    run = _RuleRun(subject, scope, options, stored_scope)
     if len(subject.schema_causes) + len(subject.hidden) > MANY_ERRORS:
-        return run.findings
+        return Findings()
     suspects = _suspects(subject, scope, options)
-    for index, (rule, action) in enumerate(subject.kind.policy.actions(options.profile)):
-        if (suspects is None or index in suspects) and (options.references or not rule.referential):
+    if suspects is not None and not suspects:
+        return Findings()
+    actions = subject.kind.policy.actions(options.profile)
+    if suspects is None:
+        each = enumerate(rule for rule, _ in actions)
+        suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
+    run = _RuleRun(subject, scope, options, stored_scope)
+    for index, fails, message in suspects:
+        rule, action = actions[index]
+        if fails and subject.old is None and (options.complete or rule.unseen is None):
+            run.fail(rule, action, message)
+        else:
             run.check(rule, action)
-            if len(run.findings.causes) >= MAX_FINDINGS:
-                break
+        if len(run.findings.causes) >= MAX_FINDINGS:
+            break
     return run.findings
 
 
-def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> frozenset[int] | None:
-    """The indexes of the rules that may fail, by one function for all; None if each must be evaluated.
+def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
+    """The rules that fail or may fail, by one function for all; None if each must be evaluated.
 
     That function expects an object that its schema accepts, and asks for other objects.
     """
@@ -135,10 +145,10 @@ class _RuleRun:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
-        self._oversized = subject.oversized
         self._complete = options.complete
         self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
+        self._bindings: dict[str, Bindings] = {}
         self._stored_scope = stored_scope
 
     @cached_property
@@ -148,16 +158,47 @@ class _RuleRun:
             return None
         return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
 
+    def fail(self, rule: ValidationRule, action: Action, message: str | None) -> None:
+        """Record a rule that is known to fail at its only node, in a new object that its schema accepts.
+
+        ``message`` is the value of its message expression, None if it is not known.
+        """
+        self._checkpoint(rule.code)
+        if message is None:
+            message = rule.message
+            if rule.message_expression is not None:
+                try:
+                    message = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
+                except CelError:
+                    self.check(rule, action)
+                    return
+        if len(message) > MESSAGE:
+            message = _cut(rule, message)
+        about = rule.about
+        if action is not Action.WARN:
+            error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
+            self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
+        elif not self._full(action):
+            self.findings.warnings.append(Warn(about.text, message, rule.code))
+
+    def _bindings_at(self, at: Path) -> Bindings:
+        """The bindings at the only node of a path."""
+        bindings = self._bindings.get(at.text)
+        if bindings is None:
+            bindings = self._bindings[at.text] = self._scope.at(at.get(self._subject.obj))
+        return bindings
+
     def check(self, rule: ValidationRule, action: Action) -> None:
         """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
         nodes = self._nodes.get(rule.at.text)
         if nodes == ():
             return
+        oversized = self._subject.schema_causes and self._subject.oversized
         node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
         try:
             for node in self._nodes_at(rule.at) if nodes is None else nodes:
                 self._checkpoint(rule.code)
-                if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                if (rule.transition and node.stored is MISSING) or (oversized and self._is_oversized(node)):
                     continue
                 message = self._failure(rule, node)
                 if message is not None:
@@ -170,7 +211,7 @@ class _RuleRun:
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
-        return any(field_path(node.keys[:end]) in self._oversized for end in range(len(node.keys) + 1))
+        return any(field_path(node.keys[:end]) in self._subject.oversized for end in range(len(node.keys) + 1))
 
     def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
         text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
@@ -228,8 +269,11 @@ class _RuleRun:
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
     path = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-    text = cut_end(message, REFERENCES if rule.referential else MESSAGE)
-    return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
+    return FieldError(rule.reason, path, _cut(rule, message), _shown(_value_at(rule, node)))
+
+
+def _cut(rule: ValidationRule, message: str) -> str:
+    return cut_end(message, REFERENCES if rule.referential else MESSAGE)
 
 
 def _value_at(rule: ValidationRule, node: TargetNode) -> Any:

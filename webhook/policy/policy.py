@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from webhook.cel import Program
 from webhook.cel.formula import Formula, formula
@@ -14,6 +14,9 @@ from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
+
+_EXPLAINED: Final = 100
+"""With more rules, as those of pods, the screen has no messages: its code would take twice the memory."""
 
 _FEW: Final = 20
 """Objects that are judged rule by rule before a screen is made; the largest takes 150 ms, and saves 1 ms an object."""
@@ -84,7 +87,7 @@ class DefaultRule:
         return self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
@@ -212,11 +215,18 @@ class Policy:
             self.prepare()
 
     def _new_screen(self) -> Screen:
+        explains = len(self.validations) <= _EXPLAINED
         conditions = [
-            Condition(rule.at.keys, None if rule.when is None else _part(rule.when), _part(rule.rule))
+            Condition(
+                rule.at.keys,
+                _part(rule.when),
+                _part(rule.rule),
+                _part(rule.message_expression) if explains else None,
+            )
             for rule in self.validations
         ]
-        variables = {name: _part(each) for name, each in self.variables.items()}
+        read = {name for rule in self.validations for each in rule.conditions for name in each.variables}
+        variables = {name: _part(each) for name, each in self.variables.items() if name in read}
         return Screen(conditions, variables, f"screen of {self.name}")
 
     def _new_formulas(self) -> dict[DefaultRule, Formula]:
@@ -286,5 +296,13 @@ class Policy:
         return tuple(dict.fromkeys(codes))
 
 
-def _part(expression: Expression) -> Part:
-    return Part(expression.program, expression.named_facts)
+@overload
+def _part(expression: Expression) -> Part: ...
+
+
+@overload
+def _part(expression: Expression | None) -> Part | None: ...
+
+
+def _part(expression: Expression | None) -> Part | None:
+    return None if expression is None else Part(expression.program, expression.named_facts)

@@ -249,6 +249,19 @@ class Structural:
         run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return run.errors, run.warnings
 
+    def accepts(self, obj: dict[str, Any], budget: Budget | None = None) -> bool:
+        """Whether a new object is clean, and all rules hold: decoding does not change it, and :meth:`check` is silent.
+
+        It is faster than both. False may be wrong: only they know the errors.
+        """
+        try:
+            if self.rules is None or not self.is_clean(obj):
+                return self.is_clean(obj)
+            errors, warnings = self._run_rules(self.rules, obj, None, budget)
+        except (RecursionError, OverflowError):
+            return False
+        return not errors and not warnings
+
     def check(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
     ) -> tuple[list[FieldError], list[str]]:
