@@ -74,6 +74,7 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     """Judge random objects of a kind both ways."""
     result, dice = Result(kind), random.Random(kind)
     known, bases = _bases(kind, fast)
+    known.prepare()
     decided = _counted(known.policy)
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
         options = replace(options, profile=profile)  # noqa: PLW2901

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from webhook.admission.patch import Step
 from webhook.golang.credentials import masked
 
 __all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn"]
@@ -133,8 +132,8 @@ class Decision:
     """The decision about one request.
 
     ``object`` is the normalised object of a mutation (the request's own object, by identity, if nothing changed).
-    ``allowed`` is False exactly if ``causes`` is not empty. ``steps`` lead from the request's object to ``object``;
-    None if they are not known.
+    ``allowed`` is False exactly if ``causes`` is not empty. ``patch`` is the JSON Patch from the request's object to
+    ``object``, None if it is to be computed.
     """
 
     object: dict[str, Any] | None
@@ -142,7 +141,7 @@ class Decision:
     warnings: tuple[Warn, ...] = ()
     defaults: tuple[Default, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
-    steps: list[Step] | None = field(default=None, compare=False, repr=False)
+    patch: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def allowed(self) -> bool:

@@ -16,6 +16,7 @@ from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.formula import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
+from webhook.engine.fresh import SCHEMA_DEFAULT, leaves
 from webhook.engine.metadata import is_readable
 from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
@@ -23,7 +24,6 @@ from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
 
-SCHEMA_DEFAULT: Final = "default of the CRD schema"
 QUANTITY: Final = "a quantity is stored as text"
 
 _SCALARS: Final = frozenset({str, int, float, bool})
@@ -261,7 +261,7 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
-        for leaf, value in _leaves(keys, new) if new.__class__ is dict else ((keys, new),):
+        for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
             if rule is None and structures:
@@ -271,9 +271,3 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
-
-
-def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, dict) and value:
-        return [leaf for key, item in value.items() for leaf in _leaves((*keys, key), item)]
-    return [(keys, value)]

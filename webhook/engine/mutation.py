@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission import Decision, Default, Request, Warn, patch
-from webhook.admission.stamp import ANNOTATION, UNSTAMPED
+from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog
+from webhook.engine.fresh import Run, operations
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
@@ -53,10 +54,10 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
     """The last decision with the defaults of all: the second run finds those of the first already set."""
     if len(decisions) == 1:
-        return replace(decisions[0], object=obj, steps=None)
+        return replace(decisions[0], object=obj, patch=None)
     defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
     audit = _audit(catalog, defaults) if decisions[-1].audit else {}
-    return replace(decisions[-1], object=obj, defaults=defaults, audit=audit, steps=None)
+    return replace(decisions[-1], object=obj, defaults=defaults, audit=audit, patch=None)
 
 
 def _default(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Decision:
@@ -66,6 +67,11 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if kind.foreign:
         return Decision(kind.schema.default(obj))
     options.checkpoint("defaults")
+    run = kind.fresh
+    if run is not None and request.operation == "CREATE":
+        decision = _default_new(run, obj, catalog, options)
+        if decision is not None:
+            return decision
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")
     valid, faults = (
@@ -78,7 +84,25 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     steps = patch.steps(obj, found)
     defaults = result.defaults(_without_stamp(steps))
     warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
-    return Decision(found, (), warnings, defaults, _audit(catalog, defaults), steps)
+    return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
+
+
+def _default_new(run: Run, obj: dict[str, Any], catalog: Catalog, options: Options) -> Decision | None:
+    """The decision about a new object without a stamp, by the function of its kind; None if that has no answer."""
+    metadata = obj.get("metadata")
+    if metadata.__class__ is not dict:
+        return None
+    annotations = metadata.get("annotations", {})
+    if annotations.__class__ is not dict or ANNOTATION in annotations:
+        return None
+    found = run(obj)
+    if found is None:
+        return None
+    options.checkpoint("stamp")
+    text = Stamp.of(found.object, catalog.digest, found.recorded, options.profile).encode()
+    stamped = {**found.object, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
+    defaults = tuple([each for _, part in found.added for each in part])
+    return Decision(stamped, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
 
 
 def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:

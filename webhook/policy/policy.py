@@ -178,7 +178,7 @@ class Policy:
     def screen(self) -> Screen | None:
         """The function that tells which validation rules an object does not meet; None before :meth:`prepare`.
 
-        Each call counts as one object, for :meth:`prepare_if_due`.
+        Each call counts as one object, for :attr:`is_due`.
         """
         self._judged[0] += 1
         return self._screen[0]
@@ -209,10 +209,10 @@ class Policy:
         """The functions of the defaults' values, of those that have one; none before :meth:`prepare`."""
         return self._formulas[0]
 
-    def prepare_if_due(self) -> None:
-        """Make the screen if there have been enough objects for it to pay for itself."""
-        if self._screen[0] is None and self._judged[0] > _FEW:
-            self.prepare()
+    @property
+    def is_due(self) -> bool:
+        """Whether there have been enough objects for the screen to pay for itself."""
+        return self._screen[0] is None and self._judged[0] > _FEW
 
     def _new_screen(self) -> Screen:
         explains = len(self.validations) <= _EXPLAINED
