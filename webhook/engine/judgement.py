@@ -83,10 +83,12 @@ def _findings(
     options.checkpoint("schema")
     obj, old = request.object, request.old_object
     unknown: list[str] = []
-    if old is None and kind.schema.accepts(obj, Budget(OBJECT_BUDGET)):
+    is_decoded = kind.schema.is_decoded(obj)
+    if is_decoded and old is None and kind.schema.rules_hold(obj, Budget(OBJECT_BUDGET)):
         findings, hidden = Findings(metadata_errors(obj)), _NOTHING
     else:
-        obj, unknown = kind.schema.decode(obj)
+        if not is_decoded:
+            obj, unknown = kind.schema.decode(obj, incomplete=True)
         old = kind.schema.decode(old)[0] if old is not None else None
         findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")

@@ -121,7 +121,7 @@ def validate_rules(
         if fails and subject.old is None and (options.complete or rule.unseen is None):
             run.fail(rule, action, message)
         else:
-            run.check(rule, action)
+            run.check(rule, action, fails=fails, message=message)
         if len(run.findings.causes) >= MAX_FINDINGS:
             break
     return run.findings
@@ -188,8 +188,11 @@ class _RuleRun:
             bindings = self._bindings[at.text] = self._scope.at(at.get(self._subject.obj))
         return bindings
 
-    def check(self, rule: ValidationRule, action: Action) -> None:
-        """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
+    def check(self, rule: ValidationRule, action: Action, *, fails: bool = False, message: str | None = None) -> None:
+        """Evaluate one rule at every node that it is about, until the object's cost budget is spent.
+
+        ``fails``: it is known to fail, at its only node, with this ``message`` if that is known, too.
+        """
         nodes = self._nodes.get(rule.at.text)
         if nodes == ():
             return
@@ -200,9 +203,9 @@ class _RuleRun:
                 self._checkpoint(rule.code)
                 if (rule.transition and node.stored is MISSING) or (oversized and self._is_oversized(node)):
                     continue
-                message = self._failure(rule, node)
-                if message is not None:
-                    self._record(rule, action, node, _error(rule, node, message))
+                text = self._failure(rule, node, fails=fails, message=message)
+                if text is not None:
+                    self._record(rule, action, node, _error(rule, node, text))
                     if self._full(action):
                         return
         except BudgetExceeded:
@@ -227,18 +230,20 @@ class _RuleRun:
             nodes = self._nodes[at.text] = tuple(nodes)
         return nodes
 
-    def _failure(self, rule: ValidationRule, node: TargetNode) -> str | None:
+    def _failure(self, rule: ValidationRule, node: TargetNode, *, fails: bool, message: str | None) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
         value, bindings = self._scope.value, node.bindings
         try:
-            if rule.when is not None and value(rule.when, bindings) is False:
+            if not fails and rule.when is not None and value(rule.when, bindings) is False:
                 return None
-            if value(rule.rule, bindings) is not False:
+            if not fails and value(rule.rule, bindings) is not False:
                 return None
             if not self._complete and rule.unseen is not None and (missing := str(value(rule.unseen, bindings))):
                 self._record_unseen(rule, node, missing)
                 return None
-            return rule.message if rule.message_expression is None else str(value(rule.message_expression, bindings))
+            if message is not None or rule.message_expression is None:
+                return rule.message if message is None else message
+            return str(value(rule.message_expression, bindings))
         except BudgetExceeded:
             raise
         except CelError as error:
