@@ -30,12 +30,13 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         Fault: a rule could not be evaluated.
         DeadlineExceeded: from ``options.checkpoint``.
     """
-    if options.native is None:
+    if options.native is None or not options.native.may_mutate(request):
         return _default(request, catalog, view, options)
     decisions: list[Decision] = []
 
     def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
-        decisions.append(_default(replace(request, object=obj, size=0), catalog, view, options))
+        given = request if obj is request.object else replace(request, object=obj, size=0)
+        decisions.append(_default(given, catalog, view, options))
         return decisions[-1].object
 
     verdict = options.native.mutate(request, options.checkpoint, webhook)
@@ -50,7 +51,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
     """The last decision with the defaults of all: the second run finds those of the first already set."""
     if len(decisions) == 1:
-        return replace(decisions[0], object=obj)
+        return decisions[0] if decisions[0].object is obj else replace(decisions[0], object=obj)
     defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
     audit = _audit(catalog, defaults) if decisions[-1].audit else {}
     return replace(decisions[-1], object=obj, defaults=defaults, audit=audit)

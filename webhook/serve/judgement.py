@@ -63,6 +63,11 @@ class Prepared(NamedTuple):
     policies: PolicySet
     files: Offline
 
+    def concerns(self, call: Call, request: Request) -> bool:
+        """Whether a policy is about the resource of a request: most are not, and cost it nothing."""
+        may_match = self.policies.policies.may_mutate if call == "mutate" else self.policies.policies.may_validate
+        return may_match(request, self.files)
+
     def within(self, reading: RequestView | None) -> Native:
         """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
         return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
@@ -178,7 +183,8 @@ def _decided(
 ) -> tuple[Decision, tuple[ClusterQuestion, ...]]:
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate
-    catalog, native = by.ready(), by.native
+    catalog = by.ready()
+    native = by.native if by.native is not None and by.native.concerns(call, request) else None
     written = by.recent.__contains__ if call == "validate" else by.options.written
     options = replace(by.options, checkpoint=checkpoint, written=written)
     if by.live_view is None or (native is None and catalog.find(request.kind) is None):
