@@ -51,7 +51,7 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
     """The last decision with the defaults of all: the second run finds those of the first already set."""
     if len(decisions) == 1:
-        return decisions[0] if decisions[0].object is obj else replace(decisions[0], object=obj)
+        return replace(decisions[0], object=obj)
     defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
     audit = _audit(catalog, defaults) if decisions[-1].audit else {}
     return replace(decisions[-1], object=obj, defaults=defaults, audit=audit)
