@@ -5,7 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.laws import examples
 from webhook.admission import review, status
 from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import Malformed
@@ -99,6 +102,41 @@ def test_an_invalid_review_is_malformed(body: bytes, message: str) -> None:
 def test_a_review_that_contradicts_itself_is_malformed(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(Malformed, match=message):
         decode(**changes)
+
+
+ODD = [None, "", "x", "m", 0, [], {}, True, {"name": "m"}, "v1", "apps/v1", "DELETE", "UPDATE", MODEL]
+PLACES = [*a_review()["request"], "subResource", "dryRun", "userInfo", "options"]
+NESTED = [("kind", each) for each in ("group", "version", "kind")] + [
+    ("resource", each) for each in ("group", "resource")
+]
+NESTED += [("object", each) for each in ("apiVersion", "kind", "metadata")] + [("oldObject", "metadata")]
+
+
+@settings(max_examples=examples(3000), deadline=None)
+@given(st.data())
+def test_the_usual_request_is_read_as_every_other(data: st.DataObject) -> None:
+    request = a_review(userInfo={"username": "u"}, options={"kind": "CreateOptions"})["request"]
+    if data.draw(st.booleans()):
+        request |= {"operation": "UPDATE", "oldObject": MODEL}
+    for _ in range(data.draw(st.integers(0, 3))):
+        place, value = data.draw(st.sampled_from([*PLACES, *NESTED])), data.draw(st.sampled_from(ODD))
+        if isinstance(place, str):
+            request[place] = value
+        elif isinstance(request[place[0]], dict):
+            request[place[0]] = {**request[place[0]], place[1]: value}
+    found = review._usual_request(request, 1)
+    try:
+        expected = review._request(request, 1)
+    except Malformed:
+        assert found is None
+    else:
+        assert found in (None, expected)
+
+
+def test_what_an_api_server_sends_is_usual() -> None:
+    sent = {"userInfo": {"username": "u"}, "requestKind": {}, "dryRun": False}
+    for changes in ({}, {"operation": "UPDATE", "oldObject": MODEL}, {"options": {"kind": "CreateOptions"}}):
+        assert review._usual_request(a_review(**sent, **changes)["request"], 1) is not None
 
 
 def test_the_object_of_a_subresource_may_be_of_another_kind() -> None:

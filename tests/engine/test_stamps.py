@@ -140,11 +140,11 @@ def test_a_process_that_has_written_the_stamp_for_the_request_does_not_compute_i
     assert steps.count("stamp") == 3
 
 
-def test_of_recent_stamps_a_thousand_are_kept():
+def test_of_recent_stamps_five_hundred_are_kept():
     recent = RecentStamps()
     whole = mutated(model())
     asked = [replace(request(whole), uid=str(number)) for number in range(2000)]
     for each in asked:
         recent.add(each, whole)
-    assert sum(each in recent for each in asked) == 1024
+    assert sum(each in recent for each in asked) == 512
     assert replace(request(whole), uid="") not in recent

@@ -1,12 +1,14 @@
 """JSON values as encoding/json reads and prints them."""
 
+import math
+
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws import examples
-from webhook.golang.json import GoStruct, has_unsettled, marshal, read_numbers, settle
+from webhook.golang.json import GoStruct, has_unsettled, marshal, read_numbers, settle, settled_text
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,9 @@ def test_unsettled_numbers_are_seen_in_a_text(text, found):
     assert has_unsettled(text) is found
 
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
 @st.composite
 def numbers(draw):
     digits = st.text("0123456789", min_size=1, max_size=20)
@@ -65,6 +70,27 @@ def test_a_text_without_unsettled_numbers_is_as_the_api_server_sends_it(shape, f
     text = (shape % (first, second)[: shape.count("%s")]).encode()
     value = orjson.loads(text)
     assert has_unsettled(text) or repr(settle(value)) == repr(value)
+    assert settled_text(value) in {None, orjson.dumps(value)}
+    assert settled_text(value) is None or repr(settle(value)) == repr(value)
+
+
+@settings(max_examples=examples(2000), deadline=None)
+@given(st.one_of(FLOATS, FLOATS.map(math.trunc).map(float), st.integers(), st.text()))
+def test_what_is_written_as_settled_is_settled(value):
+    for each in (value, [value, 1], {"a": value}):
+        assert settled_text(each) is None or repr(settle(orjson.loads(orjson.dumps(each)))) == repr(each)
+
+
+@pytest.mark.parametrize("value", [1.0, -0.0, 1e15, 1e16, 1.5e17, 9e18, -1e18, 2**63, -(2**63) - 1, "\ud800"])
+def test_what_would_change_is_not_written_as_settled(value):
+    assert [settled_text(each) for each in (value, [value], {"a": value, "b": 1})] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "value", [1, 1.5, 1e19, 1e-7, 2**53 - 1, "1.0", {"version": "1.0.1", "uid": "1e3", "e": [None]}]
+)
+def test_what_stays_is_written_as_settled(value):
+    assert settled_text(value) == orjson.dumps(value)
 
 
 @pytest.mark.parametrize("text", [b'{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002"}', b'["1.0","9e9"]'])

@@ -8,6 +8,7 @@ all, and never on a validating call.
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import orjson
@@ -19,7 +20,7 @@ from webhook.admission.keys import check_keys
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.status import status, warnings
 from webhook.golang.credentials import masked
-from webhook.golang.json import has_unsettled, settle
+from webhook.golang.json import has_unsettled, settle, settled_text
 
 __all__ = ["decode", "encode"]
 
@@ -40,9 +41,11 @@ def decode(body: bytes) -> tuple[str, Request]:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
-    check_keys(body, review)
-    if has_unsettled(body):
-        review = settle(review)
+    # An API server writes JSON as orjson does: a text that is the same has no key twice.
+    if settled_text(review) != body.rstrip():
+        check_keys(body, review)
+        if has_unsettled(body):
+            review = settle(review)
     if not isinstance(review, dict):
         raise Malformed(f"the body must be an AdmissionReview object, not {_json_type(review)}")
     version = review.get("apiVersion")
@@ -54,7 +57,53 @@ def decode(body: bytes) -> tuple[str, Request]:
     request = review.get("request")
     if not isinstance(request, dict):
         raise Malformed(f"AdmissionReview has no request: expected an object, got {_json_type(request)}")
-    return version, _request(request, len(body))
+    return version, _usual_request(request, len(body)) or _request(request, len(body))
+
+
+def _usual_request(raw: dict[str, Any], size: int) -> Request | None:
+    """What :func:`_request` makes of a request to create or update an object, if nothing about it is unusual."""
+    get: Callable[..., Any] = raw.get
+    kind, resource, operation, uid = get("kind"), get("resource"), get("operation"), get("uid")
+    name, namespace, user, options = get("name", ""), get("namespace", ""), get("userInfo"), get("options")
+    new, old = get("object"), get("oldObject")
+    if options is None:
+        options = {}
+    if (
+        kind.__class__ is not dict
+        or resource.__class__ is not dict
+        or new.__class__ is not dict
+        or user.__class__ is not dict
+        or options.__class__ is not dict
+        or uid.__class__ is not str
+        or not uid
+        or name.__class__ is not str
+        or namespace.__class__ is not str
+        or get("subResource") not in (None, "")
+        or (old is not None if operation == "CREATE" else operation != "UPDATE" or old.__class__ is not dict)
+    ):
+        return None
+    group, version, own = kind.get("group"), kind.get("version"), kind.get("kind")
+    plural = resource.get("resource")
+    if (
+        group.__class__ is not str
+        or version.__class__ is not str
+        or own.__class__ is not str
+        or plural.__class__ is not str
+        or resource.get("group") != group
+        or resource.get("version") != version
+    ):
+        return None
+    for obj in (new,) if old is None else (new, old):
+        metadata, api_version = obj.get("metadata"), obj.get("apiVersion")
+        if metadata.__class__ is not dict or api_version.__class__ is not str or obj.get("kind") != own:
+            return None
+        before, _, after = api_version.rpartition("/")
+        own_name, own_namespace = metadata.get("name", name), metadata.get("namespace", namespace)
+        if before != group or after != version or own_name != name or own_namespace != namespace:
+            return None
+    gvk, api = GroupVersionKind(group, version, own), (group, version)
+    dry = get("dryRun") is True
+    return Request(gvk, plural, operation, new, old, uid, name, namespace, "", dry, user, options, api, size)
 
 
 def _request(raw: dict[str, Any], size: int) -> Request:
@@ -157,15 +206,22 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-def encode(call: Literal["mutate", "validate"], version: str, request: Request, decision: Decision) -> bytes:
-    """The reply to the API server: one line of JSON."""
+def encode(
+    call: Literal["mutate", "validate"],
+    version: str,
+    request: Request,
+    decision: Decision,
+    audit: dict[str, str] | None = None,
+) -> bytes:
+    """The reply to the API server: one line of JSON. ``audit`` takes the place of the decision's annotations."""
+    audit = decision.audit if audit is None else audit
     response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
     if not decision.allowed:
         response["status"] = status(request, decision.causes)
     if decision.warnings:
         response["warnings"] = warnings(decision.warnings)
-    if decision.audit:
-        response["auditAnnotations"] = decision.audit
+    if audit:
+        response["auditAnnotations"] = audit
     if call == "mutate" and decision.allowed:
         operations = patch.diff(request.object, decision.object, MOST_OPERATIONS)
         if operations:

@@ -29,7 +29,9 @@ def reviewed_kind(request: Request, catalog: Catalog) -> KnownKind | None:
         return None
     if request.resource and request.resource != kind.plural:
         raise Malformed(f'request.resource is "{request.resource}", but {request.kind} is served as "{kind.plural}"')
-    return None if request.subresource or (request.deleting and request.same_specification) else kind
+    if request.subresource or (request.old_object is not None and request.deleting and request.same_specification):
+        return None
+    return kind
 
 
 def scope_of(

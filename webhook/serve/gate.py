@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.serve.forked import Children
-from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, is_large, judge, portable, untraced
+from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
@@ -63,7 +62,7 @@ class Gate:
     draining: bool = False
     policies: PolicySet | None = None
     clock: Callable[[], float] = time.monotonic
-    stage: Callable[[str], AbstractContextManager[object]] = untraced
+    stage: Stage | None = None
     """Opens a span around a stage of a review."""
     needs: list[Callable[[], list[str]]] = field(default_factory=list)
     """Further parts that must be ready; each says why it is not."""
@@ -218,7 +217,7 @@ class Gate:
         if not is_large(body):
             return judge(snapshot, call, body, known, checkpoint)
         # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
-        job = partial(judge, snapshot._replace(stage=untraced), call, body, known, checkpoint)
+        job = partial(judge, snapshot._replace(stage=None), call, body, known, checkpoint)
         try:
             found: Judgement = await self._children.run(lambda: portable(job()), len(body), started + waits - RESERVE)
         except ModelgateError as error:
@@ -235,7 +234,7 @@ class Gate:
             self.options,
             native,
             self._recent,
-            tuple(sorted(self._waiting)),
+            tuple(sorted(self._waiting)) if self._waiting else (),
             self.stage,
         )
 
@@ -245,7 +244,7 @@ class Gate:
         self.metrics.seconds.add(call, self.clock() - started)
         for code, action in found.findings:
             self.metrics.rules.add(code, action)
-        if found.noted is not None:
+        if found.noted is not None and (found.noted.outcome != "allowed" or log.isEnabledFor(logging.DEBUG)):
             note(found.noted)
         if found.trace:
             log.error("%s", one_line(found.trace))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from webhook import engine
 from webhook.admission import review
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
-from webhook.admission.plain import one_line
 from webhook.admission.recent import RecentStamps
 from webhook.admission.request import Request
 from webhook.cluster import ClusterView
@@ -27,7 +25,7 @@ if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at s
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "is_large", "judge", "portable", "untraced"]
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
 
 Call = Literal["mutate", "validate"]
 
@@ -44,16 +42,8 @@ REPLY_LIMIT: Final = 8 * 1024 * 1024
 
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
-
-_NO_SPAN: Final = nullcontext()
-
 Stage = Callable[[str], AbstractContextManager[object]]
 """Opens a span around a stage of a review."""
-
-
-def untraced(_stage: str) -> AbstractContextManager[object]:
-    """No span."""
-    return _NO_SPAN
 
 
 class Prepared(NamedTuple):
@@ -83,7 +73,7 @@ class Snapshot(NamedTuple):
     native: Prepared | None
     recent: RecentStamps
     waiting: tuple[str, ...] = ()
-    stage: Stage = untraced
+    stage: Stage | None = None
 
     def ready(self) -> Catalog:
         """The catalog.
@@ -98,8 +88,7 @@ class Snapshot(NamedTuple):
         return self.catalog
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
     ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None for
@@ -139,24 +128,45 @@ def judge(
 ) -> Judgement:
     """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already."""
     kind = operation = ""
+    decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
     try:
-        with by.stage("decode"):
-            version, request = review.decode(body)
-        kind = request.kind.kind if by.ready().find(request.kind) else "other"
+        version, request = decode(body)
+        catalog = by.ready()
+        kind = "other" if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
-        with by.stage("decide"):
-            decision, unread = _decided(by, call, request, known, checkpoint)
+        decision, unread = decided(by, call, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)
         if call == "mutate":
             by.recent.add(request, decision.object)
-        outcome = _outcome(kind, decision, native=by.native is not None)
-        noted = _noted(by, call, request, decision, outcome)
-        with by.stage("encode"):
-            reply = _bounded(review.encode(call, version, request, _audited(decision, noted)))
+        verdict = "denied" if decision.causes else "allowed"
+        outcome = "untouched" if kind == "other" and by.native is None else verdict
+        noted, audit = None, decision.audit
+        if outcome == verdict or decision.causes:
+            identity = decision_id(request, catalog.digest)
+            codes = tuple(map(_code, decision.causes)) if decision.causes else ()
+            noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, request.namespace, request.name)
+            audit = {**audit, ANNOTATION: identity}
+        reply = encode(call, version, request, decision, audit)
+        if len(reply) > REPLY_LIMIT:
+            raise TooLarge(f"the reply of {len(reply)} bytes is over the limit of {REPLY_LIMIT} bytes")  # noqa: TRY301
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
-    return Judgement(kind, operation, outcome, reply, (), _findings(decision), noted)
+    findings = _findings(decision) if decision.causes or decision.warnings else ()
+    return Judgement(kind, operation, outcome, reply, (), findings, noted)
+
+
+def _traced(stage: Stage) -> tuple[Any, Any, Any]:
+    """The steps of a review, each in a span of its own."""
+
+    def within(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        def spanned(*arguments: Any) -> Any:
+            with stage(name):
+                return step(*arguments)
+
+        return spanned
+
+    return within("decode", review.decode), within("decide", _decided), within("encode", review.encode)
 
 
 def portable(found: Judgement) -> Judgement:
@@ -171,7 +181,7 @@ def portable(found: Judgement) -> Judgement:
     if error is None or isinstance(error, ModelgateError):
         return found
     fault = Fault(f"{type(error).__name__} in a large review: see the log of the gate")
-    return replace(found, error=fault, trace="".join(traceback.format_exception(error)))
+    return found._replace(error=fault, trace="".join(traceback.format_exception(error)))
 
 
 def _decided(
@@ -183,17 +193,23 @@ def _decided(
 ) -> tuple[Decision, tuple[ClusterQuestion, ...]]:
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate
-    catalog = by.ready()
+    catalog, reading = by.ready(), None
     native = by.native if by.native is not None and by.native.concerns(call, request) else None
-    written = by.recent.__contains__ if call == "validate" else by.options.written
-    options = replace(by.options, checkpoint=checkpoint, written=written)
-    if by.live_view is None or (native is None and catalog.find(request.kind) is None):
-        if native is not None:
-            options = replace(options, native=native.within(None))
+    if by.live_view is not None and (native is not None or catalog.find(request.kind) is not None):
+        reading = RequestView(by.live_view.view(), known)
+    given = by.options
+    options = Options(
+        given.profile,
+        given.strict_fields,
+        given.references,
+        given.complete,
+        given.settings,
+        given.native if native is None else native.within(reading),
+        checkpoint,
+        by.recent.__contains__ if call == "validate" else given.written,
+    )
+    if reading is None:
         return decide(request, catalog, by.view, options), ()
-    reading = RequestView(by.live_view.view(), known)
-    if native is not None:
-        options = replace(options, native=native.within(reading))
     decision = decide(request, catalog, reading, options)
     if reading.unlisted:
         kinds = ", ".join(f"{kind.group}/{kind.kind}" for kind in reading.unlisted)
@@ -201,37 +217,9 @@ def _decided(
     return decision, tuple(reading.unread)
 
 
-def _bounded(reply: bytes) -> bytes:
-    if len(reply) > REPLY_LIMIT:
-        raise TooLarge(f"the reply of {len(reply)} bytes is over the limit of {REPLY_LIMIT} bytes")
-    return reply
-
-
-def _outcome(kind: str, decision: Decision, *, native: bool) -> str:
-    if kind == "other" and not native:
-        return "untouched"
-    return "allowed" if decision.allowed else "denied"
-
-
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     denied = ((label, "deny") for cause in decision.causes for label in cause.labels)
     return (*denied, *((warning.label, "warn") for warning in decision.warnings))
-
-
-def _noted(by: Snapshot, call: Call, request: Request, decision: Decision, outcome: str) -> Noted | None:
-    """The decision for the log; None for a kind that neither the catalog nor a policy covers."""
-    if outcome == "untouched" and decision.allowed:
-        return None
-    name = f"{request.namespace}/{request.name}" if request.namespace else request.name
-    codes = tuple(one_line(_code(cause)) for cause in decision.causes)
-    identity = decision_id(request, by.ready().digest)
-    allowed = "allowed" if decision.allowed else "denied"
-    return Noted(call, request.kind.kind, request.operation, allowed, codes, identity, one_line(name))
-
-
-def _audited(decision: Decision, noted: Noted | None) -> Decision:
-    """The decision with its id as an audit annotation."""
-    return decision if noted is None else replace(decision, audit={**decision.audit, ANNOTATION: noted.decision})
 
 
 def _code(cause: Cause) -> str:

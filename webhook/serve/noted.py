@@ -6,6 +6,7 @@ import hashlib
 import logging
 from typing import NamedTuple
 
+from webhook.admission.plain import one_line
 from webhook.admission.request import Request
 from webhook.serve.http.answers import PEER
 
@@ -20,8 +21,8 @@ log = logging.getLogger("modelgate")
 class Noted(NamedTuple):
     """One decision for the log.
 
-    ``codes`` are those of the findings, without the values of the user. ``decision`` is its id. ``name`` is safe for a
-    log line.
+    ``codes`` are those of the findings, without the values of the user. ``decision`` is its id. The texts are as
+    received: only what is logged is made safe for a log line.
     """
 
     call: str
@@ -30,6 +31,7 @@ class Noted(NamedTuple):
     outcome: str
     codes: tuple[str, ...]
     decision: str
+    namespace: str
     name: str
 
 
@@ -43,8 +45,10 @@ def note(noted: Noted) -> None:
     level = logging.DEBUG if noted.outcome == "allowed" else logging.INFO
     if not log.isEnabledFor(level):
         return
-    fields = {**noted._asdict(), "codes": list(noted.codes), "peer": PEER.get()}
-    del fields["name"]
+    name = one_line(f"{noted.namespace}/{noted.name}" if noted.namespace else noted.name)
+    found = [one_line(code) for code in noted.codes]
+    fields = {**noted._asdict(), "codes": found, "peer": PEER.get()}
+    del fields["name"], fields["namespace"]
     text = f"{noted.outcome} %s %s %s: %s (decision %s)"
-    codes = ", ".join(noted.codes)
-    log.log(level, text, noted.operation, noted.kind, noted.name, codes, noted.decision, extra={"fields": fields})
+    codes = ", ".join(found)
+    log.log(level, text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields})
