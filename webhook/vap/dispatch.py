@@ -69,7 +69,8 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
         return bool(self and self._indexes(resource, subresource, context))
 
     def _indexes(self, resource: GroupVersionResource, subresource: str, context: AdmissionContext) -> set[int]:
-        targets, found = {(resource.group, resource.name)}, set[int]()
+        targets = {(resource.group, resource.name)}
+        found: set[int] = set()
         for other, _ in context.equivalents(resource, subresource):
             targets.add((other.group, other.name))
         for group, name in targets:
