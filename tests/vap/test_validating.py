@@ -7,7 +7,7 @@ import pytest
 
 from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.vap import MemoryContext, ParamKind
+from webhook.vap import Equivalent, GroupVersionResource, MemoryContext, ParamKind
 from webhook.vap.dispatch import BoundPolicies
 from webhook.vap.response import FAILURE_KEY
 
@@ -326,3 +326,66 @@ def test_the_index_omits_only_policies_whose_rules_do_not_match(
     assert validate(loaded, widget(), subresource=subresource).evaluated == indexed
     assert looked_at == [len(groups) * len(resources)]
     assert 0 < len(indexed) < looked_at[0]
+
+
+class _Renamed(MemoryContext):
+    """A cluster that serves widgets as gizmos of another group and version, too."""
+
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> tuple[Equivalent, ...]:
+        del resource, subresource
+        kind = GroupVersionKind("old.example", "v0", "Gizmo")
+        return (Equivalent(GroupVersionResource("old.example", "v0", "gizmos"), kind),)
+
+
+def _constraints(**rule: Any) -> dict[str, Any]:
+    return {"resourceRules": [RULE | rule]}
+
+
+OLD = {"apiGroups": ["old.example"], "apiVersions": ["v0"], "resources": ["gizmos"]}
+GOLD, IRON = ({"matchLabels": {"tier": tier}} for tier in ("gold", "iron"))
+
+
+@pytest.mark.parametrize("mutating", [False, True])
+@pytest.mark.parametrize(
+    ("constraints", "asked", "applies"),
+    [
+        (_constraints(), True, True),
+        (_constraints(apiGroups=["*"], resources=["*/*"]), True, True),
+        (_constraints(resources=["gadgets"]), False, False),
+        (_constraints(apiGroups=["other.example"]), False, False),
+        (_constraints(**OLD), True, True),
+        (_constraints(**OLD) | {"matchPolicy": "Exact"}, True, False),
+        (_constraints(operations=["DELETE"]), True, False),
+        (_constraints(apiVersions=["v2"]), True, False),
+        (_constraints(resourceNames=["other"]), True, False),
+        (_constraints() | {"excludeResourceRules": [RULE]}, True, False),
+        (_constraints() | {"excludeResourceRules": [RULE | OLD]}, True, False),
+        (_constraints() | {"objectSelector": GOLD}, True, True),
+        (_constraints() | {"objectSelector": IRON}, True, False),
+        (_constraints() | {"namespaceSelector": IRON}, True, True),
+        (_constraints() | {"namespaceSelector": GOLD}, True, False),
+    ],
+)
+def test_a_request_that_no_policy_is_about_is_told_by_its_resource(
+    constraints: dict[str, Any], asked: bool, applies: bool, mutating: bool
+) -> None:
+    if mutating and "DELETE" in constraints["resourceRules"][0]["operations"]:
+        constraints = _constraints(operations=["UPDATE"])
+    patch = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{spec: Object.spec{n: 1}}"}}
+    does = {"mutations": [patch]} if mutating else {"validations": [{"expression": "false"}]}
+    unrelated = policy("u", mutating=mutating, matchConstraints=_constraints(apiGroups=["third.example"]), **does)
+    bound = [binding("p", mutating=mutating), unrelated, binding("u", mutating=mutating)]
+    loaded = load(policy("p", mutating=mutating, matchConstraints=constraints, **does), *bound)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"tier": "iron"}}}
+    context, given = _Renamed([namespace]), request(widget())
+    may, act = (loaded.may_mutate, loaded.mutate) if mutating else (loaded.may_validate, loaded.validate)
+    assert may(given, context) is asked
+    found = act(given, context)
+    assert (found.evaluated == ("p",)) is applies
+    assert (found.object is not given.object) is (applies and mutating)
+    assert found.allowed is not (applies and not mutating)
+
+
+def test_policies_without_a_binding_are_about_nothing() -> None:
+    loaded = load(policy("p", validations=[{"expression": "false"}]))
+    assert not loaded.may_validate(request(widget()), MemoryContext())

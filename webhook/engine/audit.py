@@ -163,8 +163,7 @@ def native_policies(folder: Path) -> PolicySet:
         for each in found.documents
         if any(word in str(each.value) for word in _OF_CALLERS)
     }
-    validators = tuple(each for each in found.policies.validators if each.policy.compiled.name not in asking)
-    return replace(found, policies=replace(found.policies, validators=validators, mutators=()))
+    return replace(found, policies=found.policies.validating(without=asking))
 
 
 def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | None:

@@ -34,12 +34,13 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         Fault: a rule could not be evaluated.
         DeadlineExceeded: from ``options.checkpoint``.
     """
-    if options.native is None:
+    if options.native is None or not options.native.may_mutate(request):
         return _default(request, catalog, view, options)
     decisions: list[Decision] = []
 
     def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
-        decisions.append(_default(replace(request, object=obj, size=0), catalog, view, options))
+        given = request if obj is request.object else replace(request, object=obj, size=0)
+        decisions.append(_default(given, catalog, view, options))
         return decisions[-1].object
 
     verdict = options.native.mutate(request, options.checkpoint, webhook)

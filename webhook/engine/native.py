@@ -23,6 +23,14 @@ class Native:
     policies: NativePolicies
     surroundings: AdmissionContext
 
+    def may_mutate(self, request: Request) -> bool:
+        """Whether a mutating policy is about the resource of the request."""
+        return self.policies.may_mutate(request, self.surroundings)
+
+    def may_validate(self, request: Request) -> bool:
+        """Whether a validating policy is about the resource of the request."""
+        return self.policies.may_validate(request, self.surroundings)
+
     def mutate(
         self,
         request: Request,

@@ -20,7 +20,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         Malformed, Fault, DeadlineExceeded: as :func:`webhook.engine.mutate`.
     """
     decision = with_checked_stamp(judge(request, catalog, view, options), request, catalog, view, options)
-    if options.native is None:
+    if options.native is None or not options.native.may_validate(request):
         return decision
     verdict = options.native.validate(request, options.checkpoint)
     refused, warnings = verdict.causes, (*decision.warnings, *verdict.warnings)

@@ -280,7 +280,7 @@ class Gate:
             return None
         known = self._native
         if known is None or known.catalog is not catalog or known.policies is not policies:
-            known = self._native = Prepared(catalog, policies, policies.over(catalog))
+            known = self._native = Prepared(catalog, policies, policies.over(catalog), {})
         return known
 
     def _deadline(self, started: float, waits: float) -> Callable[[str], None]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from webhook.admission.request import GroupVersionKind, Request
 
-__all__ = ["Attributes", "GroupVersionResource", "resource_of_kind"]
+__all__ = ["Attributes", "GroupVersionResource", "resource_of", "resource_of_kind"]
 
 
 class GroupVersionResource(NamedTuple):
@@ -32,6 +32,12 @@ def resource_of_kind(kind: GroupVersionKind) -> GroupVersionResource:
     return GroupVersionResource(kind.group, kind.version, plural)
 
 
+def resource_of(request: Request) -> GroupVersionResource:
+    """The resource that a request is about."""
+    kind = request.kind
+    return GroupVersionResource(*(request.resource_api or (kind.group, kind.version)), request.resource)
+
+
 @dataclass(frozen=True, slots=True)
 class Attributes:
     """One request. If the object is a namespace, ``namespace`` is its name."""
@@ -54,7 +60,7 @@ class Attributes:
         kind = request.kind
         return cls(
             kind,
-            GroupVersionResource(*(request.resource_api or (kind.group, kind.version)), request.resource),
+            resource_of(request),
             request.operation,
             request.object,
             request.old_object,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Generic, NamedTuple, TypeVar
 
 from webhook.vap.activation import namespace_value
-from webhook.vap.attributes import Attributes
+from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.compiled import Interrupt, Invocation
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.matcher import Criteria, MatchError
@@ -52,20 +51,34 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
     """Policies in their order. An index finds those about a resource, so that others cost a request nothing."""
 
     @cached_property
-    def _by_target(self) -> Mapping[tuple[str, str], list[int]]:
-        found: dict[tuple[str, str], list[int]] = {}
+    def _by_group(self) -> Mapping[str, Mapping[str, Collection[int]]]:
+        """By group and name of a resource, each of which may be ``*``; without the policies that never apply."""
+        found: dict[str, dict[str, set[int]]] = {}
         for index, each in enumerate(self):
-            for target in each.policy.compiled.criteria.targets():
-                found.setdefault(target, []).append(index)
+            for group, name in each.policy.compiled.criteria.targets() if each.bindings else ():
+                found.setdefault(group, {}).setdefault(name, set()).add(index)
         return found
 
     def about(self, attributes: Attributes, context: AdmissionContext) -> Iterator[BoundPolicy[P]]:
         """The policies whose rules may match the resource of a request, or an equivalent one."""
-        resources = {attributes.resource}
-        resources.update(other.resource for other in context.equivalents(attributes.resource, attributes.subresource))
-        targets = {target for each in resources for target in product((each.group, "*"), (each.name, "*"))}
-        indexes = {index for target in targets for index in self._by_target.get(target, ())}
+        indexes = self._indexes(attributes.resource, attributes.subresource, context)
         yield from (self[index] for index in sorted(indexes))
+
+    def may_match(self, resource: GroupVersionResource, subresource: str, context: AdmissionContext) -> bool:
+        """Whether :meth:`about` finds a policy for a request; told before anything else is made of the request."""
+        return bool(self and self._indexes(resource, subresource, context))
+
+    def _indexes(self, resource: GroupVersionResource, subresource: str, context: AdmissionContext) -> set[int]:
+        targets = {(resource.group, resource.name)}
+        found: set[int] = set()
+        for other, _ in context.equivalents(resource, subresource):
+            targets.add((other.group, other.name))
+        for group, name in targets:
+            for written in (group, "*"):
+                names = self._by_group.get(written)
+                if names is not None:
+                    found.update(names.get(name, ()), names.get("*", ()))
+        return found
 
 
 class Invoked(NamedTuple, Generic[P]):
@@ -85,7 +98,7 @@ class Misconfigured(NamedTuple, Generic[P]):
 
 
 def invocations(
-    policies: Iterable[BoundPolicy[P]],
+    policies: BoundPolicies[P],
     attributes: Attributes,
     context: AdmissionContext,
     interrupt: Interrupt | None = None,
@@ -95,11 +108,9 @@ def invocations(
     Calls ``interrupt`` before each policy, because many short policies take long too. It may raise; its result is
     ignored.
     """
-    for each in policies.about(attributes, context) if isinstance(policies, BoundPolicies) else policies:
+    for each in policies.about(attributes, context):
         if interrupt is not None:
             interrupt()
-        if not each.bindings:
-            continue
         policy = each.policy
         try:
             matched = policy.compiled.criteria.match(attributes, context)

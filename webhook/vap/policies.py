@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
@@ -13,7 +13,7 @@ from webhook.admission.request import Request
 from webhook.cel import COMPATIBLE
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems
-from webhook.vap.attributes import Attributes
+from webhook.vap.attributes import Attributes, resource_of
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
 from webhook.vap.context import AdmissionContext
 from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
@@ -49,8 +49,8 @@ class NativePolicies:
     the validating policies.
     """
 
-    validators: tuple[BoundPolicy[Validator], ...] = ()
-    mutators: tuple[BoundPolicy[Mutator], ...] = ()
+    validators: BoundPolicies[Validator] = field(default_factory=BoundPolicies)
+    mutators: BoundPolicies[Mutator] = field(default_factory=BoundPolicies)
     unbound: tuple[tuple[str, str], ...] = ()
     documents: tuple[ValidatingPolicy, ...] = ()
 
@@ -91,9 +91,22 @@ class NativePolicies:
 
     def only(self, name: str) -> NativePolicies:
         """The policies of one name: at most one validating and one mutating policy."""
-        validators = tuple(each for each in self.validators if each.policy.compiled.name == name)
-        mutators = tuple(each for each in self.mutators if each.policy.compiled.name == name)
+        validators = BoundPolicies(each for each in self.validators if each.policy.compiled.name == name)
+        mutators = BoundPolicies(each for each in self.mutators if each.policy.compiled.name == name)
         return NativePolicies(validators, mutators)
+
+    def validating(self, without: Collection[str] = ()) -> NativePolicies:
+        """The validating policies but those of some names."""
+        validators = BoundPolicies(each for each in self.validators if each.policy.compiled.name not in without)
+        return replace(self, validators=validators, mutators=BoundPolicies())
+
+    def may_mutate(self, request: Request, context: AdmissionContext) -> bool:
+        """Whether a mutating policy is about the resource of a request. If not, :meth:`mutate` need not be called."""
+        return self.mutators.may_match(resource_of(request), request.subresource, context)
+
+    def may_validate(self, request: Request, context: AdmissionContext) -> bool:
+        """Whether a validating policy is about the resource of a request."""
+        return self.validators.may_match(resource_of(request), request.subresource, context)
 
     def mutate(
         self,

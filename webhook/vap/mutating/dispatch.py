@@ -7,7 +7,7 @@ the object, the webhooks run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from webhook.admission import patch
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import Interrupt
 from webhook.vap.context import AdmissionContext
-from webhook.vap.dispatch import Binding, BoundPolicy, Invoked, Misconfigured, invocations
+from webhook.vap.dispatch import Binding, BoundPolicies, Invoked, Misconfigured, invocations
 from webhook.vap.matching.conditions import ConditionError
 from webhook.vap.mutating.errors import MutationError
 from webhook.vap.mutating.mutator import Mutator
@@ -40,7 +40,7 @@ def unchanged(obj: Object) -> Object:
 
 
 def mutate(
-    policies: Sequence[BoundPolicy[Mutator]],
+    policies: BoundPolicies[Mutator],
     attributes: Attributes,
     context: AdmissionContext,
     interrupt: Interrupt | None = None,
@@ -53,6 +53,8 @@ def mutate(
     if first.denials:
         return PolicyResponse(attributes.object, tuple(first.denials), evaluated=evaluated)
     mutated = webhooks(first.object)
+    if not first.invoked and not first.again and first.object is attributes.object:
+        return PolicyResponse(mutated, evaluated=evaluated)  # most requests: no policy has done anything
     if patch.diff(first.object, mutated):
         first.note_change()
     if first.again:

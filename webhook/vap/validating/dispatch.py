@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Final
 
 from webhook.admission.decision import Warn
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import Interrupt
 from webhook.vap.context import AdmissionContext
-from webhook.vap.dispatch import Binding, BoundPolicy, Misconfigured, invocations
+from webhook.vap.dispatch import Binding, BoundPolicies, Misconfigured, invocations
 from webhook.vap.response import CODES, FAILURE_KEY, Denial, PolicyResponse
 from webhook.vap.validating.decisions import PolicyDecision
 from webhook.vap.validating.validator import Validator, ValidatorResult
@@ -22,7 +21,7 @@ _ANNOTATION_LIMIT: Final = 10 * 1024
 
 
 def validate(
-    policies: Iterable[BoundPolicy[Validator]],
+    policies: BoundPolicies[Validator],
     attributes: Attributes,
     context: AdmissionContext,
     interrupt: Interrupt | None = None,
