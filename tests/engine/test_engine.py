@@ -274,13 +274,15 @@ def test_a_deadline_is_met_between_steps() -> None:
 def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> None:
     steps: list[str] = []
     request = creation(a_model({"source": "a/b", "files": ["a", "../b"]}))
-    one_by_one = Options(checkpoint=steps.append, references=False)
-    engine.validate(request, LOADED, VIEW, one_by_one)
-    assert steps[:3] == ["schema", "policy", "LK201"]
+    known = LOADED.kinds[MODEL]
+    one_by_one = replace(LOADED, kinds={MODEL: replace(known, policy=replace(known.policy))})
+    options = Options(checkpoint=steps.append)
+    engine.validate(request, one_by_one, VIEW, options)
+    assert steps[:4] == ["schema", "policy", "rules", "LK201"]
     assert steps.count("LK213") == 2  # once for each file
     steps.clear()
     LOADED.kinds[MODEL].policy.prepare()
-    engine.validate(request, LOADED, VIEW, replace(one_by_one, references=True))
+    engine.validate(request, LOADED, VIEW, options)
     assert steps[:3] == ["schema", "policy", "rules"]  # one function for all, whose cost is bounded
     assert steps.count("LK213") == 2
     assert "LK201" not in steps

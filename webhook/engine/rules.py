@@ -130,12 +130,16 @@ def validate_rules(
 def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
     """The rules that fail or may fail, by one function for all; None if each must be evaluated.
 
-    That function expects an object that its schema accepts, and asks for other objects.
+    That function expects an object that its schema accepts.
     """
-    if subject.schema_causes or subject.hidden or subject.kind.deviates or not options.references:
+    if subject.schema_causes or subject.hidden or subject.kind.deviates:
         return None
     options.checkpoint("rules")
-    return scope.suspects()
+    found = scope.suspects()
+    if found is None or options.references:
+        return found
+    rules = subject.kind.policy.validations
+    return [each for each in found if not rules[each[0]].referential]
 
 
 class _RuleRun:
