@@ -43,8 +43,10 @@ ENTIRE = st.recursive(
     max_leaves=4,
 )
 ANCHORED = st.builds("{}{}{}".format, st.sampled_from(["", "^"]), ENTIRE, st.sampled_from(["", "$"]))
-PATTERNS = ANCHORED | st.builds("{}|{}".format, ANCHORED, ANCHORED) | st.text("ab[]()^$|*+?{}\\-1,:sx.", max_size=10)
-TEXTS = st.text("abc-.]/ 1_A\n\t\v\x1c\x7f", max_size=8)
+FOLDED = st.builds("(?i){}".format, ANCHORED)
+CHOICES = st.builds("{}|{}".format, ANCHORED, ANCHORED)
+PATTERNS = ANCHORED | FOLDED | CHOICES | st.text("ab[]()^$|*+?{}\\-1,:sx.", max_size=10)
+TEXTS = st.text("abcABC-.]/ 1_A\n\t\v\x1c\x7f", max_size=8)
 
 
 @given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=8))
@@ -59,7 +61,8 @@ def test_a_translated_pattern_matches_where_re2_does(pattern: str, texts: list[s
             assert (simple(text) is not None) == (exact(text.encode(), 0) is not None), (pattern, text)
 
 
-TRANSLATED = [
+TRANSLATED = [r"(?i)\.gguf([?#].*)?$", "^(hf://)?[a-z][a-z@]*/[a-z/@]*$"]
+TRANSLATED += [
     "^(pvc://|file://|https?://|/)",
     r"[\x00-\x1f\x7f]|\s$",
     "^pvc://[^/]+/(?s:.)",
@@ -72,7 +75,7 @@ REFUSED = [
     "^a*a*$",
     "^[a-z]*[a-z0-9]$",
     r"\bx",
-    "(?i)x",
+    "x(?i)y",
     r"\pL",
     "é",
     "(a|b)*a",

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.cel.codegen.code import Unsupported, render
+from webhook.cel.codegen.conditions import ConditionsWriter, Part
 from webhook.cel.codegen.generate import made
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
-from webhook.cel.screen import Part, ScreenWriter
 from webhook.cel.values.members import ABSENT
 
 __all__ = ["ABSENT", "Formula", "formula"]
@@ -59,9 +59,9 @@ class Formula:
         """The source of the function, written again."""
         return _text(self._written())
 
-    def _written(self) -> ScreenWriter:
+    def _written(self) -> ConditionsWriter:
         with DEEP_RECURSION:
-            writer = ScreenWriter.of([*self._variables.values(), *filter(None, (self._when, self._value))])
+            writer = ConditionsWriter.of([*self._variables.values(), *filter(None, (self._when, self._value))])
             for name, part in self._variables.items():
                 writer.hoist(name, part)
             writer.assign("r", self._when, self._value)
@@ -76,7 +76,7 @@ def formula(when: Part | None, value: Part, variables: Mapping[str, Part], name:
         return None
 
 
-def _text(writer: ScreenWriter) -> str:
+def _text(writer: ConditionsWriter) -> str:
     lines: list[str] = []
     render(writer.block, 3, lines)
     return _FUNCTION.format(

@@ -25,6 +25,9 @@ class Group:
         self._attempts = tuple(program.attempt for program in self._programs if program.attempt is not None)
         self.bound = sum(program.bound or 0 for program in self._programs)
 
+    def __len__(self) -> int:
+        return len(self._programs)
+
     def holding(self, bindings: Mapping[str, Any], budget: Budget) -> int:
         """The number of leading programs that are true; only their costs are spent.
 

@@ -2,7 +2,8 @@
 
 A pattern is translated if it consists of literals, classes, groups, alternatives and repetitions, with ``^`` at the
 start and ``$`` at the end of an alternative of the whole. Python backtracks; so that this takes no more steps than the
-text is long, each character must tell which part of the pattern is next (a deterministic Glushkov automaton).
+text is long, each character must tell which part of the pattern is next (a deterministic Glushkov automaton). Only the
+first character after ``^`` need not: then the text is read a few times.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class _Reader:
         self._at = 0
         self._codes: list[frozenset[int]] = []
         self._follow: list[set[int]] = []
+        self._folds = self._taken("(?i)")
 
     def read(self) -> tuple[str, bool]:
         """The pattern for ``re``, and whether every match starts at the start of the text."""
@@ -71,7 +73,7 @@ class _Reader:
             start = self._taken("^")
             part = self._sequence()
             end = self._taken("$")
-            self._check([part.first, *self._follow])
+            self._check(self._follow if start else [part.first, *self._follow])
             branches.append(("^" if start else "") + part.text + (r"\Z" if end else ""))
             anchored = anchored and start
             if not self._taken("|"):
@@ -168,7 +170,7 @@ class _Reader:
     def _place(self, codes: frozenset[int]) -> _Part:
         if not codes:
             raise _Refused
-        place = len(self._codes)
+        codes, place = self._folded(codes), len(self._codes)
         self._codes.append(codes)
         self._follow.append(set())
         shown = "".join(f"\\x{code:02x}" for code in sorted(codes))
@@ -193,7 +195,13 @@ class _Reader:
             codes |= member
             first = False
         self._at += 1
-        return _ALL - codes if negated else frozenset(codes)
+        return _ALL - self._folded(codes) if negated else frozenset(codes)
+
+    def _folded(self, codes: Iterable[int]) -> frozenset[int]:
+        """The characters, in both cases if the pattern does not tell them apart."""
+        if not self._folds:
+            return frozenset(codes)
+        return frozenset(ord(each) for code in codes for each in (chr(code).lower(), chr(code).upper()))
 
     def _member(self) -> frozenset[int]:
         return self._escaped() if self._taken("\\") else frozenset({ord(self._next())})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from webhook.cel import COMPATIBLE, Budget
+from webhook.cel import COMPATIBLE, Budget, Group
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
@@ -20,7 +20,7 @@ from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.quantities import compile_quantities
-from webhook.schema.rules.compile import RuleNode, compile_rules
+from webhook.schema.rules.compile import RuleNode, compile_rules, groups_of_new
 from webhook.schema.rules.run import RuleRun
 from webhook.schema.suggest import suggest_field
 from webhook.schema.validate import validate
@@ -226,6 +226,10 @@ class Structural:
         """The compiled x-kubernetes-validations, None if the schema has none."""
         return compile_rules(self.root, version=self.version, name=self.name)
 
+    @cached_property
+    def _groups(self) -> list[tuple[tuple[str, ...], Group | None]]:
+        return [] if self.rules is None else groups_of_new(self.rules)
+
     @_decodable
     def validate_rules(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
@@ -262,6 +266,16 @@ class Structural:
     def rules_hold(self, obj: dict[str, Any], budget: Budget) -> bool:
         """Whether all rules hold for a new object of which :meth:`is_decoded` is true."""
         if self.rules is None:
+            return True
+        for keys, group in self._groups:
+            value: Any = obj
+            for key in keys:
+                value = value.get(key)
+                if value is None:
+                    break
+            if value is not None and (group is None or group.holding({"self": value}, budget) < len(group)):
+                break
+        else:
             return True
         errors, warnings = self._run_rules(self.rules, obj, None, budget)
         return not errors and not warnings

@@ -14,7 +14,7 @@ from webhook.cel.values.nodes import escape
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import SchemaNode, Version, distinct
 
-__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "rule_environment"]
+__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "groups_of_new", "rule_environment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,29 @@ def _group(rules: tuple[Rule, ...]) -> Group:
         return rule.program is not None and not (rule.problem or rule.transition or rule.optional)
 
     return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
+
+
+def groups_of_new(rules: RuleNode, keys: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Group | None]]:
+    """The rules that a new object must meet, by the path of their value.
+
+    Rules about the stored value do not apply to a new object. None is in the place of rules that only a walk can
+    evaluate: those of items, and those that do not form a group.
+    """
+    applying = [rule for rule in rules.rules if rule.optional or not rule.transition]
+    is_broken = any(rule.problem or rule.program is None for rule in rules.rules)
+    found: list[tuple[tuple[str, ...], Group | None]] = [(keys, rules.group)] if applying else []
+    if (
+        rules.problem
+        or is_broken
+        or rules.items
+        or rules.additional
+        or rules.all_of
+        or len(rules.group) < len(applying)
+    ):
+        found = [(keys, None)]
+    for key, below in rules.properties.items():
+        found += groups_of_new(below, (*keys, key))
+    return found
 
 
 def _child(
