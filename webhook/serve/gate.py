@@ -244,7 +244,7 @@ class Gate:
         self.metrics.seconds.add(call, self.clock() - started)
         for code, action in found.findings:
             self.metrics.rules.add(code, action)
-        if found.noted is not None and (found.noted.outcome != "allowed" or log.isEnabledFor(logging.DEBUG)):
+        if found.noted is not None:
             note(found.noted)
         if found.trace:
             log.error("%s", one_line(found.trace))
