@@ -11,6 +11,7 @@ from hypothesis import settings
 from tests.laws import QUICK
 from webhook.engine import catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.manifests.private import PrivateFolder
 
 # A property is a law, not a race: an example may be slow on a machine that does other things.
 settings.register_profile("modelgate", deadline=None)
@@ -25,9 +26,11 @@ def installed(chosen: Settings) -> catalog.Catalog:
     return load(None, chosen)
 
 
-def load_once(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> catalog.Catalog:
+def load_once(
+    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, cache: PrivateFolder | None = None
+) -> catalog.Catalog:
     """Load the installed catalog once per process, as the server does; it is immutable."""
-    return installed(settings) if root is None else load(root, settings)
+    return installed(settings) if root is None else load(root, settings, cache)
 
 
 catalog.load = load_once
@@ -37,6 +40,14 @@ catalog.load = load_once
 def loaded() -> catalog.Catalog:
     """The installed catalog."""
     return catalog.load()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands keep compiled policies in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,9 +5,9 @@ An environment is immutable and cheap to extend. All environments of a version s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,7 +50,8 @@ class Environment:
     expression may use what any version has. ``variables`` are the declared names with their
     types; ``nodes`` has the schema of each variable that holds raw JSON. ``types`` finds the
     object types that may be named or made (``Object.spec{…}``), and ``make`` makes them.
-    ``functions`` are added to those of the version.
+    ``functions`` are added to those of the version. ``again`` gives this environment once more: a program keeps it
+    instead of the environment if that can be pickled and the environment cannot.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
@@ -65,6 +66,7 @@ class Environment:
     functions: tuple[Overload, ...] = ()
     container: str = ""
     quoted_fields: bool = True
+    again: Callable[[], Environment] | None = field(default=None, compare=False, repr=False)
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
 
     def extend(
@@ -86,6 +88,7 @@ class Environment:
             types=types or self.types,
             make=make or self.make,
             functions=(*self.functions, *functions),
+            again=None,
         )
 
     def with_schema(
@@ -151,8 +154,7 @@ class Environment:
             raise ResultFailure(source, expected)
         self._refuse_unknown_types(checked)
         try:
-            again = partial(self.check, source)
-            return build(checked, self._functions(), self.nodes, self.make, again, name, on_demand=on_demand)
+            return build(checked, self, name, on_demand=on_demand)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
@@ -190,7 +192,7 @@ class Environment:
         constants = library.constants(self.version, stored=self.stored)
         return Declarations(
             self.variables,
-            self._functions(),
+            self.callable(),
             {**constants, **schematypes.SCALARS} if self._has_objects() else constants,
             self.types,
             self.container,
@@ -205,7 +207,8 @@ class Environment:
                 message = f"reference to undefined type: {reference.name}"
                 raise FoldingFailure(checked.source, [Issue(message)])
 
-    def _functions(self) -> Mapping[str, Function]:
+    def callable(self) -> Mapping[str, Function]:
+        """All functions of the environment, by name."""
         shared = _functions(self.version, stored=self.stored)
         if not self.functions:
             return shared

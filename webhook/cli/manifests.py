@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,6 +15,7 @@ from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import CatalogError, DocumentError, Problem
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli import choices
+from webhook.cli.cache import user_cache
 from webhook.cli.input.before import earlier
 from webhook.cli.input.kustomize import built
 from webhook.cluster import ClusterView, MemoryView
@@ -131,7 +133,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         item for item in (*read_definitions(options.crds), *there, *given.documents) if is_definition(item.value)
     ]
     definitions = Definitions.among(defining)
-    installed, deviations = _installed(catalog.load(settings=settings), defining)
+    built_in = catalog.load(settings=settings, cache=user_cache(os.environ))
+    installed, deviations = _installed(built_in, defining)
     loaded = definitions.extend(installed)
     real = {_key(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
@@ -147,6 +150,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return review(document, loaded, view, decide, stored)
 
     found = [judge(item) for item in given.documents]
+    built_in.keep()
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
 
     @cache  # it compiles the rules of all kinds

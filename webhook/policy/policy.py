@@ -196,6 +196,15 @@ class Policy:
             screen = self._screen[0] = self._new_screen()  # two threads may both do this; the results are equal
         return screen
 
+    def complete(self) -> None:
+        """Make all that is otherwise made when it is first needed."""
+        self.prepare()
+        self.repeated_defaults()
+        for rule in self.validations:
+            for message in (rule.message_expression, rule.unseen):
+                if message is not None:
+                    message.program.make()
+
     def prepare_if_due(self) -> None:
         """Make the screen if there have been enough objects for it to pay for itself."""
         if self._screen[0] is None and self._judged[0] > _FEW:
