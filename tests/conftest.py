@@ -1,6 +1,6 @@
 """Settings of every test."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources.abc import Traversable
 
@@ -27,10 +27,12 @@ def installed(chosen: Settings) -> catalog.Catalog:
 
 
 def load_once(
-    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, cache: PrivateFolder | None = None
+    root: Traversable | None = None,
+    settings: Settings = DEFAULT_SETTINGS,
+    cache: PrivateFolder | None = None,  # noqa: ARG001 - there is a catalog already
 ) -> catalog.Catalog:
     """Load the installed catalog once per process, as the server does; it is immutable."""
-    return installed(settings) if root is None else load(root, settings, cache)
+    return installed(settings) if root is None else load(root, settings)
 
 
 catalog.load = load_once
@@ -40,6 +42,12 @@ catalog.load = load_once
 def loaded() -> catalog.Catalog:
     """The installed catalog."""
     return catalog.load()
+
+
+@pytest.fixture(scope="session")
+def load_anew() -> Callable[..., catalog.Catalog]:
+    """The function that loads a catalog, whatever was loaded before."""
+    return load
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, 
 from webhook.cel.library import registry as library
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax import macros
-from webhook.cel.syntax.parser import Dialect, parse
+from webhook.cel.syntax.reading import Dialect
 from webhook.cel.types import DYN, Type, optional_of
 from webhook.cel.typing import formats, literals, schematypes
 from webhook.cel.typing.checker import Checked, check
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.overload import Overload
     from webhook.cel.program import Program
+    from webhook.cel.syntax.ast import Expr
 
 __all__ = ["Environment"]
 
@@ -162,7 +163,7 @@ class Environment:
         """The expression with the type of each part; raises as :meth:`compile`."""
         try:
             with DEEP_RECURSION:
-                read = parse if len(source) > _SHORT else _remembered
+                read = _parse if len(source) > _SHORT else _remembered
                 checked = check(read(source, self._dialect()), self.declarations(), source)
         except RecursionError:
             # 250 levels as cel-go counts them fit; macros within macros may expand to deeper trees
@@ -248,7 +249,13 @@ def _mixed_number_overloads() -> frozenset[str]:
     return frozenset(found)
 
 
-_remembered = lru_cache(maxsize=256)(parse)
+def _parse(source: str, dialect: Dialect) -> Expr:
+    from webhook.cel.syntax.parser import parse  # noqa: PLC0415 - compiled programs may come from a file
+
+    return parse(source, dialect)
+
+
+_remembered = lru_cache(maxsize=256)(_parse)
 """Trees are immutable, and rules repeat each other: of 824 expressions of the shipped policies, 546 differ."""
 _SHORT: Final = 1_000
 """Characters of an expression whose tree is remembered, so that the memory of all is bounded."""

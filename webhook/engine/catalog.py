@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
+from webhook import policy as policies
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.kept import Kept
@@ -23,8 +24,11 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 from webhook.manifests.private import PrivateFolder
-from webhook.policy import Policy, PolicyDocument, Target, compile_policy, parse_policy
+from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
+
+if TYPE_CHECKING:
+    from webhook.policy import PolicyDocument
 
 __all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
 
@@ -180,12 +184,12 @@ class _Loader:
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
         if self.on_demand:
             for source, text in self._files(folder, folder.name):
-                for gvk in _gvks(_target(text, source)):
+                for gvk in _target(text, source):
                     self.waiting.setdefault(gvk, []).append((source, text))
             return
         for document in self._documents(folder, folder.name):
             try:
-                self._policy(folder.name, document, parse_policy(document))
+                self._policy(folder.name, document, policies.parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
 
@@ -197,7 +201,7 @@ class _Loader:
         """
         known = self.kinds[gvk]
         for document in self.documents_of(gvk):
-            known = self._joined(known, document, parse_policy(document))
+            known = self._joined(known, document, policies.parse_policy(document))
         if self.problems:
             raise CatalogError(self.problems)
         return known
@@ -226,7 +230,8 @@ class _Loader:
         self.kinds.update({kind.gvk: kind for kind in _kinds_of(api, crd)})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
-        for gvk in _gvks(document.spec.target):
+        target = document.spec.target
+        for gvk in _gvks(target.group, target.versions, target.kinds):
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"
@@ -237,7 +242,7 @@ class _Loader:
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
         again = partial(_given, known.schema, known.api, known.gvk.kind)
-        policy = compile_policy(document, origin, *again(), again)
+        policy = policies.compile_policy(document, origin, *again(), again)
         self._claim(policy, origin)
         try:
             joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
@@ -261,17 +266,18 @@ def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], 
     return schema.raw, {name: fact.schema for name, fact in facts.items()}
 
 
-def _target(text: str, source: str) -> Target:
-    """The target of a policy, read without the rest of the document, which takes a hundred times longer."""
+def _target(text: str, source: str) -> Iterator[GroupVersionKind]:
+    """The kinds of a built-in policy, read without the rest of the document, which takes a hundred times longer."""
     found = _TARGET.search(text)
     part = found[0] if found is not None else text
     (document,) = documents.parse(part, source, trusted=True)
-    return Target.model_validate(document.value["target"] if found is not None else document.value["spec"]["target"])
+    target = document.value["target"] if found is not None else document.value["spec"]["target"]
+    return _gvks(target["group"], target["versions"], (target["kind"], *target.get("alsoKinds", ())))
 
 
-def _gvks(target: Target) -> Iterator[GroupVersionKind]:
-    for version, kind in product(target.versions, target.kinds):
-        yield GroupVersionKind(target.group, version, kind)
+def _gvks(group: str, versions: Iterable[str], kinds: Iterable[str]) -> Iterator[GroupVersionKind]:
+    for version, kind in product(versions, kinds):
+        yield GroupVersionKind(group, version, kind)
 
 
 class _Kinds(Mapping[GroupVersionKind, KnownKind]):
@@ -328,7 +334,7 @@ class _Sources(Sequence[PolicySource]):
     @cached_property
     def _read(self) -> tuple[PolicySource, ...]:
         found = self._loader.documents_of(self._gvk)
-        return tuple(PolicySource(parse_policy(each), replace(each, node=None)) for each in found)
+        return tuple(PolicySource(policies.parse_policy(each), replace(each, node=None)) for each in found)
 
     @overload
     def __getitem__(self, index: int) -> PolicySource: ...

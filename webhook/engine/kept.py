@@ -1,7 +1,7 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
-There are two places. An image has them beside the policies, made when it is built (:func:`ship`); they are trusted as
-its modules are. A command keeps them in the cache folder of its user, where only that user can write
+There are two places. An image has them beside the policies, made when it is built (:mod:`webhook.engine.ship`); they
+are trusted as its modules are. A command keeps them in the cache folder of its user, where only that user can write
 (:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is not used, and compiled again.
 """
 
@@ -22,7 +22,7 @@ from webhook.manifests.private import PrivateFolder
 from webhook.policy import MISSING, Policy
 from webhook.schema import Structural
 
-__all__ = ["SHIPPED", "Kept", "code_digest"]
+__all__ = ["POLICIES", "SHIPPED", "Kept", "code_digest"]
 
 SHIPPED: Final = ".compiled"
 """The folder beside the built-in policies, in an image."""
@@ -32,12 +32,14 @@ _DIGEST: Final = 32
 _PARTS: Final = ("admission", "cel", "engine", "facts", "golang", "manifests", "policy", "schema")
 _CODE: Final = (".py", ".lark", ".tables")
 _PACKAGE: Final = Path(__file__).parent.parent
+POLICIES: Final = _PACKAGE.parent / "policies"
 
 
 class Kept:
     """The files. ``digest`` is of the policies and definitions; ``folder`` is the user's, if there is one."""
 
     def __init__(self, digest: bytes, folder: PrivateFolder | None) -> None:
+        self.digest = digest
         self._key = hashlib.sha256(code_digest() + digest).digest()
         self._folder = folder
 
@@ -85,7 +87,7 @@ def code_digest() -> bytes:
 
 def _shipped(name: str) -> bytes | None:
     try:
-        return (_PACKAGE.parent / "policies" / SHIPPED / name).read_bytes()
+        return (POLICIES / SHIPPED / name).read_bytes()
     except OSError:
         return None
 

@@ -6,11 +6,11 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PrivateFolder"]
+__all__ = ["PrivateFolder", "user_cache"]
 
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
@@ -68,3 +68,12 @@ class PrivateFolder:
 
 def _is_own(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+
+
+def user_cache(environment: Mapping[str, str]) -> PrivateFolder | None:
+    """``modelgate`` in the folder that the XDG Base Directory Specification names; None without a home."""
+    named = Path(environment.get("XDG_CACHE_HOME", ""))
+    if named.is_absolute():
+        return PrivateFolder(named / "modelgate")
+    home = Path(environment.get("HOME", ""))
+    return PrivateFolder(home / ".cache" / "modelgate") if home.is_absolute() else None

@@ -13,7 +13,8 @@ from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.cel.typing.literals import walk
 from webhook.cel.typing.schematypes import type_of_schema
 from webhook.manifests.documents import Document
-from webhook.policy.document import Action, Default, PolicyDocument, Validation
+from webhook.policy.action import Action
+from webhook.policy.document import Default, PolicyDocument, Validation
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.cel import Program
 from webhook.cel.screen import Condition, Part, Screen
-from webhook.policy.document import Action, Profile
+from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
