@@ -11,7 +11,7 @@ import yaml
 from tests.cli.trees import GOOD
 from tests.shared import ROOT
 from webhook.cli import main
-from webhook.cli.input.configuration import Behaviours, Configuration, schema
+from webhook.cli.input.configurationfile import Behaviours, Configuration, schema
 from webhook.facts.settings import Settings
 
 Capture = pytest.CaptureFixture[str]
@@ -103,7 +103,7 @@ def test_a_configuration_that_is_named_must_be_there(project: Path, capsys: Capt
 
 def test_the_schema_in_the_repository_is_that_of_the_code() -> None:
     kept = json.loads((ROOT / "docs/schemas/configuration.schema.json").read_text())
-    assert kept == json.loads(json.dumps(schema())), "write webhook.cli.input.configuration.schema() to docs/schemas"
+    assert kept == json.loads(json.dumps(schema())), "write configurationfile.schema() to docs/schemas"
     jsonschema.Draft202012Validator.check_schema(kept)
     jsonschema.validate(yaml.safe_load("{profile: strict, failOn: warning, settings: {ome: doc-era}}"), kept)
     with pytest.raises(jsonschema.ValidationError):

@@ -17,7 +17,7 @@ from tests.definitions import definition_files
 from tests.shared import ROOT
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
-from webhook.cli.input.configuration import Configuration
+from webhook.cli.input.configurationfile import Configuration
 from webhook.cli.shell.running import parser
 
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "spec" not in p.parts)]

@@ -5,9 +5,9 @@ An environment is immutable and cheap to extend. All environments of a version s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,7 @@ from webhook.cel.errors import CelError, CompileFailure, FoldingFailure, Issue, 
 from webhook.cel.library import registry as library
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax import macros
-from webhook.cel.syntax.parser import Dialect, parse
+from webhook.cel.syntax.reading import Dialect
 from webhook.cel.types import DYN, Type, optional_of
 from webhook.cel.typing import formats, literals, schematypes
 from webhook.cel.typing.checker import Checked, check
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.overload import Overload
     from webhook.cel.program import Program
+    from webhook.cel.syntax.ast import Expr
 
 __all__ = ["Environment"]
 
@@ -50,7 +51,8 @@ class Environment:
     expression may use what any version has. ``variables`` are the declared names with their
     types; ``nodes`` has the schema of each variable that holds raw JSON. ``types`` finds the
     object types that may be named or made (``Object.spec{…}``), and ``make`` makes them.
-    ``functions`` are added to those of the version.
+    ``functions`` are added to those of the version. ``again`` gives this environment once more: a program keeps it
+    instead of the environment if that can be pickled and the environment cannot.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
@@ -65,6 +67,7 @@ class Environment:
     functions: tuple[Overload, ...] = ()
     container: str = ""
     quoted_fields: bool = True
+    again: Callable[[], Environment] | None = field(default=None, compare=False, repr=False)
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
 
     def extend(
@@ -86,6 +89,7 @@ class Environment:
             types=types or self.types,
             make=make or self.make,
             functions=(*self.functions, *functions),
+            again=None,
         )
 
     def with_schema(
@@ -151,8 +155,7 @@ class Environment:
             raise ResultFailure(source, expected)
         self._refuse_unknown_types(checked)
         try:
-            again = partial(self.check, source)
-            return build(checked, self._functions(), self.nodes, self.make, again, name, on_demand=on_demand)
+            return build(checked, self, name, on_demand=on_demand)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
@@ -160,7 +163,7 @@ class Environment:
         """The expression with the type of each part; raises as :meth:`compile`."""
         try:
             with DEEP_RECURSION:
-                read = parse if len(source) > _SHORT else _remembered
+                read = _parse if len(source) > _SHORT else _remembered
                 checked = check(read(source, self._dialect()), self.declarations(), source)
         except RecursionError:
             # 250 levels as cel-go counts them fit; macros within macros may expand to deeper trees
@@ -190,7 +193,7 @@ class Environment:
         constants = library.constants(self.version, stored=self.stored)
         return Declarations(
             self.variables,
-            self._functions(),
+            self.callable(),
             {**constants, **schematypes.SCALARS} if self._has_objects() else constants,
             self.types,
             self.container,
@@ -205,7 +208,8 @@ class Environment:
                 message = f"reference to undefined type: {reference.name}"
                 raise FoldingFailure(checked.source, [Issue(message)])
 
-    def _functions(self) -> Mapping[str, Function]:
+    def callable(self) -> Mapping[str, Function]:
+        """All functions of the environment, by name."""
         shared = _functions(self.version, stored=self.stored)
         if not self.functions:
             return shared
@@ -245,7 +249,13 @@ def _mixed_number_overloads() -> frozenset[str]:
     return frozenset(found)
 
 
-_remembered = lru_cache(maxsize=256)(parse)
+def _parse(source: str, dialect: Dialect) -> Expr:
+    from webhook.cel.syntax.parser import parse  # noqa: PLC0415 - compiled programs may come from a file
+
+    return parse(source, dialect)
+
+
+_remembered = lru_cache(maxsize=256)(_parse)
 """Trees are immutable, and rules repeat each other: of 824 expressions of the shipped policies, 546 differ."""
 _SHORT: Final = 1_000
 """Characters of an expression whose tree is remembered, so that the memory of all is bounded."""

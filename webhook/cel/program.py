@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from webhook.cel.codegen.generate import generate, write
+from webhook.cel.codegen.generate import Generated, generate, write
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter.frame import COST, LIMIT, Frame, over_limit
@@ -16,8 +14,8 @@ from webhook.cel.interpreter.plan import Plan, plan
 from webhook.cel.limits import DEEP_RECURSION
 
 if TYPE_CHECKING:
-    from webhook.cel.codegen.generate import Generated, Source
-    from webhook.cel.interpreter.compiler import MakeObject
+    from webhook.cel.codegen.generate import Source
+    from webhook.cel.environment import Environment
     from webhook.cel.syntax.ast import Expr
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
@@ -117,26 +115,45 @@ class Budget:
         self.left = self._allowed - self._spent - self._reserve
 
 
-@dataclass(frozen=True, slots=True)
 class Origin:
-    """What a program is compiled from, to compile it again: ``check`` gives the checked expression.
+    """What a program is compiled from, to compile it again: an environment, and the text of the expression.
 
-    A program keeps this instead of the syntax tree, which takes many times the memory.
+    A program keeps this instead of the syntax tree, which takes many times the memory. ``environment`` gives the
+    environment; a stored program makes it anew.
     """
 
-    check: Callable[[], Checked]
-    functions: Mapping[str, Function]
-    nodes: Mapping[str, Node]
-    make: MakeObject | None
+    __slots__ = ("environment", "expression")
+
+    def __init__(self, environment: Callable[[], Environment], expression: str) -> None:
+        self.environment = environment
+        self.expression = expression
+
+    def __reduce__(self) -> tuple[type[Origin], tuple[Callable[[], Environment], str]]:
+        return Origin, (self.environment, self.expression)
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        return self.environment().callable()
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        return self.environment().nodes
+
+    def check(self) -> Checked:
+        """The expression with its types, made again."""
+        return self.environment().check(self.expression)
 
     def plan(self) -> Plan:
         with DEEP_RECURSION:
-            return plan(self.check(), self.functions, self.nodes, self.make)
+            return plan(self.check(), self.functions, self.nodes, self.environment().make)
 
     def source(self) -> Source | None:
         """The generated function as text, None if there is none."""
         with DEEP_RECURSION:
             return write(self.check(), self.functions, self.nodes)
+
+    def program(self, name: str) -> Program:
+        return self.environment().program(self.check(), name=name)
 
 
 class Exact:
@@ -153,6 +170,9 @@ class Exact:
         if self._plan is None:
             self._plan = self.origin.plan()  # two threads may both do this; the results are equal
         return self._plan
+
+    def __reduce__(self) -> tuple[type[Exact], tuple[Origin]]:
+        return Exact, (self.origin,)
 
     def text(self) -> str | None:
         """The source of the generated function, for :mod:`webhook.cel.codegen.listing`."""
@@ -214,6 +234,18 @@ class Program:
         self.attempt = None if fast is None else fast.attempt
         self.bound = None if fast is None else fast.bound
         self.evaluate_exactly = exact
+        if fast is not None:
+            register(fast.file, exact)
+
+    def __reduce__(self) -> tuple[Callable[..., Program], tuple[Any, ...]]:
+        fast = None if self.attempt is None else Generated(self.evaluate, self.attempt, self.bound)
+        other = self.evaluate if isinstance(self.evaluate, _OnDemand) else None
+        return _restored, (self.source, self.result, self.variables, fast, self.evaluate_exactly, other)
+
+    def make(self) -> None:
+        """Make what waits for the first call."""
+        if isinstance(self.evaluate, _OnDemand):
+            self.evaluate.made()
 
     def tree(self) -> Expr:
         """The syntax tree, made again."""
@@ -226,19 +258,41 @@ class Program:
         return None if interpreted else self.evaluate_exactly.origin.source()
 
 
+def _restored(
+    source: str,
+    result: Type,
+    variables: frozenset[str],
+    fast: Generated | None,
+    exact: Exact,
+    on_demand: Evaluate | None,
+) -> Program:
+    """A program that was pickled (:mod:`webhook.engine.kept`)."""
+    program = Program(source, result, variables, fast, exact)
+    if on_demand is not None:
+        program.evaluate = on_demand
+    return program
+
+
 class _OnDemand:
     """A generated function that is made by its first call: most messages are never needed, and each takes 0.4 ms."""
 
-    __slots__ = ("_evaluate", "_make")
+    __slots__ = ("_evaluate", "_name", "_origin")
 
-    def __init__(self, make: Callable[[], Evaluate]) -> None:
-        self._make = make
-        self._evaluate: Evaluate | None = None
+    def __init__(self, origin: Origin, name: str, evaluate: Evaluate | None = None) -> None:
+        self._origin = origin
+        self._name = name
+        self._evaluate = evaluate
+
+    def __reduce__(self) -> tuple[type[_OnDemand], tuple[Origin, str, Evaluate | None]]:
+        return _OnDemand, (self._origin, self._name, self._evaluate)
 
     def __call__(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        return self.made()(bindings, budget)
+
+    def made(self) -> Evaluate:
         if self._evaluate is None:
-            self._evaluate = self._make()  # two threads may both do this; the results are equal
-        return self._evaluate(bindings, budget)
+            self._evaluate = self._origin.program(self._name).evaluate  # two threads may both do this
+        return self._evaluate
 
 
 def _settle(frame: Frame, budget: Budget | None) -> None:
@@ -248,42 +302,29 @@ def _settle(frame: Frame, budget: Budget | None) -> None:
         raise over_limit()
 
 
-def build(
-    checked: Checked,
-    functions: Mapping[str, Function],
-    nodes: Mapping[str, Node] = MappingProxyType({}),
-    make: MakeObject | None = None,
-    again: Callable[[], Checked] | None = None,
-    name: str = "",
-    *,
-    on_demand: bool = False,
-) -> Program:
+def build(checked: Checked, environment: Environment, name: str = "", *, on_demand: bool = False) -> Program:
     """Compile what the checker accepted.
 
     Args:
         checked: the expression with its types.
-        functions: all functions of the environment, by name.
-        nodes: the schema of each variable that holds raw JSON.
-        make: makes objects of the environment's types.
-        again: checks the expression anew. A program with a generated function then keeps no syntax tree.
+        environment: it checked the expression.
         name: what tracebacks and profilers call the generated function; the expression itself by default.
-        on_demand: make the generated function at the first call; needs ``again``.
+        on_demand: make the generated function at the first call.
 
     Raises:
         CelError: a constant part of the expression fails, so no evaluation can succeed.
     """
+    functions, nodes = environment.callable(), environment.nodes
     with DEEP_RECURSION:
-        planned = plan(checked, functions, nodes, make)
-        origin = Origin(again or (lambda: checked), functions, nodes, make)
-        if on_demand and again is not None:
-            program = Program(checked.source, checked.result, frozenset(planned.slots), None, Exact(origin, None))
-            program.evaluate = _OnDemand(lambda: build(again(), functions, nodes, make, again, name).evaluate)
+        planned = plan(checked, functions, nodes, environment.make)
+        origin = Origin(environment.again or (lambda: environment), checked.source)
+        slots = frozenset(planned.slots)
+        if on_demand:
+            program = Program(checked.source, checked.result, slots, None, Exact(origin))
+            program.evaluate = _OnDemand(origin, name)
             return program
-        exact = Exact(origin, planned if again is None else None)
-        file = file_name(name or checked.source)
-        fast = generate(checked, functions, nodes, exact, file)
+        exact = Exact(origin)
+        fast = generate(checked, functions, nodes, exact, file_name(name or checked.source))
     if fast is None:
         exact = Exact(origin, planned)
-    else:
-        register(file, exact)
-    return Program(checked.source, checked.result, frozenset(planned.slots), fast, exact)
+    return Program(checked.source, checked.result, slots, fast, exact)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 
-from pydantic import TypeAdapter, ValidationError
-
 from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.reads import GROUPS
-from webhook.facts.settings import Behaviour, Settings
+from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
 __all__ = ["add_arguments", "add_without", "apis", "chosen"]
 
@@ -66,6 +64,10 @@ def chosen(options: argparse.Namespace) -> Settings:
         SettingsError: with every invalid value.
     """
     given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name)) is not None}
+    if not given:
+        return DEFAULT_SETTINGS
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
+
     try:
         return TypeAdapter(Settings).validate_python(given)
     except ValidationError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,15 +18,15 @@ from webhook.cli import choices
 from webhook.cli.input.before import earlier
 from webhook.cli.input.kustomize import built
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import Options, catalog, policyset
+from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.context import Offline
 from webhook.engine.installed import with_installed
 from webhook.engine.native import Native
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
+from webhook.manifests.private import user_cache
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import (
     Definitions,
@@ -41,7 +42,6 @@ from webhook.offline import (
     stored_object,
 )
 from webhook.policy import Profile
-from webhook.vap import resource_of_kind
 
 __all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review", "title_of"]
 
@@ -131,7 +131,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         item for item in (*read_definitions(options.crds), *there, *given.documents) if is_definition(item.value)
     ]
     definitions = Definitions.among(defining)
-    installed, deviations = _installed(catalog.load(settings=settings), defining)
+    built_in = catalog.load(settings=settings, cache=user_cache(os.environ))
+    installed, deviations = _installed(built_in, defining)
     loaded = definitions.extend(installed)
     real = {_key(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
@@ -147,6 +148,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return review(document, loaded, view, decide, stored)
 
     found = [judge(item) for item in given.documents]
+    built_in.keep()
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
 
     @cache  # it compiles the rules of all kinds
@@ -198,6 +200,9 @@ def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]])
     """
     if folder is None:
         return None, []
+    from webhook.engine import policyset  # noqa: PLC0415 - the language of native policies takes 40 ms
+    from webhook.engine.context import Offline  # noqa: PLC0415
+
     policies = policyset.load(folder)
     if not policies:
         nothing = "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found"
@@ -315,6 +320,12 @@ def _request(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | 
     gvk, metadata = kind_of(obj), obj["metadata"]
     name = metadata.get("name", "")
     namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else metadata.get("namespace", "")
-    resource = resource_of_kind(gvk).name if kind is None else kind.plural
+    resource = _plural(gvk) if kind is None else kind.plural
     operation = "CREATE" if old is None else "UPDATE"
     return Request(gvk, resource, operation, obj, old, name=name, namespace=namespace)
+
+
+def _plural(gvk: GroupVersionKind) -> str:
+    from webhook.vap import resource_of_kind  # noqa: PLC0415 - as above
+
+    return resource_of_kind(gvk).name

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
+from webhook import policy as policies
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.fresh import Run, fresh
+from webhook.engine.kept import Kept
 from webhook.facts import FACTS
 from webhook.facts.fact import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
-from webhook.policy import Policy, PolicyDocument, Target, compile_policy, parse_policy
+from webhook.manifests.private import PrivateFolder
+from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
+
+if TYPE_CHECKING:
+    from webhook.policy import PolicyDocument
 
 __all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
 
@@ -61,7 +68,7 @@ class KnownKind:
     policy: Policy = NO_POLICY
     facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
-    sources: tuple[PolicySource, ...] = ()
+    sources: Sequence[PolicySource] = ()
     deviates: bool = False
     foreign: bool = False
     _fresh: list[Run | None] = field(default_factory=list, init=False, compare=False, repr=False)
@@ -79,7 +86,7 @@ class KnownKind:
 
     def prepare_if_due(self) -> None:
         """Make them if there have been enough objects for it to pay for itself."""
-        if self.policy.is_due:
+        if not self._fresh and self.policy.is_due:
             self.prepare()
 
 
@@ -92,6 +99,14 @@ class Catalog:
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
+
+    def keep(self, *, complete: bool = False) -> None:
+        """Keep what was compiled for the next start, if the catalog was loaded with a cache folder.
+
+        ``complete``: also make what would be made when it is first needed.
+        """
+        if isinstance(self.kinds, _Kinds):
+            self.kinds.keep(complete=complete)
 
     def compiled(self) -> Catalog:
         """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it."""
@@ -135,10 +150,13 @@ def _likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
-def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> Catalog:
+def load(
+    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, cache: PrivateFolder | None = None
+) -> Catalog:
     """Load a folder of APIs, or of one (default: the built-in ``policies``, compiled when a kind is first met).
 
-    The digest covers the ``settings``, too, because they change what the rules decide.
+    The digest covers the ``settings``, too, because they change what the rules decide. Compiled built-in policies are
+    read from ``cache``, and written there by :meth:`Catalog.keep`.
 
     Raises:
         CatalogError: with every problem of every file.
@@ -149,8 +167,9 @@ def load(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS)
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)
+    kept = Kept(loader.digest.digest(), cache)
     loader.digest.update(repr(settings).encode())
-    kinds = _Kinds(loader) if loader.waiting else loader.kinds
+    kinds = _Kinds(loader, kept) if loader.waiting else loader.kinds
     return Catalog(kinds, loader.digest.hexdigest()[:16])
 
 
@@ -181,12 +200,12 @@ class _Loader:
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
         if self.on_demand:
             for source, text in self._files(folder, folder.name):
-                for gvk in _gvks(_target(text, source)):
+                for gvk in _target(text, source):
                     self.waiting.setdefault(gvk, []).append((source, text))
             return
         for document in self._documents(folder, folder.name):
             try:
-                self._policy(folder.name, document, parse_policy(document))
+                self._policy(folder.name, document, policies.parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
 
@@ -197,12 +216,16 @@ class _Loader:
             CatalogError: with every problem of these policies.
         """
         known = self.kinds[gvk]
-        for source, text in self.waiting.get(gvk, ()):
-            for document in documents.parse(text, source, trusted=self.trusted):
-                known = self._joined(known, document, parse_policy(document))
+        for document in self.documents_of(gvk):
+            known = self._joined(known, document, policies.parse_policy(document))
         if self.problems:
             raise CatalogError(self.problems)
         return known
+
+    def documents_of(self, gvk: GroupVersionKind) -> Iterator[Document]:
+        """The documents of the policies that wait for a kind."""
+        for source, text in self.waiting.get(gvk, ()):
+            yield from documents.parse(text, source, trusted=self.trusted)
 
     def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
         for source, text in self._files(folder, name):
@@ -223,7 +246,8 @@ class _Loader:
         self.kinds.update({kind.gvk: kind for kind in _kinds_of(api, crd)})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
-        for gvk in _gvks(document.spec.target):
+        target = document.spec.target
+        for gvk in _gvks(target.group, target.versions, target.kinds):
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"
@@ -233,8 +257,8 @@ class _Loader:
 
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
-        facts = {name: fact.schema for name, fact in known.facts.items()}
-        policy = compile_policy(document, origin, known.schema.raw, facts)
+        again = partial(_given, known.schema, known.api, known.gvk.kind)
+        policy = policies.compile_policy(document, origin, *again(), again)
         self._claim(policy, origin)
         try:
             joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
@@ -252,30 +276,59 @@ class _Loader:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
 
 
-def _target(text: str, source: str) -> Target:
-    """The target of a policy, read without the rest of the document, which takes a hundred times longer."""
+def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
+    """What the rules of a kind can read: the schemas of its objects and facts."""
+    facts = FACTS.get(api, {}).get(kind, {})
+    return schema.raw, {name: fact.schema for name, fact in facts.items()}
+
+
+def _target(text: str, source: str) -> Iterator[GroupVersionKind]:
+    """The kinds of a built-in policy, read without the rest of the document, which takes a hundred times longer."""
     found = _TARGET.search(text)
     part = found[0] if found is not None else text
     (document,) = documents.parse(part, source, trusted=True)
-    return Target.model_validate(document.value["target"] if found is not None else document.value["spec"]["target"])
+    target = document.value["target"] if found is not None else document.value["spec"]["target"]
+    return _gvks(target["group"], target["versions"], (target["kind"], *target.get("alsoKinds", ())))
 
 
-def _gvks(target: Target) -> Iterator[GroupVersionKind]:
-    for version, kind in product(target.versions, target.kinds):
-        yield GroupVersionKind(target.group, version, kind)
+def _gvks(group: str, versions: Iterable[str], kinds: Iterable[str]) -> Iterator[GroupVersionKind]:
+    for version, kind in product(versions, kinds):
+        yield GroupVersionKind(group, version, kind)
 
 
 class _Kinds(Mapping[GroupVersionKind, KnownKind]):
-    """Kinds whose policies are compiled when they are first looked up: a command needs one or two of all."""
+    """Kinds whose policies are compiled, or read from files, when they are first looked up.
 
-    def __init__(self, loader: _Loader) -> None:
+    A command needs one or two of all.
+    """
+
+    def __init__(self, loader: _Loader, kept: Kept) -> None:
         self._loader = loader
-        self._compiled: dict[GroupVersionKind, KnownKind] = {}
+        self._kept = kept
+        self._found: dict[GroupVersionKind, KnownKind] = {}
+        self._new: set[GroupVersionKind] = set()
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
-        if gvk not in self._compiled:  # two threads may both compile it; the first result counts
-            self._compiled.setdefault(gvk, self._loader.compiled(gvk))
-        return self._compiled[gvk]
+        if gvk not in self._found:  # two threads may both compile it; the first result counts
+            self._found.setdefault(gvk, self._read(gvk) or self._compiled(gvk))
+        return self._found[gvk]
+
+    def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
+        known = self._loader.kinds[gvk]
+        policy = self._kept.read(gvk, known.schema) if gvk in self._loader.waiting else None
+        return None if policy is None else replace(known, policy=policy, sources=_Sources(self._loader, gvk))
+
+    def _compiled(self, gvk: GroupVersionKind) -> KnownKind:
+        self._new.add(gvk)
+        return self._loader.compiled(gvk)
+
+    def keep(self, *, complete: bool) -> None:
+        while self._new:
+            known = self._found[self._new.pop()]
+            if complete:
+                known.policy.complete()
+            if known.policy is not NO_POLICY and not self._kept.write(known.gvk, known.schema, known.policy):
+                return
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds
@@ -285,3 +338,26 @@ class _Kinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __len__(self) -> int:
         return len(self._loader.kinds)
+
+
+class _Sources(Sequence[PolicySource]):
+    """The documents of a policy that was not compiled; they are read when they are needed."""
+
+    def __init__(self, loader: _Loader, gvk: GroupVersionKind) -> None:
+        self._loader = loader
+        self._gvk = gvk
+
+    @cached_property
+    def _read(self) -> tuple[PolicySource, ...]:
+        found = self._loader.documents_of(self._gvk)
+        return tuple(PolicySource(policies.parse_policy(each), replace(each, node=None)) for each in found)
+
+    @overload
+    def __getitem__(self, index: int) -> PolicySource: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PolicySource]: ...
+    def __getitem__(self, index: int | slice) -> PolicySource | Sequence[PolicySource]:
+        return self._read[index]
+
+    def __len__(self) -> int:
+        return len(self._read)

@@ -7,7 +7,7 @@ Live      the same, and otherwise the API server, through :class:`~webhook.clust
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -16,13 +16,11 @@ from webhook.cel.library.authorizer import Decision, Question
 from webhook.cluster import Kind
 from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.engine.catalog import Catalog
+from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
-__all__ = ["NAMESPACE", "Live", "Offline"]
-
-NAMESPACE: Final = "default"
-"""The namespace in which kubectl creates an object that names none."""
+__all__ = ["Live", "Offline"]
 
 
 class Offline(MemoryContext):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
+from webhook import policy as policies
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.stamp import canonical
 from webhook.engine.catalog import NO_POLICY, Catalog, KnownKind
 from webhook.facts.inputs import inputs_of
-from webhook.policy import OBJECT, Path, Policy, Reads, compile_applicable
+from webhook.policy import OBJECT, Path, Policy, Reads
 from webhook.schema import CRD, SchemaError, load_crd
 from webhook.schema.compare import Differences, Keys, compare, is_same
 
@@ -168,7 +169,7 @@ def _applicable(installed: KnownKind, known: KnownKind, differences: Mapping[str
     def excluded(at: Keys, reads: Reads) -> bool:
         return any(at == widened or widened in reads for widened in all_widened)
 
-    policies = (compile_applicable(*source, installed.schema.raw, facts, excluded) for source in known.sources)
+    policies = (policies.compile_applicable(*source, installed.schema.raw, facts, excluded) for source in known.sources)
     return replace(installed, policy=reduce(Policy.joined, policies))
 
 

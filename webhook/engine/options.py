@@ -11,8 +11,10 @@ from webhook.engine.native import Native
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Profile
 
-__all__ = ["DEFAULT_OPTIONS", "OBJECT_BUDGET", "Checkpoint", "Options"]
+__all__ = ["DEFAULT_OPTIONS", "NAMESPACE", "OBJECT_BUDGET", "Checkpoint", "Options"]
 
+NAMESPACE: Final = "default"
+"""The namespace in which kubectl creates an object that names none."""
 OBJECT_BUDGET: Final = 10_000_000
 """CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
 

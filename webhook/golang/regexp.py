@@ -64,7 +64,9 @@ def compiled(pattern: str) -> Search:
         raise GoError(f"error parsing regexp: invalid UTF-8: `{pattern!a}`") from None
     if any(match[0] == "\\C" for match in _ESCAPES.finditer(pattern)):
         raise GoError("error parsing regexp: invalid escape sequence: `\\C`")  # C++ RE2 supports it, Go does not
-    return _fast(handle) or _on_runes(_public(handle))
+    search = _fast(handle) or _on_runes(_public(handle))
+    search.__reduced__ = (compiled, (pattern,))  # type: ignore[attr-defined]  # how a pickle has it
+    return search
 
 
 def _on_runes(search: Search) -> Search:

@@ -1,14 +1,23 @@
 """Policy documents: what a CRD cannot state about its kind, as data.
 
-``export`` and ``portable`` (native policies from a Policy) are modules of their own: no server loads them.
+``export`` and ``portable`` (native policies from a Policy) are modules of their own: no server loads them. The
+compiler is loaded when it is first used.
 """
 
-from webhook.policy.compile import compile_applicable, compile_policy
-from webhook.policy.document import Action, PolicyDocument, Profile, Target, Validation, parse_policy
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
+
+if TYPE_CHECKING:
+    from webhook.policy.compile import compile_applicable, compile_policy
+    from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
 
 __all__ = [
     "FACTS",
@@ -34,3 +43,17 @@ __all__ = [
     "field_path",
     "parse_policy",
 ]
+
+_LATER: Final = {
+    **dict.fromkeys(("compile_applicable", "compile_policy"), "compile"),
+    **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+}
+"""Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return value

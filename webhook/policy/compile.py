@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError
-from typing import Any, Final
+from typing import Any
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment
 from webhook.cel.syntax.ast import Expr, Ident, Select
-from webhook.cel.types import BOOL, DYN, STRING, Type, object_of
+from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.cel.typing.literals import walk
 from webhook.cel.typing.schematypes import type_of_schema
 from webhook.manifests.documents import Document
-from webhook.policy.document import Action, Default, PolicyDocument, Validation
+from webhook.policy.action import Action
+from webhook.policy.document import Default, PolicyDocument, Validation
+from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
@@ -22,32 +24,16 @@ from webhook.policy.reads import OBJECT, SELF, Keys, Reads
 
 __all__ = ["compile_applicable", "compile_policy"]
 
-Schema = Mapping[str, Any]
 Excluded = Callable[[Keys, Reads], bool]
 
-_STRING: Final[Schema] = {"type": "string"}
-_STRINGS: Final[Schema] = {"type": "object", "additionalProperties": _STRING}
-_METADATA: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "name": _STRING,
-        "generateName": _STRING,
-        "creationTimestamp": _STRING,
-        "managedFields": {"type": "array", "items": {"type": "object", "properties": {"time": _STRING}}},
-        "namespace": _STRING,
-        "labels": _STRINGS,
-        "annotations": _STRINGS,
-        "finalizers": {"type": "array", "items": _STRING},
-    },
-}
-"""The metadata that a policy can read: more than a rule in a CRD, which can read only name and generateName."""
-_REQUEST: Final[Schema] = {
-    "type": "object",
-    "properties": {"operation": _STRING, "name": _STRING, "namespace": _STRING, "dryRun": {"type": "boolean"}},
-}
 
-
-def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, facts: Mapping[str, Schema]) -> Policy:
+def compile_policy(
+    document: PolicyDocument,
+    origin: Document,
+    schema: Schema,
+    facts: Mapping[str, Schema],
+    again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+) -> Policy:
     """The compiled policy.
 
     Args:
@@ -55,11 +41,12 @@ def compile_policy(document: PolicyDocument, origin: Document, schema: Schema, f
         origin: the source document, to name lines in errors.
         schema: the OpenAPI schema of the target kind.
         facts: the OpenAPI schema of each fact of the kind.
+        again: gives both once more. A policy that is pickled keeps this instead of them.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, document.spec.target.kind, schema, facts)
+    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -93,25 +80,17 @@ class _Compiler:
         schema: Schema,
         facts: Mapping[str, Schema],
         excluded: Excluded = _nothing,
+        again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
     ) -> None:
         self.excluded = excluded
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
         self.facts = frozenset(facts)
-        head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
-        self.schema: Schema = {**schema, "properties": {**schema.get("properties", {}), **head}}
-        self.variables: dict[str, Type] = {}
+        self.environments = Environments(again or (lambda: (schema, facts)))
+        self.root = self.environments.at(None)
         self.compiled: dict[str, Expression] = {}
         self.trees: dict[str, Expr] = {}  # by source
-        self.nodes: dict[Path, Environment] = {}
-        known = object_of("variables", lambda: self.variables)
-        self.root = (
-            Environment(variables={"oldObject": DYN, "variables": known})
-            .with_schema("object", self.schema, type_name="object", whole_floats=True)
-            .with_schema("request", _REQUEST, type_name="request")
-            .with_schema("facts", {"type": "object", "properties": dict(facts)}, type_name="facts", whole_floats=True)
-        )
 
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
@@ -120,7 +99,7 @@ class _Compiler:
             name = f"{self.kind} variables.{variable.name}"
             compiled = self.expression(self.root, variable.expression, None, at, name)
             if compiled is not None:
-                self.variables[variable.name] = compiled.program.result
+                self.environments.declare(variable.name, variable.expression, compiled.program.result)
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
@@ -189,20 +168,13 @@ class _Compiler:
         name = f"{self.kind} {default.code} {default.path} value"
         return self.expression(self.root, default.value, expect, (*at, "value"), name)
 
-    def _at(self, path: Path, node: Schema) -> Environment:
-        """The environment of rules at a node; built once for all of them, because a node may hold a whole pod."""
-        if path not in self.nodes:
-            env = self.root.with_schema("self", node, type_name="self", whole_floats=True)
-            self.nodes[path] = env.extend({"oldSelf": env.variables["self"]}, nodes={"oldSelf": env.nodes["self"]})
-        return self.nodes[path]
-
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         for index, rule in enumerate(document.spec.validations):
             at = ("spec", "validations", index)
             places = self._places(rule, (*at, "at"))
             if not places:
                 continue
-            env = self._at(*places[0])
+            env = self.environments.at(places[0][0])
             name = f"{self.kind} {rule.code} {places[0][0]}"
             when = self._when(env, rule.when, at, name)
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
@@ -239,8 +211,8 @@ class _Compiler:
             node = self._schema_at(paths[0], at)
             return [] if node is None else [(paths[0], node)]
         below = Path.parse(rule.fieldPath.removeprefix(".")).keys
-        nodes = [(path, _node(self.schema, path.keys)) for path in paths]
-        return [(path, node) for path, node in nodes if node is not None and _node(node, below) is not None]
+        nodes = [(path, self.environments.node(path.keys)) for path in paths]
+        return [(path, node) for path, node in nodes if node is not None and node_at(node, below) is not None]
 
     def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:
         return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
@@ -278,13 +250,13 @@ class _Compiler:
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) if the node does not exist."""
         for depth, key in enumerate(path.keys):
-            node = _node(self.schema, path.keys[:depth]) or {}
-            if _inner(node, key) is None:
+            node = self.environments.node(path.keys[:depth]) or {}
+            if child_of(node, key) is None:
                 parent = str(Path(path.keys[:depth])) or "the object"
                 fields = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
                 self._problem(at, f"no {key!r} in {parent} of the schema, which has {fields}")
                 return None
-        return _node(self.schema, path.keys)
+        return self.environments.node(path.keys)
 
     def _schema_default(self, path: Path, at: tuple[str | int, ...]) -> Any:
         node = self._schema_at(path, at) or {}
@@ -310,21 +282,6 @@ class _Compiler:
 def _as_json(leaf: Schema) -> Schema:
     """The schema for writing a leaf: times and durations are written as strings, although rules read other types."""
     return {key: value for key, value in leaf.items() if key != "format"} if leaf.get("type") == "string" else leaf
-
-
-def _node(schema: Schema, keys: Sequence[str]) -> Schema | None:
-    """The schema of the node at a path below another one, or None."""
-    node: Schema | None = schema
-    for key in keys:
-        node = None if node is None else _inner(node, key)
-    return node
-
-
-def _inner(node: Schema, key: str) -> Schema | None:
-    children = node.get("properties", {}).get(key) if key != "*" else node.get("items")
-    if children is None and isinstance(node.get("additionalProperties"), Mapping):
-        children = node["additionalProperties"]
-    return children if isinstance(children, Mapping) else None
 
 
 def _selected(root: Expr) -> dict[str, list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -12,28 +11,7 @@ from webhook.manifests.documents import Document
 from webhook.policy.path import Path
 from webhook.policy.problems import problems
 
-__all__ = ["Action", "PolicyDocument", "Profile", "parse_policy"]
-
-
-class Action(StrEnum):
-    DENY = "Deny"
-    WARN = "Warn"
-
-
-class Profile(StrEnum):
-    """How strict to be.
-
-    ``standard`` denies what upstream denies and what cannot work, and warns otherwise. ``strict`` also denies by rules
-    marked ``strict: Deny``. ``audit`` never denies: it only warns.
-    """
-
-    STANDARD = "standard"
-    STRICT = "strict"
-    AUDIT = "audit"
-
-    @property
-    def denies(self) -> bool:
-        return self is not Profile.AUDIT
+__all__ = ["PolicyDocument", "parse_policy"]
 
 
 def _path(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind
-from webhook.policy.document import Action, Profile
+from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
 from webhook.policy.portable import condition, defaulting, is_portable, message

@@ -9,7 +9,7 @@ from typing import Any, Final, overload
 from webhook.cel import Program
 from webhook.cel.formula import Formula, formula
 from webhook.cel.screen import Condition, Part, Screen
-from webhook.policy.document import Action, Profile
+from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
@@ -211,8 +211,17 @@ class Policy:
 
     @property
     def is_due(self) -> bool:
-        """Whether there have been enough objects for the screen to pay for itself."""
-        return self._screen[0] is None and self._judged[0] > _FEW
+        """Whether there have been enough objects for generated functions of all rules to pay for themselves."""
+        return self._judged[0] > _FEW
+
+    def complete(self) -> None:
+        """Make all that is otherwise made when it is first needed."""
+        self.prepare()
+        self.repeated_defaults()
+        for rule in self.validations:
+            for message in (rule.message_expression, rule.unseen):
+                if message is not None:
+                    message.program.make()
 
     def _new_screen(self) -> Screen:
         explains = len(self.validations) <= _EXPLAINED

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from webhook.admission.errors import Problem
 from webhook.manifests.documents import Document
 from webhook.policy.path import field_path
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 __all__ = ["problem", "problems"]
 

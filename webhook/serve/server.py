@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
 from webhook.facts.reads import GROUPS
+from webhook.manifests.private import user_cache
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
@@ -252,7 +254,11 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
-        gate.use(catalog.load(settings=settings.facts).compiled())
+        gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
+        built_in = catalog.load(settings=settings.facts, cache=user_cache(os.environ)).compiled()
+        gc.enable()
+        built_in.keep()
+        gate.use(built_in)
     else:
         yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:

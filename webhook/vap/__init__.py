@@ -7,14 +7,21 @@
 Policies look up everything outside of the request in an :class:`AdmissionContext`.
 """
 
-from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind
-from webhook.vap.context import CLUSTER_KINDS, AdmissionContext, Equivalent, KindSchema, MemoryContext
-from webhook.vap.matching.selector import Selector
-from webhook.vap.models import LabelSelector, ParamKind
-from webhook.vap.mutating.mergetypes import builtin_schema, resolved
-from webhook.vap.mutating.published import published
-from webhook.vap.policies import NativePolicies, is_native
-from webhook.vap.response import Denial, PolicyResponse
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind
+    from webhook.vap.clusterkinds import CLUSTER_KINDS
+    from webhook.vap.context import AdmissionContext, Equivalent, KindSchema, MemoryContext
+    from webhook.vap.matching.selector import Selector
+    from webhook.vap.models import LabelSelector, ParamKind
+    from webhook.vap.mutating.mergetypes import builtin_schema, resolved
+    from webhook.vap.mutating.published import published
+    from webhook.vap.policies import NativePolicies, is_native
+    from webhook.vap.response import Denial, PolicyResponse
 
 __all__ = [
     "CLUSTER_KINDS",
@@ -36,3 +43,24 @@ __all__ = [
     "resolved",
     "resource_of_kind",
 ]
+
+_MODULES: Final = {
+    **dict.fromkeys(("Attributes", "GroupVersionResource", "resource_of_kind"), "attributes"),
+    "CLUSTER_KINDS": "clusterkinds",
+    **dict.fromkeys(("AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"), "context"),
+    "Selector": "matching.selector",
+    **dict.fromkeys(("LabelSelector", "ParamKind"), "models"),
+    **dict.fromkeys(("builtin_schema", "resolved"), "mutating.mergetypes"),
+    "published": "mutating.published",
+    **dict.fromkeys(("NativePolicies", "is_native"), "policies"),
+    **dict.fromkeys(("Denial", "PolicyResponse"), "response"),
+}
+"""The module of each name, which is loaded when the name is first used: most commands read no native policies."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Protocol
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.vap.attributes import GroupVersionResource
+from webhook.vap.clusterkinds import CLUSTER_KINDS
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import ParamKind
 
-__all__ = ["CLUSTER_KINDS", "AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"]
+__all__ = ["AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"]
 
 
 class KindSchema(Protocol):
@@ -64,28 +65,6 @@ class AdmissionContext(Protocol):
     def decide(self, user: Mapping[str, Any], question: Question) -> Decision:
         """Whether the user is authorized."""
         ...
-
-
-_CLUSTER_KINDS = {
-    "": "ComponentStatus Namespace Node PersistentVolume",
-    "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
-    "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
-    "ValidatingWebhookConfiguration",
-    "apiextensions.k8s.io": "CustomResourceDefinition",
-    "apiregistration.k8s.io": "APIService",
-    "authentication.k8s.io": "SelfSubjectReview TokenReview",
-    "authorization.k8s.io": "SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
-    "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
-    "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-    "networking.k8s.io": "IPAddress IngressClass ServiceCIDR",
-    "node.k8s.io": "RuntimeClass",
-    "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
-    "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceSlice",
-    "scheduling.k8s.io": "PriorityClass",
-    "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
-}
-CLUSTER_KINDS = frozenset((group, kind) for group, kinds in _CLUSTER_KINDS.items() for kind in kinds.split())
-"""The cluster-scoped built-in kinds, for use without a cluster (``kubectl api-resources`` lists them)."""
 
 
 class MemoryContext:

@@ -95,6 +95,11 @@ class Generated(NamedTuple):
     attempt: Fast
     bound: int | None
 
+    @property
+    def file(self) -> str:
+        """The file name that tracebacks show."""
+        return str(self.evaluate.__code__.co_filename)
+
 
 def generate(
     checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], exact: Exact, file: str

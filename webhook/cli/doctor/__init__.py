@@ -16,7 +16,7 @@ from webhook.cli.doctor.gather import from_cluster, from_files
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
-from webhook.cli.report.tool import VERSION
+from webhook.cli.report.tool import version
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 
@@ -109,7 +109,7 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
 def _print(findings: list[Finding], output: str) -> None:
     if output == "json":
         documents = [each.document() for each in findings]
-        print(json.dumps({"version": VERSION, "findings": documents}, indent=2, ensure_ascii=False))
+        print(json.dumps({"version": version(), "findings": documents}, indent=2, ensure_ascii=False))
         return
     for each in findings:
         document = each.document()

@@ -4,62 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
-
-from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.facts.settings import Behaviour, Settings
-from webhook.manifests import documents
-from webhook.manifests.documents import Document
-from webhook.policy import Profile
-from webhook.policy.problems import problems
 
-__all__ = ["FILE", "Configuration", "add_arguments", "configured", "schema"]
+if TYPE_CHECKING:
+    from webhook.cli.input.configurationfile import Configuration
+
+__all__ = ["FILE", "add_arguments", "configured"]
 
 FILE: Final = ".modelgate.yaml"
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
-
-
-class Behaviours(_Model):
-    """Which behaviour of an API to follow: the flags of `modelgate check` of the same names."""
-
-    ome: Behaviour | None = Field(default=None, description="OME's behaviour, as --ome.")
-    ome_migration: bool | None = Field(default=None, description="As --ome-migration.")
-    ome_namespace: str | None = Field(default=None, description="As --ome-namespace.")
-    aim_documented_precision: bool | None = Field(default=None, description="As --aim-documented-precision.")
-    aim_auto_selection: bool | None = Field(default=None, description="Select a template, as --aim-auto-selection.")
-    aim_namespace: str | None = Field(default=None, description="Namespace of AIM's operator, as --aim-namespace.")
-
-
-class Configuration(_Model):
-    """The file .modelgate.yaml. Paths are relative to it; flags count more, and their lists are added."""
-
-    profile: Profile | None = Field(default=None, description="How strict to be.")
-    references: Literal["open", "closed"] | None = Field(default=None, description="As --references.")
-    view: list[str] = Field(default=[], description="Manifests or folders of existing objects, as --view.")
-    crds: list[str] = Field(default=[], description="CustomResourceDefinitions or folders of them, as --crds.")
-    admission_policies: str | None = Field(default=None, description="As --admission-policies.")
-    exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
-    ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")
-    fail_on: Literal["warning", "error", "never"] | None = Field(default=None, description="As --fail-on.")
-    docs_url: str | None = Field(default=None, description="Address of this site, for links to rules, as --docs-url.")
-    kustomize: bool | None = Field(default=None, description="Build kustomizations, as --kustomize.")
-    manifests_only: bool | None = Field(default=None, description="As --manifests-only.")
-    settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    content: Configuration
-    folder: Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,12 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-config", action="store_true", help=f"read no {FILE}")
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of the file, for editors: ``docs/schemas/configuration.schema.json``."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**dialect, **Configuration.model_json_schema(by_alias=True)}
-
-
 def configured(options: argparse.Namespace) -> argparse.Namespace:
     """The options, completed from the configuration.
 
@@ -85,27 +35,39 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
         SettingsError: the configuration has a mistake.
     """
     path = options.config or (None if options.no_config else _nearest(Path.cwd()))
-    found = _Found(Configuration(), Path()) if path is None else _Found(_read(path), path.parent)
-    content, given = found.content, vars(options)
+    content, given = _read(path), vars(options)
     for name, value in _choices(content):
         if given.get(name) is None:
             given[name] = value
-    given["exclude"] = [*given.get("exclude", ()), *content.exclude]
-    given["ignore"] = [*given.get("ignore", ()), *content.ignore]
-    given["view"] = [*given["view"], *(found.folder / each for each in content.view)]
-    given["crds"] = [*given["crds"], *(found.folder / each for each in content.crds)]
+    given.setdefault("exclude", [])
+    given.setdefault("ignore", [])
+    if path is None or content is None:
+        return options
+    folder = path.parent
+    given["exclude"] = [*given["exclude"], *content.exclude]
+    given["ignore"] = [*given["ignore"], *content.ignore]
+    given["view"] = [*given["view"], *(folder / each for each in content.view)]
+    given["crds"] = [*given["crds"], *(folder / each for each in content.crds)]
     if given.get("admission_policies") is None and content.admission_policies is not None:
-        given["admission_policies"] = found.folder / content.admission_policies
+        given["admission_policies"] = folder / content.admission_policies
     return options
 
 
-def _choices(content: Configuration) -> Iterator[tuple[str, Any]]:
+def _read(path: Path | None) -> Configuration | None:
+    if path is None:
+        return None
+    from webhook.cli.input.configurationfile import read  # noqa: PLC0415 - most folders have none
+
+    return read(path)
+
+
+def _choices(content: Configuration | None) -> Iterator[tuple[str, Any]]:
     """The options with one value, by the names of their flags."""
-    yield "profile", content.profile.value if content.profile else None
+    yield "profile", content.profile.value if content and content.profile else None
     for name in ("references", "fail_on", "docs_url", "kustomize", "manifests_only"):
-        yield name, getattr(content, name)
+        yield name, content and getattr(content, name)
     for each in fields(Settings):
-        value = getattr(content.settings, each.name)
+        value = content and getattr(content.settings, each.name)
         yield each.name, value.value if isinstance(value, Behaviour) else value
 
 
@@ -117,31 +79,3 @@ def _nearest(folder: Path) -> Path | None:
         if (each / ".git").exists():
             return None
     return None
-
-
-def _read(path: Path) -> Configuration:
-    try:
-        found = _only(documents.read(path), path)
-        return Configuration.model_validate(found.value, by_alias=True, by_name=False)
-    except DocumentError as error:
-        raise SettingsError(error.problems) from None
-    except ValidationError as error:
-        raise SettingsError([_advised(each) for each in problems(found, error)]) from None
-
-
-def _only(found: list[Document], path: Path) -> Document:
-    if len(found) > 1:
-        raise DocumentError([Problem(f"{path}:{found[1].line}", "", "expected one document, got more")])
-    return found[0] if found else Document(str(path), 1, {})
-
-
-def _advised(problem: Problem) -> Problem:
-    """The problem of an unknown key, with the key that may be meant."""
-    if problem.message != "unknown field":
-        return problem
-    above, _, key = problem.path.rpartition(".")
-    model = Behaviours if above == "settings" else Configuration
-    known = [to_camel(name) for name in model.model_fields]
-    near = get_close_matches(key, known, 1)
-    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    return Problem(problem.source, problem.path, f"unknown key; {advice}")

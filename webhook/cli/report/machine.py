@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.admission.errors import Problem
 from webhook.cli.report.changes import Change
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
-from webhook.cli.report.tool import VERSION, rule_page
+from webhook.cli.report.tool import rule_page, version
 
 __all__ = ["API_VERSION", "document", "located", "render"]
 
@@ -25,7 +25,7 @@ def document(report: Report) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckReport",
-        "tool": {"name": "modelgate", "version": VERSION},
+        "tool": {"name": "modelgate", "version": version()},
         "summary": {
             "checked": report.checked,
             "refused": report.count(Verdict.REFUSED),

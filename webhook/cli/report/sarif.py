@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
-from webhook.cli.report.tool import VERSION, rule_page
+from webhook.cli.report.tool import rule_page, version
 
 __all__ = ["render"]
 
@@ -21,7 +21,7 @@ def render(report: Report) -> str:
     rules = sorted({found.code for _, found in report.findings()})
     run = {
         "tool": {
-            "driver": {"name": "modelgate", "version": VERSION, "rules": [_rule(code, report.docs) for code in rules]}
+            "driver": {"name": "modelgate", "version": version(), "rules": [_rule(code, report.docs) for code in rules]}
         },
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, found, rules) for each, found in report.findings()],

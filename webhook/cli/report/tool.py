@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-__all__ = ["VERSION", "rule_page"]
+__all__ = ["rule_page", "version"]
 
 _PAGES: Final = {"LK": "llmkube", "LZ": "llmaz", "LD": "llmd", "OM": "ome", "AI": "aim"}
 """The first letters of a code, and the page of its API."""
 
 
-def _version() -> str:
+def version() -> str:
+    """The version of the tool."""
+    from importlib import metadata  # noqa: PLC0415 - takes 15 ms; reports as text do not name it
+
     try:
-        return version("modelgate")
-    except PackageNotFoundError:  # run from a checkout that is not installed
+        return metadata.version("modelgate")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
         return "unknown"
-
-
-VERSION: Final = _version()
 
 
 def rule_page(code: str, docs: str) -> str:

@@ -6,7 +6,7 @@ import argparse
 import platform
 
 from webhook.cel.syntax import celpython
-from webhook.cli.report.tool import VERSION
+from webhook.cli.report.tool import version
 from webhook.cli.shell.parser import Commands, command
 
 __all__ = ["add_parser", "run", "text"]
@@ -23,4 +23,4 @@ def run(_options: argparse.Namespace) -> int:
 
 def text() -> str:
     """The version of Modelgate, and of what decides beside it."""
-    return f"modelgate {VERSION} (cel-python {celpython.version()}, Python {platform.python_version()})"
+    return f"modelgate {version()} (cel-python {celpython.version()}, Python {platform.python_version()})"

@@ -1,0 +1,90 @@
+"""The content of `.modelgate.yaml`. It is loaded only where there is such a file, because pydantic takes 60 ms."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.facts.settings import Behaviour
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+from webhook.policy import Profile
+from webhook.policy.problems import problems
+
+__all__ = ["Behaviours", "Configuration", "read", "schema"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
+
+
+class Behaviours(_Model):
+    """Which behaviour of an API to follow: the flags of `modelgate check` of the same names."""
+
+    ome: Behaviour | None = Field(default=None, description="OME's behaviour, as --ome.")
+    ome_migration: bool | None = Field(default=None, description="As --ome-migration.")
+    ome_namespace: str | None = Field(default=None, description="As --ome-namespace.")
+    aim_documented_precision: bool | None = Field(default=None, description="As --aim-documented-precision.")
+    aim_auto_selection: bool | None = Field(default=None, description="Select a template, as --aim-auto-selection.")
+    aim_namespace: str | None = Field(default=None, description="Namespace of AIM's operator, as --aim-namespace.")
+
+
+class Configuration(_Model):
+    """The file .modelgate.yaml. Paths are relative to it; flags count more, and their lists are added."""
+
+    profile: Profile | None = Field(default=None, description="How strict to be.")
+    references: Literal["open", "closed"] | None = Field(default=None, description="As --references.")
+    view: list[str] = Field(default=[], description="Manifests or folders of existing objects, as --view.")
+    crds: list[str] = Field(default=[], description="CustomResourceDefinitions or folders of them, as --crds.")
+    admission_policies: str | None = Field(default=None, description="As --admission-policies.")
+    exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
+    ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")
+    fail_on: Literal["warning", "error", "never"] | None = Field(default=None, description="As --fail-on.")
+    docs_url: str | None = Field(default=None, description="Address of this site, for links to rules, as --docs-url.")
+    kustomize: bool | None = Field(default=None, description="Build kustomizations, as --kustomize.")
+    manifests_only: bool | None = Field(default=None, description="As --manifests-only.")
+    settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the file, for editors: ``docs/schemas/configuration.schema.json``."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**dialect, **Configuration.model_json_schema(by_alias=True)}
+
+
+def read(path: Path) -> Configuration:
+    """The configuration in a file.
+
+    Raises:
+        SettingsError: it has a mistake.
+    """
+    try:
+        found = _only(documents.read(path), path)
+        return Configuration.model_validate(found.value, by_alias=True, by_name=False)
+    except DocumentError as error:
+        raise SettingsError(error.problems) from None
+    except ValidationError as error:
+        raise SettingsError([_advised(each) for each in problems(found, error)]) from None
+
+
+def _only(found: list[Document], path: Path) -> Document:
+    if len(found) > 1:
+        raise DocumentError([Problem(f"{path}:{found[1].line}", "", "expected one document, got more")])
+    return found[0] if found else Document(str(path), 1, {})
+
+
+def _advised(problem: Problem) -> Problem:
+    """The problem of an unknown key, with the key that may be meant."""
+    if problem.message != "unknown field":
+        return problem
+    above, _, key = problem.path.rpartition(".")
+    model = Behaviours if above == "settings" else Configuration
+    known = [to_camel(name) for name in model.model_fields]
+    near = get_close_matches(key, known, 1)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    return Problem(problem.source, problem.path, f"unknown key; {advice}")
