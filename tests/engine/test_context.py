@@ -106,7 +106,7 @@ def test_a_namespace_is_what_its_object_says_or_what_is_assumed() -> None:
 def with_version(version: str) -> Catalog:
     """The catalog with another version of Models."""
     gvk = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
-    other = replace(gvk, version=version)
+    other = gvk._replace(version=version)
     return Catalog({**LOADED.kinds, other: replace(LOADED.kinds[gvk], gvk=other)}, "digest")
 
 

@@ -16,7 +16,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -35,14 +35,11 @@ from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy import Policy, Profile
+from webhook.policy import Profile
 from webhook.serve.gate import Gate
 
 SHARE: Final = 0.95
 """The part of the valid objects that each fast way must decide: else this proves nothing."""
-
-COUNTERS: Final = {"rules": "undecided"}
-"""The fast ways, and the attribute of a policy that counts the objects that each could not decide."""
 
 
 @dataclass
@@ -50,7 +47,8 @@ class Result:
     """What was compared of one kind. ``compared``, ``valid`` and ``slow`` are numbers of objects by operation.
 
     ``slow`` are the valid ones that a fast way could not decide: keys are pairs of the way and the operation.
-    ``alone`` are the codes of the rules that are not in the one function for all rules.
+    ``alone`` are the codes of the rules that are not in the one function for all rules, ``ways`` the fast ways that the
+    kind has.
     """
 
     kind: str
@@ -59,10 +57,11 @@ class Result:
     slow: Counter[tuple[str, str]] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
     alone: Sequence[str] = ()
+    ways: Sequence[str] = ()
 
     def share(self, operation: str) -> float:
         """The part of the valid objects that every fast way has decided."""
-        slowest = max(self.slow[way, operation] for way in COUNTERS)
+        slowest = max(self.slow[way, operation] for way in self.ways)
         return 1 - slowest / self.valid[operation] if self.valid[operation] else 0.0
 
     @property
@@ -75,7 +74,8 @@ class Result:
             for each in sorted(self.compared)
         )
         fused = f"not in the function: {', '.join(self.alone)}" if self.alone else "all rules in the function"
-        first = f"{self.kind}: {'; '.join(parts)}; {fused}; {len(self.different)} different"
+        defaults = "" if "defaults" in self.ways else "no function for defaults; "
+        first = f"{self.kind}: {'; '.join(parts)}; {fused}; {defaults}{len(self.different)} different"
         return "\n  ".join([first, *self.different[:5]])
 
 
@@ -99,20 +99,23 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     """Judge random objects of a kind both ways."""
     result, dice = Result(kind), random.Random(kind)
     known, bases = _bases(kind, fast)
+    known.prepare()
+    undecided = _counters(known)
     others = known.policy.prepare().others
     result.alone = sorted({rule.code for index, rule in enumerate(known.policy.validations) if index in others})
+    result.ways = tuple(undecided)
     gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
         for gate, each in zip(gates, (fast, slow), strict=True):
             gate.catalog, gate.view, gate.options = each, view, replace(options, profile=profile)
         result.compared[request.operation] += 1
+        before = {way: count() for way, count in undecided.items()}
         mutated = _same(result, gates, "mutate", request)
-        before = _undecided(known.policy)
         judged = _same(result, gates, "validate", request)
         if profile.denies and b'"allowed":true' in judged and _is_valid(known, request):
             result.valid[request.operation] += 1
-            for way, undecided in _undecided(known.policy).items():
-                result.slow[way, request.operation] += undecided > before[way]
+            for way, number in undecided.items():
+                result.slow[way, request.operation] += number() > before[way]
         if steps := _patch(mutated):
             _same(result, gates, "validate", replace(request, object=patch.apply(request.object, steps)))
     return result
@@ -176,8 +179,21 @@ def _patch(reply: bytes) -> Any:
     return orjson.loads(base64.b64decode(response["patch"])) if "patch" in response else None
 
 
-def _undecided(policy: Policy) -> dict[str, int]:
-    return {way: getattr(policy, attribute) for way, attribute in COUNTERS.items()}
+def _counters(known: KnownKind) -> dict[str, Callable[[], int]]:
+    """The fast ways of a kind, and how many objects each could not decide so far."""
+    ways: dict[str, Callable[[], int]] = {"rules": lambda: known.policy.undecided}
+    run = known.fresh
+    if run is not None:
+        missed = [0]
+
+        def counted(obj: dict[str, Any]) -> Any:
+            found = run(obj)
+            missed[0] += found is None
+            return found
+
+        known._fresh[0] = counted
+        ways["defaults"] = lambda: missed[0]
+    return ways
 
 
 def _is_valid(known: KnownKind, request: Request) -> bool:

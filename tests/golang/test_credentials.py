@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.golang.credentials import masked
+from webhook.golang.credentials import _FORMS, _has_sign, masked
 
 TOKEN = "hf_" + "aB3dE5gH7j" * 3
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl"
@@ -68,6 +68,11 @@ def test_a_credential_is_hidden(text: str, shown: str):
 @pytest.mark.parametrize("text", STAYS)
 def test_another_text_stays(text: str):
     assert masked(text) == text
+
+
+@pytest.mark.parametrize("sign", [sign for signs, _, _ in _FORMS for sign in signs])
+def test_a_text_with_a_sign_is_searched(sign: str):
+    assert _has_sign(f"a {sign} b")
 
 
 REPEATED = [

@@ -132,7 +132,8 @@ class Decision:
     """The decision about one request.
 
     ``object`` is the normalised object of a mutation (the request's own object, by identity, if nothing changed).
-    ``allowed`` is False exactly if ``causes`` is not empty.
+    ``allowed`` is False exactly if ``causes`` is not empty. ``patch`` is the JSON Patch from the request's object to
+    ``object``, None if it is to be computed.
     """
 
     object: dict[str, Any] | None
@@ -140,6 +141,7 @@ class Decision:
     warnings: tuple[Warn, ...] = ()
     defaults: tuple[Default, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
+    patch: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def allowed(self) -> bool:

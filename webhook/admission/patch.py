@@ -9,13 +9,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
-__all__ = ["Operation", "PatchError", "Step", "TestFailed", "apply", "diff", "keys", "pointer", "steps"]
+import orjson
+
+__all__ = [
+    "MOST_OPERATIONS",
+    "Operation",
+    "PatchError",
+    "Step",
+    "TestFailed",
+    "apply",
+    "diff",
+    "encoded",
+    "keys",
+    "operations",
+    "pointer",
+    "steps",
+]
 
 
 Keys = tuple[str, ...]
+
+MOST_OPERATIONS: Final = 1_000
+"""Operations below one array or object. The operations for 340,000 items take 43 MiB, the array itself 4 MiB."""
+
+_NOTHING: Final = object()
 
 
 class Operation(TypedDict):
@@ -55,14 +75,24 @@ def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
     More than ``most`` operations below one array or object become one that replaces it. The whole document is never
     replaced: not every library accepts the path "".
     """
-    return [_operation(step) for step in steps(before, after, most)]
+    return operations(steps(before, after, most))
 
 
-def steps(before: Any, after: Any, most: int = sys.maxsize) -> list[Step]:
-    """As :func:`diff`, with keys in place of pointers. The value of a removal is None."""
+def steps(before: Any, after: Any, most: int = sys.maxsize, at: Keys = ()) -> list[Step]:
+    """As :func:`diff`, with keys in place of pointers; ``at`` are those of the values. A removal has None."""
     found: list[Step] = []
-    _diff(before, after, (), found, most)
+    _diff(before, after, at, found, most)
     return found
+
+
+def operations(found: Iterable[Step]) -> list[Operation]:
+    """The operations of a patch."""
+    return [_operation(step) for step in found]
+
+
+def encoded(found: Sequence[Step]) -> bytes | None:
+    """The JSON of a patch; None if it has so many operations that some have to become one."""
+    return orjson.dumps(operations(found)) if len(found) <= MOST_OPERATIONS else None
 
 
 def _operation(step: Step) -> Operation:
@@ -86,13 +116,20 @@ def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> No
 
 
 def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out: list[Step], most: int) -> None:
-    start, end = len(out), _end(keys, out, most)
-    out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
+    start, get = len(out), before.get
+    end = start + most if keys else sys.maxsize  # more steps than this become one
+    if not before.keys() <= after.keys():
+        out.extend([Step("remove", (*keys, key), None) for key in before if key not in after])
     for key, value in after.items():
-        if key not in before:
+        old = get(key, _NOTHING)
+        if old is value:
+            continue
+        if old is _NOTHING:
             out.append(Step("add", (*keys, key), value))
-        elif before[key] is not value:
-            _diff(before[key], value, (*keys, key), out, most)
+        elif old.__class__ is dict and value.__class__ is dict:
+            _diff_objects(old, value, (*keys, key), out, most)
+        else:
+            _diff(old, value, (*keys, key), out, most)
         if len(out) > end:
             break
     if len(out) > end:
@@ -100,7 +137,8 @@ def _diff_objects(before: dict[str, Any], after: dict[str, Any], keys: Keys, out
 
 
 def _diff_arrays(before: list[Any], after: list[Any], keys: Keys, out: list[Step], most: int) -> None:
-    start, end = len(out), _end(keys, out, most)
+    start = len(out)
+    end = start + most if keys else sys.maxsize
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
         if old is not new:
             _diff(old, new, (*keys, str(index)), out, most)
@@ -112,11 +150,6 @@ def _diff_arrays(before: list[Any], after: list[Any], keys: Keys, out: list[Step
     # From the end, so that removing an item does not shift the index of a later operation.
     out.extend(Step("remove", (*keys, str(index)), None) for index in range(len(before) - 1, len(after) - 1, -1))
     out.extend(Step("add", (*keys, "-"), value) for value in after[len(before) :])
-
-
-def _end(keys: Keys, out: list[Step], most: int) -> int:
-    """The number of steps above which the container at a place is replaced."""
-    return len(out) + most if keys else sys.maxsize
 
 
 def keys(path: str) -> tuple[str, ...]:
@@ -141,9 +174,6 @@ def apply(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
             raise PatchError(f"Unexpected kind: {kind}")
         document = run(document, operation.get("path", ""), operation)
     return document
-
-
-_NOTHING: Final = object()
 
 
 class _NoContainerError(Exception):

@@ -31,6 +31,8 @@ UNSTAMPED = "not normalised: "
 # Not part of the specification: the stamp is in metadata, and status is written after admission.
 ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
 
+_WITH_SPEC = ENVELOPE | {"spec"}
+
 _HEX = re.compile(r"([0-9a-f]{64})?\Z")
 
 
@@ -75,14 +77,10 @@ class Stamp:
         return stamp if stamp is not None and stamp.matches(obj) else None
 
     def encode(self) -> str:
-        """The annotation's text: equal stamps encode to equal bytes."""
-        content = {
-            "spec": self.spec,
-            "catalog": self.catalog,
-            "defaulted": self.defaulted,
-            "profile": self.profile,
-        }
-        return canonical(content).decode()
+        """The annotation's text, canonical JSON: equal stamps encode to equal bytes."""
+        catalog, profile, spec = map(canonical, (self.catalog, self.profile, self.spec))
+        defaulted = canonical(self.defaulted)
+        return (b'{"catalog":%b,"defaulted":%b,"profile":%b,"spec":%b}' % (catalog, defaulted, profile, spec)).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether the object's specification is the stamped one."""
@@ -102,13 +100,15 @@ def specification(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(obj: Mapping[str, Any]) -> str:
-    part = specification(obj)
-    return hashlib.sha256(canonical(part["spec"] if part.keys() == {"spec"} else part)).hexdigest()
+    part = obj["spec"] if "spec" in obj and obj.keys() <= _WITH_SPEC else specification(obj)
+    return hashlib.sha256(canonical(part)).hexdigest()
 
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after storage by the API server."""
     text = _compact(value)
+    if text is not None and value.__class__ is str:
+        return text
     return text if text is not None and not has_unsettled(text) else _written(settle(value))
 
 

@@ -15,7 +15,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from webhook.cel.codegen import members
 from webhook.cel.codegen.code import Block, Code, Unsupported, class_of, is_not_of, render
@@ -26,6 +27,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import DYN
+from webhook.golang.plainregexp import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,28 +36,31 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.values.nodes import Node
 
-__all__ = ["Condition", "Part", "Screen"]
+__all__ = ["Condition", "Part", "Screen", "ScreenWriter"]
 
 _FUNCTION: Final = """\
 # V: the bindings. fact: computes a fact. b: what the call may still cost. bad: conditions that do not hold.
+# maybe: conditions to evaluate by themselves.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.
 def make({parameters}):
  def run(V, fact):
   try:
    i = None
    bad = []
+   maybe = []
    b = {left}
 {body}
    if b < 0: raise E
   except Exception: return None
-  return bad, {limit} - b
+  return bad, maybe, {limit} - b
  return run
 """
 
 _LOCAL: Final = re.compile(r"t\d+")
 _CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[int], int] | None]
+Failing = tuple[int, str | None]
+Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[Failing], list[int], int] | None]
 
 
 class Part(NamedTuple):
@@ -66,18 +71,24 @@ class Part(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true."""
+    """A test of every node at a path (``*`` is every item or value); it applies where ``when`` is true.
+
+    ``message`` is the text about a node that fails the test, if it is to be computed.
+    """
 
     at: tuple[str, ...]
     when: Part | None
     test: Part
+    message: Part | None = None
 
 
 class Screen:
     """The generated function of the conditions that have one.
 
-    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, and what the call cost at
-    most; or None, where only single evaluations can tell. ``others`` are the conditions that it does not cover.
+    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, each with its message (None
+    where it was not computed); those of conditions to evaluate by themselves; and what the call cost at most. It gives
+    None where only single evaluations can tell. ``others`` are the conditions that it does not cover: they are to be
+    evaluated where the object has something at their path.
     """
 
     __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
@@ -102,19 +113,19 @@ class Screen:
         return _written(self._conditions, self._variables)[0].text()
 
 
-def _written(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
+def _written(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[ScreenWriter, list[int]]:
     with DEEP_RECURSION:
         return _write(conditions, variables)
 
 
-def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[_ScreenWriter, list[int]]:
-    trees = {id(part): part.program.evaluate_exactly.origin.check() for part in _parts(conditions, variables.values())}
-    writer = _ScreenWriter(trees)
+def _write(conditions: Sequence[Condition], variables: Mapping[str, Part]) -> tuple[ScreenWriter, list[int]]:
+    writer = ScreenWriter.of(_parts(conditions, variables.values()))
     for name, part in variables.items():
         writer.hoist(name, part)
     others = []
     for index, condition in enumerate(conditions):
         if not writer.condition(index, condition):
+            writer.defer(index, condition)
             others.append(index)
     return writer, others
 
@@ -125,6 +136,8 @@ def _parts(conditions: Iterable[Condition], variables: Iterable[Part]) -> Iterat
         if condition.when is not None:
             yield condition.when
         yield condition.test
+        if condition.message is not None:
+            yield condition.message
 
 
 class _Root:
@@ -157,7 +170,7 @@ class _Start(list[Any]):
         return self._root.lines()
 
 
-class _ScreenWriter(Writer):
+class ScreenWriter(Writer):
     """Writes all conditions into one function.
 
     Members of declared objects are read once: each is a local for the whole function, set in the slot of its parent.
@@ -179,6 +192,17 @@ class _ScreenWriter(Writer):
         self._fallible: set[str] = set()
         self._direct = True
         self._reads_lazily = False
+        self._is_plain = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the function reads nothing but the object."""
+        return self._is_plain and not self._facts and not self.variables
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Self:
+        """A writer that can use these parts."""
+        return cls({id(part): part.program.evaluate_exactly.origin.check() for part in parts})
 
     def text(self) -> str:
         lines: list[str] = []
@@ -223,6 +247,12 @@ class _ScreenWriter(Writer):
         result = self._results[function, *args]
         return f"({result} if {result} is not ... else ({result} := {text}))"
 
+    def match(self, pattern: str, text: str) -> str:
+        exact, simple = super().match(pattern, text), plain(pattern)
+        if simple is None:
+            return exact
+        return f"({self.call(self.constant(simple), [text])} if {self.call('is_ascii', [text])} else {exact})"
+
     def hoist(self, name: str, part: Part) -> None:
         """Compute a variable beforehand, unless it reads facts, directly or through another variable."""
         if part.facts:
@@ -251,6 +281,7 @@ class _ScreenWriter(Writer):
         hoisted = self._hoisted.get(name) if self._direct else None
         if hoisted is None:
             self._reads_lazily = True
+            self._is_plain = False
             return Code(self.name(f"V['variables'][{name!r}]"), self.type_of(expr), is_name=True)
         if name in self._fallible and ("variables", name) not in self.names:
             self.line(f"if {hoisted.text} is ...: raise E")
@@ -260,6 +291,16 @@ class _ScreenWriter(Writer):
     def fact(self, name: str, expr: Expr) -> Code:
         """A fact that the expression names; it is there already."""
         return Code(self._facts[name], self.type_of(expr), self.nodes["facts"].field(name), is_name=True)
+
+    def assign(self, local: str, when: Part | None, part: Part) -> None:
+        """Set a local to the value of a part, where a condition is true."""
+        applies = None if when is None else self._truth(when)
+        with self.inner() as block:
+            if when is not None:
+                self.learn(self.checked.expr, outcome=True)
+            self._use(part)
+            self.line(f"{local} = {self.value(self.expr(self.checked.expr)).text}")
+        self.block += block if applies is None else [(f"if {applies}:", block)]
 
     # Conditions
 
@@ -278,6 +319,16 @@ class _ScreenWriter(Writer):
                 self.block += block
                 return True
         return False
+
+    def defer(self, index: int, condition: Condition) -> None:
+        """Leave a condition to its own evaluation, unless there is nothing at its path."""
+        deferred: Block = [f"maybe.append({index})"]
+        with self._undone_if_unsupported() as done:
+            node = Code(self._object, DYN, condition.test.program.evaluate_exactly.origin.nodes["object"], is_name=True)
+            for key in takewhile("*".__ne__, condition.at):
+                node = self._child(node, key)
+            done.append(True)
+        self.block += [(f"if {node.text} is not A:", deferred)] if done else deferred
 
     def _at(self, index: int, condition: Condition, keys: tuple[str, ...], node: Code) -> None:
         """The condition at every node at a path below one."""
@@ -324,17 +375,29 @@ class _ScreenWriter(Writer):
 
     def _tested(self, index: int, condition: Condition, node: str) -> None:
         self.named_roots["self"] = node
-        fails = [f"bad.append({index})", *(["break"] if self.loops else [])]
         if condition.when is None:
             test = self._truth(condition.test)
-            self.block.append((f"if not {test}:", fails))
+            self.block.append((f"if not {test}:", self._failed(index, condition)))
             return
         applies = self._truth(condition.when)
         with self.inner() as block:
             self.learn(self.checked.expr, outcome=True)
             test = self._truth(condition.test)
-            block.append((f"if not {test}:", fails))
+            block.append((f"if not {test}:", self._failed(index, condition)))
         self.block.append((f"if {applies}:", block))
+
+    def _failed(self, index: int, condition: Condition) -> Block:
+        """What is done where a condition does not hold. A message about one of many nodes is not computed here."""
+        if self.loops:
+            return [f"bad.append(({index}, None))", "break"]
+        if condition.message is not None:
+            with self._undone_if_unsupported() as done, self.inner() as block:
+                self._use(condition.message)
+                block.append(f"bad.append(({index}, {self.value(self.expr(self.checked.expr)).text}))")
+                done.append(True)
+            if done:
+                return block
+        return [f"bad.append(({index}, None))"]
 
     def _truth(self, part: Part) -> str:
         self._use(part)
@@ -377,7 +440,7 @@ class _ScreenWriter(Writer):
 
 
 def _ident(writer: Writer, expr: Ident) -> Code:
-    assert isinstance(writer, _ScreenWriter)
+    assert isinstance(writer, ScreenWriter)
     local = None if expr.name in writer.locals else writer.named_roots.get(expr.name)
     if expr.name == "oldSelf":
         raise Unsupported  # only an update has it
@@ -388,7 +451,7 @@ def _ident(writer: Writer, expr: Ident) -> Code:
 
 
 def _select(writer: Writer, expr: Select) -> Code:
-    assert isinstance(writer, _ScreenWriter)
+    assert isinstance(writer, ScreenWriter)
     root = expr.operand
     if not isinstance(root, Ident) or root.name not in ("variables", "facts") or root.name in writer.locals:
         return members.write_select(writer, expr)

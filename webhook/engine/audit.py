@@ -189,7 +189,7 @@ def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | Non
     result = normalised(known, update, update.object or {}, view, options)
     create = _request(known, "CREATE", _as_sent(result.object, known))
     decision = validate(create, rules.catalog, view, options)
-    known.policy.prepare_if_due()
+    known.prepare_if_due()
     findings = bool(decision.causes or decision.warnings)
     return Verdict(
         decision.causes,

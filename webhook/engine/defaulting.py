@@ -8,13 +8,15 @@ another one stays when its source is gone: see :func:`_orphans`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
+from webhook.cel.formula import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
+from webhook.engine.fresh import SCHEMA_DEFAULT, leaves
 from webhook.engine.metadata import is_readable
 from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
@@ -22,28 +24,52 @@ from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
 
-SCHEMA_DEFAULT: Final = "default of the CRD schema"
 QUANTITY: Final = "a quantity is stored as text"
+
+_SCALARS: Final = frozenset({str, int, float, bool})
 
 ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Normalised:
-    """``object`` has every default; ``recorded`` is what the policy filled in; ``defaults`` is every changed leaf.
+    """``object`` has every default; ``recorded`` is what the policy filled in.
 
     ``too_costly`` is the code of a default that exceeds the CEL cost limit on this object. The policy's defaults are
-    then left out.
+    then left out. ``written`` is the object as it came, ``converted`` with its quantities as text.
     """
 
     object: dict[str, Any]
     recorded: dict[str, Any]
-    defaults: tuple[Default, ...]
-    too_costly: str = ""
+    too_costly: str
+    written: dict[str, Any]
+    converted: dict[str, Any]
+    rules: tuple[DefaultRule, ...]
+    filled: Filled
+
+    def defaults(self, steps: Iterable[patch.Step] | None = None) -> tuple[Default, ...]:
+        """Every changed leaf; ``steps`` are those from the written object, if they are known already."""
+        if self.converted is not self.written:
+            numbers = [Default(field_path(keys), value, QUANTITY) for _, keys, value in self._steps(self.written)]
+            return (*numbers, *_explain(self._steps(self.converted, self.object), self.filled, self.rules))
+        return tuple(
+            _explain(self._steps(self.written, self.object) if steps is None else steps, self.filled, self.rules)
+        )
+
+    def _steps(self, before: dict[str, Any], after: dict[str, Any] | None = None) -> list[patch.Step]:
+        return patch.steps(before, self.converted if after is None else after)
+
+
+Filled = dict[DefaultRule, Any]
+"""The values of the rules that have set their leaf."""
 
 
 class _TooCostlyError(Exception):
     """A default exceeds the CEL cost limit; the text is its code."""
+
+
+class _UndecidedError(Exception):
+    """A generated function of a default has no answer: all are evaluated exactly."""
 
 
 def normalise(
@@ -64,18 +90,21 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    written, rules, ownership = obj, kind.policy.defaults, Ownership(obj, old)
+    written, rules = obj, kind.policy.defaults
     if kind.policy.numeric_quantities:
         obj = kind.schema.with_quantities(obj)
+    if not rules:
+        return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
+    ownership = Ownership.of(obj, old)
     bare = kind.schema.default(_without_derived(obj, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
-        current, filled = _fill(kind, old, bare, scope_of)
+        current, filled = _filled(kind, old, bare, scope_of)
         if orphans := _orphans(rules, obj, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
             bare = kind.schema.default(_without_derived(obj, others, ownership))
-            current, filled = _fill(kind, old, bare, scope_of)
+            current, filled = _filled(kind, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
             raise
@@ -84,14 +113,7 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
-    converted = () if obj is written else _converted(written, obj)
-    return Normalised(current, new, (*converted, *_explain(obj, current, filled, rules)), too_costly)
-
-
-def _converted(written: dict[str, Any], obj: dict[str, Any]) -> Iterator[Default]:
-    """The numbers that have become quantities."""
-    for _, keys, value in patch.steps(written, obj):
-        yield Default(field_path(keys), value, QUANTITY)
+    return Normalised(current, new, too_costly, written, obj, rules, filled)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -111,47 +133,75 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
     engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
     it comes back.
     """
-    structures = [rule.path for rule in rules if isinstance(rule.value, FactValue)]
+    structures = [rule.path for rule in rules if rule.value.__class__ is FactValue]
     gone = [path for path in structures if path.get(derived) in (MISSING, None)]
     return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 
 
-def _without_derived(obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership) -> dict[str, Any]:
+def _without_derived(
+    obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership | None
+) -> dict[str, Any]:
     """The object without the leaves that the gate has filled in."""
-    for rule in rules:
-        if ownership.is_derived(rule, rule.path.get(obj)):
-            obj = rule.path.delete(obj)
+    if ownership is not None:
+        for rule in rules:
+            if ownership.is_derived(rule, rule.path.get(obj)):
+                obj = rule.path.delete(obj)
     return obj
 
 
+def _filled(
+    kind: KnownKind, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
+) -> tuple[dict[str, Any], Filled]:
+    """The object with the policy's defaults, and their values: by generated functions, or exactly."""
+    formulas = {} if kind.deviates else kind.policy.formulas
+    if formulas:
+        try:
+            return _fill(kind, old, bare, scope_of, formulas)
+        except _UndecidedError:
+            kind.policy.count_undecided()
+    return _fill(kind, old, bare, scope_of, {})
+
+
 def _fill(
-    kind: KnownKind, old: dict[str, Any] | None, current: dict[str, Any], scope_of: ScopeOf
-) -> tuple[dict[str, Any], dict[DefaultRule, Any]]:
+    kind: KnownKind,
+    old: dict[str, Any] | None,
+    current: dict[str, Any],
+    scope_of: ScopeOf,
+    formulas: Mapping[DefaultRule, Formula],
+) -> tuple[dict[str, Any], Filled]:
     """Apply the rules until none adds a value; each sets its leaf once, so this ends.
 
     They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
     changed than single leaves.
     """
-    filled: dict[DefaultRule, Any] = {}
-    scope = scope_of(current)
+    filled: Filled = {}
+    scope: PolicyScope | None = None
     rules, progress = kind.policy.defaults, True
     while progress:
         progress, is_known = False, rules is kind.policy.defaults and not kind.deviates
         for rule in rules:
-            if rule in filled or not _absent(rule, current):
+            parent = rule.path.parent(current)
+            if parent is MISSING or rule in filled or not _absent(rule, parent):
+                continue  # a parent is not an object: validation refuses it
+            formula = formulas.get(rule)
+            if formula is not None and formula.is_plain:
+                value = formula.run({"object": current}, None)
+            else:
+                scope = scope or scope_of(current)
+                value = _value_or_missing(rule, scope, kind, old) if formula is None else scope.computed(formula)
+            if value is MISSING or value is ABSENT:
                 continue
-            value = _value_or_missing(rule, scope, kind, old)
-            if value is MISSING:
-                continue
+            if value is ...:
+                raise _UndecidedError
             changed = rule.path.set(current, value)
-            following = kind.schema.default(changed)
-            is_known = is_known and following is changed and rule.path.has_parent(current)
+            # Its leaf alone, in an object that has its defaults already, brings no other default.
+            is_leaf = parent is not None and value.__class__ in _SCALARS
+            following = changed if is_leaf else kind.schema.default(changed)
+            is_known = is_known and following is changed and parent is not None
             if kind.deviates and _errors(kind, following) > _errors(kind, current):
                 continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
-            current = following
-            scope = scope_of(current)
-            progress = True
+            current, scope, progress = following, None, True
         rules = kind.policy.repeated_defaults() if is_known else kind.policy.defaults
     return current, filled
 
@@ -179,11 +229,10 @@ def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
     return path.get(kind.schema.prune(path.set({}, value))[0])
 
 
-def _absent(rule: DefaultRule, obj: dict[str, Any]) -> bool:
-    value = rule.path.get(obj)
-    if not rule.path.is_open(obj):
-        return False  # a parent is not an object: validation refuses it
-    return rule.overwrites or value is MISSING or value is None or (rule.over is not MISSING and value == rule.over)
+def _absent(rule: DefaultRule, parent: dict[str, Any] | None) -> bool:
+    """Whether the leaf counts as absent, in the object that would have it."""
+    value = None if parent is None else parent.get(rule.path.keys[-1])
+    return value is None or rule.overwrites or (rule.over is not MISSING and value == rule.over)
 
 
 def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
@@ -200,37 +249,25 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
         raise PolicyFault(rule.code, expression.source, error) from error
 
 
-def _explain(
-    before: dict[str, Any], after: dict[str, Any], filled: Mapping[DefaultRule, Any], rules: tuple[DefaultRule, ...]
-) -> list[Default]:
+def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule, ...]) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_path = {rule.path.text: rule for rule in filled}
     by_keys = {rule.path.keys: rule for rule in filled}
+    structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
     found: list[Default] = []
-    for operation, keys, new in patch.steps(before, after):
+    for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
-            rule = by_path.get(path) or next((rule for rule in rules if rule.path.text == path), None)
+            rule = next((rule for rule in rules if rule.path.text == path), None)
             reason = "removed: its source is gone" if rule else "null counts as absent"
             found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
             continue
-        for leaf, value in _leaves(keys, new):
+        for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
-            rule = rule or by_path.get(path) or _around(path, filled)
+            if rule is None and structures:
+                rule = next((each for start, each in structures if path.startswith(start)), None)
             if rule is None:
                 found.append(Default(path, value, SCHEMA_DEFAULT))
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
-
-
-def _around(path: str, filled: Mapping[DefaultRule, Any]) -> DefaultRule | None:
-    """The default that set the structure around a leaf."""
-    return next((rule for rule in filled if path.startswith(f"{rule.path.text}.")), None)
-
-
-def _leaves(keys: tuple[str, ...], value: Any) -> list[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, dict) and value:
-        return [leaf for key, item in value.items() for leaf in _leaves((*keys, key), item)]
-    return [(keys, value)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.admission import Cause, Decision, Request, Warn
 from webhook.cel import Budget
@@ -11,6 +11,7 @@ from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.findings import Findings
+from webhook.engine.metadata import metadata_errors
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.rules import Subject, validate_rules
@@ -21,12 +22,19 @@ from webhook.policy import PolicyScope
 __all__ = ["Judgement", "judge"]
 
 
+_NOTHING: Final[tuple[Cause, ...]] = ()
+
+
 class Judgement(NamedTuple):
-    """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides."""
+    """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides.
+
+    ``kind`` is the kind that the object was judged by; None if the request is not reviewed.
+    """
 
     decision: Decision
     spared: bool = False
     hidden: tuple[Cause, ...] = ()
+    kind: KnownKind | None = None
 
 
 def judge(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Judgement:
@@ -40,9 +48,10 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         return Judgement(Decision(request.object))
     refusal = over_bound(kind, request)
     if refusal is not None:
-        return Judgement(_unjudged(request, refusal, catalog, options))
+        return Judgement(_unjudged(request, refusal, catalog, options), kind=kind)
     findings, hidden, unknown = _findings(kind, request, view, options)
-    _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
+    if unknown:
+        _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
     if not options.profile.denies:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
@@ -51,6 +60,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
         bool(findings.notices),
         hidden,
+        kind,
     )
 
 
@@ -71,14 +81,22 @@ def _findings(
     """The findings of the schema and of the policy, what ratcheting hides, and the paths of unknown fields."""
     assert request.object is not None
     options.checkpoint("schema")
-    obj, unknown = kind.schema.decode(request.object)
-    old = kind.schema.decode(request.old_object)[0] if request.old_object is not None else None
-    findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
+    obj, old = request.object, request.old_object
+    unknown: list[str] = []
+    is_decoded = kind.schema.is_decoded(obj)
+    if is_decoded and old is None and kind.schema.rules_hold(obj, Budget(OBJECT_BUDGET)):
+        findings, hidden = Findings(metadata_errors(obj)), _NOTHING
+    else:
+        if not is_decoded:
+            obj, unknown = kind.schema.decode(obj, incomplete=True)
+        old = kind.schema.decode(old)[0] if old is not None else None
+        findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")
     subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)
     findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
-    findings.attach_hints()
+    if findings.hints:
+        findings.attach_hints()
     if not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
@@ -106,5 +124,7 @@ def _add_unknown_fields(
 
 def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    codes = dict.fromkeys(label for item in findings for label in item.labels)
-    return {"catalog": catalog.digest, **({"codes": ",".join(codes)} if codes else {})}
+    if not findings:
+        return {"catalog": catalog.digest}
+    codes = dict.fromkeys([label for item in findings for label in item.labels])
+    return {"catalog": catalog.digest, "codes": ",".join(codes)}

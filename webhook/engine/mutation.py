@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from webhook.admission import Decision, Default, Request, Warn
-from webhook.admission.stamp import UNSTAMPED
+from webhook.admission import Decision, Default, Request, Warn, patch
+from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog
+from webhook.engine.fresh import Run, operations
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
@@ -17,6 +19,8 @@ from webhook.engine.scope import reviewed_kind
 from webhook.engine.stamping import normalised, stamp_of, stamped, tolerated
 
 __all__ = ["mutate"]
+
+_STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
@@ -51,10 +55,10 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
     """The last decision with the defaults of all: the second run finds those of the first already set."""
     if len(decisions) == 1:
-        return replace(decisions[0], object=obj)
+        return replace(decisions[0], object=obj, patch=None)
     defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
     audit = _audit(catalog, defaults) if decisions[-1].audit else {}
-    return replace(decisions[-1], object=obj, defaults=defaults, audit=audit)
+    return replace(decisions[-1], object=obj, defaults=defaults, audit=audit, patch=None)
 
 
 def _default(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Decision:
@@ -64,16 +68,55 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if kind.foreign:
         return Decision(kind.schema.default(obj))
     options.checkpoint("defaults")
+    run = kind.fresh
+    if run is not None and request.operation == "CREATE":
+        decision = _default_new(run, obj, catalog, options)
+        if decision is not None:
+            return decision
     result = normalised(kind, request, obj, view, options)
     options.checkpoint("stamp")
-    valid, faults = _standing(request, result.object, catalog, view, options)
+    valid, faults = (
+        (True, []) if request.operation == "CREATE" else _standing(request, result.object, catalog, view, options)
+    )
     if result.too_costly:
         valid = False
-        faults.append(f"the object is too large for rule {result.too_costly} to default (CEL cost limit)")
-    stamp = stamp_of(result, catalog, options.profile, valid=valid)
-    warnings = tuple(Warn("", f"{UNSTAMPED}{fault}") for fault in faults)
-    audit = _audit(catalog, result.defaults)
-    return Decision(stamped(result.object, stamp), warnings=warnings, defaults=result.defaults, audit=audit)
+        faults = [*faults, f"the object is too large for rule {result.too_costly} to default (CEL cost limit)"]
+    found = stamped(result.object, stamp_of(result, catalog, options.profile, valid=valid))
+    steps = patch.steps(obj, found)
+    defaults = result.defaults(_without_stamp(steps))
+    warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
+    return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
+
+
+def _default_new(run: Run, obj: dict[str, Any], catalog: Catalog, options: Options) -> Decision | None:
+    """The decision about a new object without a stamp, by the function of its kind; None if that has no answer."""
+    metadata = obj.get("metadata")
+    if metadata.__class__ is not dict:
+        return None
+    annotations = metadata.get("annotations", {})
+    if annotations.__class__ is not dict or ANNOTATION in annotations:
+        return None
+    found = run(obj)
+    if found is None:
+        return None
+    options.checkpoint("stamp")
+    text = Stamp.of(found.object, catalog.digest, found.recorded, options.profile).encode()
+    stamped = {**found.object, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
+    defaults = tuple([each for _, part in found.added for each in part])
+    return Decision(stamped, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
+
+
+def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:
+    """The steps that set defaults."""
+    for step in steps:
+        if len(step.keys) == len(_STAMP) and step.keys == _STAMP:
+            continue
+        if step.keys == _STAMP[:-1] and step.op != "remove":
+            value = {key: item for key, item in step.value.items() if key != ANNOTATION}
+            if value:
+                yield step._replace(value=value)
+        else:
+            yield step
 
 
 def _standing(
@@ -81,10 +124,8 @@ def _standing(
 ) -> tuple[bool, list[str]]:
     """Whether an update may be stamped, and why not; without a reason, validation refuses it and says why.
 
-    An object that is created needs no judgement here: it is valid, or it is not stored.
+    An object that is created needs no judgement: it is valid, or it is not stored.
     """
-    if request.operation != "UPDATE":
-        return True, []
     after = replace(request, object=obj, size=0)
     judgement = judge(after, catalog, view, options)
     if judgement.decision.causes:
@@ -94,5 +135,7 @@ def _standing(
 
 
 def _audit(catalog: Catalog, defaults: tuple[Default, ...]) -> dict[str, str]:
-    filled = ",".join(f"{item.path}={item.code or 'schema'}" for item in defaults)
-    return {"catalog": catalog.digest, **({"defaults": filled} if filled else {})}
+    if not defaults:
+        return {"catalog": catalog.digest}
+    filled = ",".join([f"{item.path}={item.code or 'schema'}" for item in defaults])
+    return {"catalog": catalog.digest, "defaults": filled}

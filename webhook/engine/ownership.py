@@ -49,6 +49,11 @@ class Ownership:
         self._stored = {} if old is None else _record(old)
         self._sent = {} if self._kept else _record(obj)
 
+    @classmethod
+    def of(cls, obj: dict[str, Any], old: dict[str, Any] | None) -> Ownership | None:
+        """None for a new object without a stamp: nothing was filled in."""
+        return None if old is None and _STAMP.get(obj) is MISSING else cls(obj, old)
+
     def is_derived(self, rule: DefaultRule, value: Any) -> bool:
         """Whether the value of a rule's leaf is one that the gate has filled in, and no user has written."""
         path = rule.path.text

@@ -18,6 +18,7 @@ from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
+from webhook.policy.evaluate import Bindings, Suspect
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
@@ -105,20 +106,29 @@ def validate_rules(
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
         DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
     """
-    run = _RuleRun(subject, scope, options, stored_scope)
     if len(subject.schema_causes) + len(subject.hidden) > MANY_ERRORS:
-        return run.findings
+        return Findings()
     suspects = _suspects(subject, scope, options)
-    for index, (rule, action) in enumerate(subject.kind.policy.actions(options.profile)):
-        if (suspects is None or index in suspects) and (options.references or not rule.referential):
-            run.check(rule, action)
-            if len(run.findings.causes) >= MAX_FINDINGS:
-                break
+    if suspects is not None and not suspects:
+        return Findings()
+    actions = subject.kind.policy.actions(options.profile)
+    if suspects is None:
+        each = enumerate(rule for rule, _ in actions)
+        suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
+    run = _RuleRun(subject, scope, options, stored_scope)
+    for index, fails, message in suspects:
+        rule, action = actions[index]
+        if fails and subject.old is None and (options.complete or rule.unseen is None):
+            run.fail(rule, action, message)
+        else:
+            run.check(rule, action, fails=fails, message=message)
+        if len(run.findings.causes) >= MAX_FINDINGS:
+            break
     return run.findings
 
 
-def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> frozenset[int] | None:
-    """The indexes of the rules that may fail, by one function for all; None if each must be evaluated.
+def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
+    """The rules that fail or may fail, by one function for all; None if each must be evaluated.
 
     That function expects an object that its schema accepts, and asks for other objects.
     """
@@ -135,10 +145,10 @@ class _RuleRun:
         self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
-        self._oversized = subject.oversized
         self._complete = options.complete
         self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
+        self._bindings: dict[str, Bindings] = {}
         self._stored_scope = stored_scope
 
     @cached_property
@@ -148,20 +158,54 @@ class _RuleRun:
             return None
         return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
 
-    def check(self, rule: ValidationRule, action: Action) -> None:
-        """Evaluate one rule at every node that it is about, until the object's cost budget is spent."""
+    def fail(self, rule: ValidationRule, action: Action, message: str | None) -> None:
+        """Record a rule that is known to fail at its only node, in a new object that its schema accepts.
+
+        ``message`` is the value of its message expression, None if it is not known.
+        """
+        self._checkpoint(rule.code)
+        if message is None:
+            message = rule.message
+            if rule.message_expression is not None:
+                try:
+                    message = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
+                except CelError:
+                    self.check(rule, action)
+                    return
+        if len(message) > MESSAGE:
+            message = _cut(rule, message)
+        about = rule.about
+        if action is not Action.WARN:
+            error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
+            self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
+        elif not self._full(action):
+            self.findings.warnings.append(Warn(about.text, message, rule.code))
+
+    def _bindings_at(self, at: Path) -> Bindings:
+        """The bindings at the only node of a path."""
+        bindings = self._bindings.get(at.text)
+        if bindings is None:
+            bindings = self._bindings[at.text] = self._scope.at(at.get(self._subject.obj))
+        return bindings
+
+    def check(self, rule: ValidationRule, action: Action, *, fails: bool = False, message: str | None = None) -> None:
+        """Evaluate one rule at every node that it is about, until the object's cost budget is spent.
+
+        ``fails``: it is known to fail, at its only node, with this ``message`` if that is known, too.
+        """
         nodes = self._nodes.get(rule.at.text)
         if nodes == ():
             return
+        oversized = self._subject.schema_causes and self._subject.oversized
         node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
         try:
             for node in self._nodes_at(rule.at) if nodes is None else nodes:
                 self._checkpoint(rule.code)
-                if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                if (rule.transition and node.stored is MISSING) or (oversized and self._is_oversized(node)):
                     continue
-                message = self._failure(rule, node)
-                if message is not None:
-                    self._record(rule, action, node, _error(rule, node, message))
+                text = self._failure(rule, node, fails=fails, message=message)
+                if text is not None:
+                    self._record(rule, action, node, _error(rule, node, text))
                     if self._full(action):
                         return
         except BudgetExceeded:
@@ -170,7 +214,7 @@ class _RuleRun:
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
-        return any(field_path(node.keys[:end]) in self._oversized for end in range(len(node.keys) + 1))
+        return any(field_path(node.keys[:end]) in self._subject.oversized for end in range(len(node.keys) + 1))
 
     def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
         text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
@@ -186,18 +230,20 @@ class _RuleRun:
             nodes = self._nodes[at.text] = tuple(nodes)
         return nodes
 
-    def _failure(self, rule: ValidationRule, node: TargetNode) -> str | None:
+    def _failure(self, rule: ValidationRule, node: TargetNode, *, fails: bool, message: str | None) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
         value, bindings = self._scope.value, node.bindings
         try:
-            if rule.when is not None and value(rule.when, bindings) is False:
+            if not fails and rule.when is not None and value(rule.when, bindings) is False:
                 return None
-            if value(rule.rule, bindings) is not False:
+            if not fails and value(rule.rule, bindings) is not False:
                 return None
             if not self._complete and rule.unseen is not None and (missing := str(value(rule.unseen, bindings))):
                 self._record_unseen(rule, node, missing)
                 return None
-            return rule.message if rule.message_expression is None else str(value(rule.message_expression, bindings))
+            if message is not None or rule.message_expression is None:
+                return rule.message if message is None else message
+            return str(value(rule.message_expression, bindings))
         except BudgetExceeded:
             raise
         except CelError as error:
@@ -228,8 +274,11 @@ class _RuleRun:
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
     path = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-    text = cut_end(message, REFERENCES if rule.referential else MESSAGE)
-    return FieldError(rule.reason, path, text, _shown(_value_at(rule, node)))
+    return FieldError(rule.reason, path, _cut(rule, message), _shown(_value_at(rule, node)))
+
+
+def _cut(rule: ValidationRule, message: str) -> str:
+    return cut_end(message, REFERENCES if rule.referential else MESSAGE)
 
 
 def _value_at(rule: ValidationRule, node: TargetNode) -> Any:

@@ -19,7 +19,7 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.defaulting import Normalised, normalise
 from webhook.engine.judgement import Judgement, judge
 from webhook.engine.options import Options
-from webhook.engine.scope import reviewed_kind, scope_of
+from webhook.engine.scope import scope_of
 from webhook.policy import Profile
 
 __all__ = ["normalised", "stamp_of", "stamped", "tolerated", "with_checked_stamp"]
@@ -74,7 +74,7 @@ def with_checked_stamp(
 ) -> Decision:
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
     decision = judgement.decision
-    kind = reviewed_kind(request, catalog)
+    kind = judgement.kind
     if kind is None or kind.foreign or decision.causes or options.written(request):
         return decision
     stamp = _new_claim(request)

@@ -29,6 +29,7 @@ _is_label: Final = re.compile(_LABEL).fullmatch
 _is_label_1035: Final = re.compile(_LABEL_1035).fullmatch
 _is_subdomain: Final = re.compile(_SUBDOMAIN).fullmatch
 _is_key: Final = re.compile(_KEY).fullmatch
+_is_qualified: Final = re.compile(f"({_SUBDOMAIN}/)?{_KEY}").fullmatch
 _is_value: Final = re.compile(_VALUE).fullmatch
 
 
@@ -76,6 +77,8 @@ _NOT_A_VALUE: Final = _syntax(
 
 
 def _check(value: str, limit: int, unit: str, fits: Callable[[str], object], fault: str) -> list[str]:
+    if len(value) <= limit and fits(value):  # so it is ASCII
+        return []
     too_long = len(value.encode(errors="replace")) > limit
     length = [f"must be no more than {limit} {unit}"] if too_long else []
     return length if fits(value) else [*length, fault]
@@ -96,6 +99,8 @@ def dns_1035_label(value: str) -> list[str]:
 
 def label_key(value: str) -> list[str]:
     """A qualified name: a name, optionally after a DNS subdomain and ``/``."""
+    if len(value) <= 63 and _is_qualified(value):
+        return []
     *prefixes, name = value.split("/")
     if len(prefixes) > 1:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"

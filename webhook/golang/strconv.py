@@ -35,6 +35,7 @@ _UNDERSCORED: Final = re.compile(  # one underscore between digits, or after a b
 )
 _DIGITS: Final = re.compile(r"\d+", re.ASCII)
 _SPECIAL: Final = re.compile(r"([+-]?)(inf(?:inity)?)|nan", re.IGNORECASE | re.ASCII)
+_SHORT_INTEGER: Final = 18  # digits of an integer that certainly fits in 64 bits
 _INTEGER_DIGITS: Final = 20  # digits of the largest 64-bit integer, 18446744073709551615
 _ESCAPES: Final = {
     "\a": "\\a",
@@ -175,6 +176,8 @@ def parse_int(text: str, function: str = "ParseInt") -> int:
     Raises:
         GoError: "strconv.ParseInt: …" for a syntax error, or more than 64 bits.
     """
+    if len(text) <= _SHORT_INTEGER and text.isdigit() and text.isascii():
+        return int(text)
     value = _parse_digits(text.removeprefix("-" if text.startswith("-") else "+"), text, function)
     value = -value if text.startswith("-") else value
     if value not in INT64:

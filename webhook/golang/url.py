@@ -27,6 +27,7 @@ _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _USER_INFO: Final = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _NOT_IN_HOST: Final = re.compile(b"[^\\x80-\\xff" + re.escape(bytes(sorted(_HOST))) + b"]")
+_SIMPLE: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://([A-Za-z0-9._~-]+(?::[0-9]*)?)(/[A-Za-z0-9._~$&+,/:;=@-]*)?")
 _USUAL: Final = 256  # characters of a URL that is worth remembering
 _MAX_QUERY: Final = 10_000  # Go refuses a query with more parameters
 
@@ -166,7 +167,19 @@ def parse_request_uri(text: str) -> ParsedURL:
 
 
 def _named(text: str, *, via_request: bool) -> ParsedURL:
+    if len(text) <= _USUAL and (url := _simple(text)) is not None:
+        return url
     return _remembered(text, via_request) if len(text) <= _USUAL else _read(text, via_request)
+
+
+@lru_cache(128)
+def _simple(text: str) -> ParsedURL | None:
+    """A URL of a scheme, a host and a path without escapes; None for another."""
+    found = _SIMPLE.fullmatch(text)
+    if found is None:
+        return None
+    scheme, host, path = found.groups("")
+    return ParsedURL(scheme.lower().encode(), host=host.encode(), path=path.encode())
 
 
 @lru_cache(128)

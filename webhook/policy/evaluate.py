@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
+from webhook.cel.formula import Formula
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 
-__all__ = ["PolicyFault", "PolicyScope"]
+__all__ = ["PolicyFault", "PolicyScope", "Suspect"]
 
 Bindings = Mapping[str, Any]
+Suspect = tuple[int, bool, str | None]
+"""The index of a validation rule; whether it is known to fail, at its only node (otherwise it may fail); and the value
+of its message expression, if it was computed.
+"""
 
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""
@@ -83,15 +88,23 @@ class PolicyScope:
                 self.fact(name)
         return expression.program.evaluate(self._root if bindings is None else bindings, self._budget)
 
-    def suspects(self) -> frozenset[int] | None:
-        """The indexes of the validation rules that may fail; None if only their own evaluation tells."""
+    def computed(self, formula: Formula) -> Any:
+        """The value of a formula, see there."""
+        return formula.run(self._root, self.fact)
+
+    def suspects(self) -> Sequence[Suspect] | None:
+        """The validation rules that fail or may fail, in their order; None if only their own evaluation tells."""
         screen = self._policy.screen()
         if screen is None:
             return None
         found = screen.run(self._root, self.fact)
         if found is not None:
-            failing, bound = found
-            suspects = screen.others.union(failing)
+            failing, unsure, bound = found
+            rules = self._policy.validations
+            suspects: list[Suspect] = [(index, rules[index].at.single, message) for index, message in failing]
+            if unsure:
+                suspects += [(index, False, None) for index in unsure]
+                suspects.sort()
             if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound):
                 return suspects
         self._policy.count_undecided()
@@ -105,22 +118,31 @@ class PolicyScope:
 
 
 class _Screened:
-    """The cost of the rules that a screen has found to hold, should the budget need the exact sum."""
+    """The cost of the rules that a screen has decided, should the budget need the exact sum."""
 
     __slots__ = ("_policy", "_scope", "_suspects")
 
-    def __init__(self, policy: Policy, scope: PolicyScope, suspects: frozenset[int]) -> None:
+    def __init__(self, policy: Policy, scope: PolicyScope, suspects: Sequence[Suspect]) -> None:
         self._policy, self._scope, self._suspects = policy, scope, suspects
 
     def cost(self, bindings: Mapping[str, Any]) -> int:
-        rules = [rule for index, rule in enumerate(self._policy.validations) if index not in self._suspects]
-        return sum(self._cost_at(rule, node) for rule in rules for _, node in rule.at.nodes(bindings["object"]))
+        again = {index for index, fails, _ in self._suspects if not fails}
+        explained = {index for index, _, message in self._suspects if message is not None}
+        return sum(
+            self._cost_at(rule, node, explained=index in explained)
+            for index, rule in enumerate(self._policy.validations)
+            if index not in again
+            for _, node in rule.at.nodes(bindings["object"])
+        )
 
-    def _cost_at(self, rule: ValidationRule, node: Any) -> int:
+    def _cost_at(self, rule: ValidationRule, node: Any, *, explained: bool) -> int:
         bindings = self._scope.at(node)
-        if rule.when is None:
-            return rule.rule.program.evaluate_exactly.cost(bindings)
-        cost = rule.when.program.evaluate_exactly.cost(bindings)
-        if rule.when.program.evaluate(bindings) is False:
-            return cost
-        return cost + rule.rule.program.evaluate_exactly.cost(bindings)
+        cost = 0
+        if rule.when is not None:
+            cost = rule.when.program.evaluate_exactly.cost(bindings)
+            if rule.when.program.evaluate(bindings) is False:
+                return cost
+        cost += rule.rule.program.evaluate_exactly.cost(bindings)
+        if explained and rule.message_expression is not None:
+            cost += rule.message_expression.program.evaluate_exactly.cost(bindings)
+        return cost

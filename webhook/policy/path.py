@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 __all__ = ["MISSING", "Path", "field_path"]
@@ -12,11 +13,13 @@ __all__ = ["MISSING", "Path", "field_path"]
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """What :meth:`Path.get` returns for an absent node: None is a value."""
 
-_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
 
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _NAMES = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
+
+_SHORT: Final = 256
+"""Characters of a path that is remembered, so that callers cannot fill the memory with long ones."""
 
 
 def field_path(keys: Sequence[str | int]) -> str:
@@ -25,7 +28,7 @@ def field_path(keys: Sequence[str | int]) -> str:
         text = ".".join(keys)  # type: ignore[arg-type]
     except TypeError:
         text = ""
-    if _NAMES.fullmatch(text) and text.count(".") == len(keys) - 1:
+    if text.count(".") == len(keys) - 1 and (_are_names if len(text) <= _SHORT else _are_names.__wrapped__)(text):
         return text
     text = ""
     for key in keys:
@@ -38,19 +41,27 @@ def field_path(keys: Sequence[str | int]) -> str:
     return text
 
 
+@lru_cache(2048)
+def _are_names(text: str) -> bool:
+    return _NAMES.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """A parsed path: field names, and ``*`` for every item of a list or every value of a map.
 
     The empty path is the object itself. ``single``: it matches at most one node. ``text``: the path as written.
+    ``around``: the keys of the object that has the leaf.
     """
 
     keys: tuple[str, ...]
     single: bool = field(init=False, compare=False, repr=False)
     text: str = field(init=False, compare=False, repr=False)
+    around: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "single", "*" not in self.keys)
+        object.__setattr__(self, "around", self.keys[:-1])
         object.__setattr__(self, "text", field_path(self.keys).replace(".*", "[*]"))
 
     @classmethod
@@ -85,27 +96,27 @@ class Path:
         value = self.get(root)
         return () if value is MISSING or value is None else ((self.keys, value),)
 
-    def is_open(self, root: Any) -> bool:
-        """Whether the leaf can be set: its parents are objects, or absent."""
-        for key in self.keys[:-1]:
-            if not isinstance(root, dict):
+    def parent(self, root: Any) -> Any:
+        """The object that has the leaf, or would have it; None if it is absent, MISSING if there is another value."""
+        for key in self.around:
+            if root.__class__ is not dict:
                 break
             root = root.get(key)
-        return root is None or isinstance(root, dict)
-
-    def has_parent(self, root: Any) -> bool:
-        """Whether the object that has the leaf, or would have it, is there."""
-        for key in self.keys[:-1]:
-            root = root.get(key) if isinstance(root, dict) else None
-        return isinstance(root, dict)
+        return root if root is None or root.__class__ is dict else MISSING
 
     def set(self, root: dict[str, Any], value: Any) -> dict[str, Any]:
         """``root`` with the leaf set; its parents are copied, or created if absent."""
-        return _replace(root, self.keys, value)
+        copy = parent = root.copy()
+        for key in self.around:
+            child = parent.get(key)
+            parent[key] = child = child.copy() if child.__class__ is dict else {}
+            parent = child
+        parent[self.keys[-1]] = value
+        return copy
 
     def delete(self, root: dict[str, Any]) -> dict[str, Any]:
         """``root`` without the leaf; ``root`` itself if the leaf is absent."""
-        return root if self.get(root) is MISSING else _replace(root, self.keys, MISSING)
+        return root if self.get(root) is MISSING else _without(root, self.keys)
 
 
 def _walk(node: Any, keys: tuple[str, ...], at: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -123,13 +134,10 @@ def _walk(node: Any, keys: tuple[str, ...], at: tuple[str | int, ...]) -> Iterat
         yield from _walk(node[key], rest, (*at, key))
 
 
-def _replace(node: Any, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
-    copy = dict(node) if isinstance(node, dict) else {}
-    key, rest = keys[0], keys[1:]
-    if rest:
-        copy[key] = _replace(copy.get(key), rest, value)
-    elif value is MISSING:
-        copy.pop(key, None)
+def _without(node: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    copy, key = node.copy(), keys[0]
+    if len(keys) > 1:
+        copy[key] = _without(copy[key], keys[1:])
     else:
-        copy[key] = value
+        del copy[key]
     return copy

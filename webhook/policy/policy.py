@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from webhook.cel import Program
+from webhook.cel.formula import Formula, formula
 from webhook.cel.screen import Condition, Part, Screen
 from webhook.policy.document import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
+
+_EXPLAINED: Final = 100
+"""With more rules, as those of pods, the screen has no messages: its code would take twice the memory."""
 
 _FEW: Final = 20
 """Objects that are judged rule by rule before a screen is made; the largest takes 150 ms, and saves 1 ms an object."""
@@ -83,7 +87,7 @@ class DefaultRule:
         return self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
@@ -155,6 +159,9 @@ class Policy:
         default_factory=dict, init=False, compare=False, repr=False
     )
     _screen: list[Screen | None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
+    _formulas: list[dict[DefaultRule, Formula]] = field(
+        default_factory=lambda: [{}], init=False, compare=False, repr=False
+    )
     _judged: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
     _undecided: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
     _repeated: list[tuple[DefaultRule, ...] | None] = field(
@@ -171,7 +178,7 @@ class Policy:
     def screen(self) -> Screen | None:
         """The function that tells which validation rules an object does not meet; None before :meth:`prepare`.
 
-        Each call counts as one object, for :meth:`prepare_if_due`.
+        Each call counts as one object, for :attr:`is_due`.
         """
         self._judged[0] += 1
         return self._screen[0]
@@ -190,24 +197,51 @@ class Policy:
         return all(index not in others for index, rule in enumerate(self.validations) if rule.code == code)
 
     def prepare(self) -> Screen:
-        """Make the screen, which takes up to 150 ms."""
+        """Make the screen and the formulas, which takes up to 150 ms."""
         screen = self._screen[0]
-        if screen is None:
-            screen = self._screen[0] = self._new_screen()  # two threads may both do this; the results are equal
+        if screen is None:  # two threads may both do this; the results are equal
+            self._formulas[0] = self._new_formulas()
+            screen = self._screen[0] = self._new_screen()
         return screen
 
-    def prepare_if_due(self) -> None:
-        """Make the screen if there have been enough objects for it to pay for itself."""
-        if self._screen[0] is None and self._judged[0] > _FEW:
-            self.prepare()
+    @property
+    def formulas(self) -> Mapping[DefaultRule, Formula]:
+        """The functions of the defaults' values, of those that have one; none before :meth:`prepare`."""
+        return self._formulas[0]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there have been enough objects for the screen to pay for itself."""
+        return self._screen[0] is None and self._judged[0] > _FEW
 
     def _new_screen(self) -> Screen:
+        explains = len(self.validations) <= _EXPLAINED
         conditions = [
-            Condition(rule.at.keys, None if rule.when is None else _part(rule.when), _part(rule.rule))
+            Condition(
+                rule.at.keys,
+                _part(rule.when),
+                _part(rule.rule),
+                _part(rule.message_expression) if explains else None,
+            )
             for rule in self.validations
         ]
-        variables = {name: _part(each) for name, each in self.variables.items()}
+        read = {name for rule in self.validations for each in rule.conditions for name in each.variables}
+        variables = {name: _part(each) for name, each in self.variables.items() if name in read}
         return Screen(conditions, variables, f"screen of {self.name}")
+
+    def _new_formulas(self) -> dict[DefaultRule, Formula]:
+        """All or none: so their costs and those of exact evaluations never add up."""
+        made: dict[DefaultRule, Formula] = {}
+        for rule in self.defaults:
+            if isinstance(rule.value, Expression):
+                needed = {*rule.value.variables, *(() if rule.when is None else rule.when.variables)}
+                variables = {name: _part(each) for name, each in self.variables.items() if name in needed}
+                when = None if rule.when is None else _part(rule.when)
+                found = formula(when, _part(rule.value), variables, f"{self.name} {rule.code} {rule.path}")
+                if found is None:
+                    return {}
+                made[rule] = found
+        return made
 
     def repeated_defaults(self) -> tuple[DefaultRule, ...]:
         """The defaults that may apply after a later one has set its leaf: they read it, or facts. Computed once."""
@@ -262,5 +296,13 @@ class Policy:
         return tuple(dict.fromkeys(codes))
 
 
-def _part(expression: Expression) -> Part:
-    return Part(expression.program, expression.named_facts)
+@overload
+def _part(expression: Expression) -> Part: ...
+
+
+@overload
+def _part(expression: Expression | None) -> Part | None: ...
+
+
+def _part(expression: Expression | None) -> Part | None:
+    return None if expression is None else Part(expression.program, expression.named_facts)

@@ -47,7 +47,8 @@ class Direct:
         if called is None:
             return None
         call, patience = called
-        groups = self._callers.admitted({**scope, "path": f"/{call}"})
+        scope["path"] = f"/{call}"
+        groups = self._callers.admitted(scope)
         if groups is None:
             return None
         peer = PEER.set(address(scope.get("client")))

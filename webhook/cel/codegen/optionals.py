@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from webhook.cel.codegen.code import Code, Unsupported
 from webhook.cel.codegen.members import member, optional_member
 from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call, Const, Expr
-from webhook.cel.types import BOOL
+from webhook.cel.types import BOOL, STRING, list_of
 from webhook.cel.values import members
 
 __all__ = ["has_value", "index", "none", "of", "optional_select", "or_value", "value"]
+
+
+STRINGS: Final = list_of(STRING)
 
 
 def index(writer: Writer, expr: Call) -> Code:
@@ -33,6 +37,8 @@ def index(writer: Writer, expr: Call) -> Code:
         return Code(writer.name(f"{parent}[{at}] if {at} >= 0 else fail()"), of, node.items, is_name=True)
     if node is not None:
         raise Unsupported
+    if operand.proven and operand.of == STRINGS and key.is_literal and key.literal >= 0:
+        return Code(writer.name(f"{writer.named(operand).text}[{key.text}]"), STRING, is_name=True, proven=True)
     text = f"{writer.constant(members.member)}({writer.named(operand).text}, {key.text})"
     return Code(writer.name(text), of, is_name=True)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from webhook.cel.codegen.code import CONTAINERS, Code, Unsupported
 from webhook.cel.codegen.runtime import SHORT
 from webhook.cel.codegen.writer import Writer
-from webhook.cel.library.regex import compiled
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import BOOL, INT
 from webhook.cel.values.nodes import COMPOSITE
@@ -66,5 +65,4 @@ def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     text = writer.named(writer.value(writer.expr(args[0])))
     operators = math.ceil(len(pattern.literal) / 4)
     writer.cost += operators * (SHORT // 10 + 2)
-    encoded = writer.call("short", [text.text])
-    return Code(f"({writer.constant(compiled(pattern.literal))}({encoded}, 0) is not None)", BOOL)
+    return Code(f"({writer.match(pattern.literal, text.text)} is not None)", BOOL)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.codegen.code import CLASSES, Block, Code, Unsupported, is_not_of
+from webhook.cel.library.regex import compiled
 from webhook.cel.syntax.ast import Call, Expr, Ident, Select
 from webhook.cel.types import DYN, Type
 from webhook.cel.typing.literals import children
@@ -120,6 +121,10 @@ class Writer:
         """Wrap raw JSON in a value that remembers its schema."""
         self.calls = True
         return f"carried({text}, {self.constant(node)})"
+
+    def match(self, pattern: str, text: str) -> str:
+        """A search for a pattern in a short text; None if there is no match."""
+        return f"{self.constant(compiled(pattern))}({self.call('short', [text])}, 0)"
 
     # What several expressions of one function may share
 

@@ -59,9 +59,9 @@ def kept(
     """The findings without the ignored warnings, with a warning about each unknown code; and how many are left out."""
     named, comments = _annotated(document), _comments(document)
     everywhere = {*ignored, *named}
-    first = min(comments, default=0)
-    for line in range(first, document.line):  # comments above the document count for all of it
-        everywhere |= comments.get(line, frozenset())
+    for line, found in comments.items():
+        if line < document.line:  # a comment above the document counts for all of it
+            everywhere |= found
     rest = [
         each
         for each in findings
@@ -86,9 +86,9 @@ def _annotated(document: Document) -> frozenset[str]:
 
 def _comments(document: Document) -> dict[int, frozenset[str]]:
     """The comments of the document, and those directly above it, by their line."""
-    if not document.text or "modelgate:" not in document.text:
-        return {}
     found = _comments_of(document.text)
+    if not found:
+        return {}
     end = document.tree.end_mark.line + 1 if document.tree else document.line
     above = document.line
     lines = document.text.split("\n")
@@ -99,6 +99,8 @@ def _comments(document: Document) -> dict[int, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def _comments_of(text: str) -> dict[int, frozenset[str]]:
+    if "modelgate:" not in text:
+        return {}
     found = ((number, _COMMENT.search(line)) for number, line in enumerate(text.split("\n"), 1))
     return {number: frozenset(_split(match["codes"])) for number, match in found if match}
 

@@ -20,17 +20,20 @@ _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     source = parse_source(text(model, "spec", "source"))
-    return {"kind": source.kind.value, **{name: getattr(source, name) for name in _PARTS}}
+    return {
+        "kind": source.kind.value,
+        "claim": source.claim,
+        "path": source.path,
+        "repo": source.repo,
+        "revision": source.revision,
+        "error": source.error,
+    }
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
-    split = parse_layer_split(list(filter(_is_text, ranges)) if isinstance(ranges, list) else ())
+    split = parse_layer_split([each for each in ranges if isinstance(each, str)] if isinstance(ranges, list) else ())
     return {"overlaps": list(split.overlaps), "gaps": list(split.gaps)}
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:

@@ -55,6 +55,10 @@ def _range(text: str) -> tuple[int, int] | None:
     match = _RANGE.match(text)
     if match is None:
         return None
+    start, end = match.groups()
+    if len(start) < _DIGITS and len(end) < _DIGITS:
+        first, last = int(start), int(end)
+        return (first, last) if first <= last else None
     digits = [number.lstrip("0") or "0" for number in match.groups()]
     if max(map(len, digits)) > _DIGITS:
         return None

@@ -85,12 +85,23 @@ class Connection(Immediate):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self.answered_at_once(data):
+            self._used = self.loop.time()
+            return
         self._unparsed += len(data)
         super().data_received(data)
         if self._unparsed > HEAD_LIMIT:
             self._close(431, f"header and trailer fields exceed the limit of {HEAD_LIMIT} bytes")
         elif self._unparsed and not self._in_body and self._head_timer is None and not self.transport.is_closing():
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close, 408, "the request is not complete")
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close, unless a request was answered at once meanwhile: this does not touch the timer."""
+        left = self._used + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -2,22 +2,32 @@
 
 A plain request is held back until its body is complete, then offered to an :class:`Answering`. What that does not
 answer, what is not plain, and a body that takes its time goes uvicorn's way, as if nothing had happened.
+
+A client repeats its header fields. A connection remembers those that the parser found plain: a request that is complete
+and has them again, but for its length, is not parsed at all.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, Protocol, cast
+from typing import Any, ClassVar, Final, Protocol
 
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from webhook.serve.callers.certificates import TRANSPORT
 from webhook.serve.http.budget import FREE
 
 __all__ = ["Answering", "Immediate"]
 
 HOLD_SECONDS: Final = 0.05
 """The wait for the rest of a body, which Go writes within microseconds. Timeouts start when it ends."""
+
+HEADS: Final = 2
+"""Heads that a connection remembers: those of ``/mutate`` and ``/validate``."""
+
+HEAD_SIZE: Final = 4096
+"""Bytes of the longest head to remember. With a token, it has 1,500."""
 
 _HEAD: Final = b"content-length: %d\r\ncontent-type: application/json\r\n\r\n"
 
@@ -32,7 +42,7 @@ class Answering(Protocol):
     def answer(self, scope: Scope, url: bytes, body: bytes) -> bytes | None:
         """The JSON of a reply with status 200; None, without effects, if the application is to answer.
 
-        ``scope`` has the connection and the header fields, but neither method nor path.
+        ``scope`` has the connection and the header fields, but neither method nor path. It is made for this call.
         """
         ...
 
@@ -40,16 +50,25 @@ class Answering(Protocol):
 class Immediate(HttpToolsProtocol):
     """Answers at most one request of each piece of data by itself, so that one peer cannot hold the event loop."""
 
+    _fields: ClassVar[tuple[object, bytes]] = (None, b"")
+    """The header fields of all replies, and how they are written: uvicorn replaces them each second."""
+
     def __init__(self, *arguments: Any, answering: Answering | None = None, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._answering = answering
         self._is_first = True
         self._held: list[bytes] | None = None  # the body of the request that is held back
         self._hold_timer: asyncio.TimerHandle | None = None
+        self._heads: dict[tuple[bytes, bytes], tuple[bytes, list[tuple[bytes, bytes]]]] = {}  # with URL and fields
+        self._between = True  # the parser has nothing of a message, and the last one was answered here
+        self._whole = b""  # what was received, if a message begins with it
+        self._declined = False
 
     def data_received(self, data: bytes) -> None:
-        self._is_first = True
+        self._is_first, self._declined = not self._declined, False
+        self._whole = data if self._between else b""
         super().data_received(data)
+        self._whole = b""
         if self._held is not None and self._hold_timer is None:
             self._hold_timer = self.loop.call_later(HOLD_SECONDS, self._release)
 
@@ -61,6 +80,28 @@ class Immediate(HttpToolsProtocol):
         if self._held is not None:
             self._release()
         super().shutdown()
+
+    def answered_at_once(self, data: bytes) -> bool:
+        """Answer a request that came in one piece, with a head that was parsed before."""
+        if not (self._between and self._heads) or self.flow.write_paused or self.transport.is_closing():
+            return False
+        head, digits, body = _parts(data)
+        known = self._heads.get(head)
+        if known is None or digits != b"%d" % len(body) or len(body) > FREE:
+            return False
+        assert self._answering is not None
+        url, fields = known
+        reply = self._answer(url, fields, body) if self._answering.takes(url) else None
+        if reply is None:
+            self._declined = True
+            return False
+        self._write(reply)
+        self.server_state.total_requests += 1
+        return True
+
+    def on_message_begin(self) -> None:
+        self._between = False
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         if self._is_first and self._is_plain():
@@ -76,10 +117,14 @@ class Immediate(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if self._held is not None:
-            reply = self._answer(self._held[0] if len(self._held) == 1 else b"".join(self._held))
+            body = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+            reply = self._answer(self.url, self.headers, body)
             if reply is not None:
                 self._end_hold()
-                self._send(reply)
+                self._is_first, self._between = False, True
+                self._remember()
+                self._write(reply)
+                self.on_response_complete()
                 return
             self._release()
         super().on_message_complete()
@@ -100,10 +145,11 @@ class Immediate(HttpToolsProtocol):
             and not self.transport.is_closing()
         )
 
-    def _answer(self, body: bytes) -> bytes | None:
+    def _answer(self, url: bytes, fields: list[tuple[bytes, bytes]], body: bytes) -> bytes | None:
         assert self._answering is not None
+        scope = {"type": "http", "client": self.client, "headers": fields, TRANSPORT: self.transport}
         try:
-            return self._answering.answer(cast("Scope", self.scope), self.url, body)
+            return self._answering.answer(scope, url, body)
         except Exception:  # noqa: BLE001 - the application meets the same fault, and reports it
             return None
 
@@ -121,11 +167,29 @@ class Immediate(HttpToolsProtocol):
             self._hold_timer.cancel()
             self._hold_timer = None
 
-    def _send(self, reply: bytes) -> None:
-        self._is_first = False
-        fields = b"".join([b"%b: %b\r\n" % field for field in self.server_state.default_headers])
-        self.transport.write(b"".join((STATUS_LINE[200], fields, _HEAD % len(reply), reply)))
-        self.on_response_complete()
+    def _remember(self) -> None:
+        """Remember the head of a plain request, if what was received is this request and nothing else."""
+        head, digits, body = _parts(self._whole)
+        if digits == b"%d" % len(body) and len(self._whole) - len(body) <= HEAD_SIZE:
+            if len(self._heads) >= HEADS:
+                self._heads.clear()
+            self._heads[head] = self.url, self.headers
+
+    def _write(self, reply: bytes) -> None:
+        fields = self.server_state.default_headers
+        known, text = Immediate._fields
+        if known is not fields:
+            text = STATUS_LINE[200] + b"".join([b"%b: %b\r\n" % field for field in fields])
+            Immediate._fields = fields, text
+        self.transport.write(b"".join((text, _HEAD % len(reply), reply)))
+
+
+def _parts(data: bytes) -> tuple[tuple[bytes, bytes], bytes, bytes]:
+    """The head of a request without its length, the length, and what follows the head; with the spelling of Go."""
+    head, _, body = data.partition(b"\r\n\r\n")
+    before, _, rest = head.partition(b"\r\nContent-Length: ")
+    digits, _, after = rest.partition(b"\r\n")
+    return (before, after), digits, body
 
 
 def _is_plain_json(fields: list[tuple[bytes, bytes]]) -> bool:

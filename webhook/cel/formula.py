@@ -1,0 +1,86 @@
+"""The value of a leaf as one generated function: its condition, its value and the variables that both read.
+
+It is made as the function of all conditions is (:mod:`webhook.cel.screen`), and as optimistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from webhook.cel.codegen.code import Unsupported, render
+from webhook.cel.codegen.generate import made
+from webhook.cel.codegen.listing import file_name, register
+from webhook.cel.errors import CelError
+from webhook.cel.limits import DEEP_RECURSION
+from webhook.cel.screen import Part, ScreenWriter
+from webhook.cel.values.members import ABSENT
+
+__all__ = ["ABSENT", "Formula", "formula"]
+
+LIMIT: Final = 250_000
+"""What a call may cost: all leaves of an object together cost less than the budget of an object."""
+
+Run = Callable[[Mapping[str, Any], Callable[[str], Any] | None], Any]
+
+_FUNCTION: Final = """\
+# V: the bindings. fact: computes a fact. b: what the call may still cost. r: the value, A: it does not apply.
+# i: no interrupt. E: raised where only the interpreter is exact. ...: a value not computed, or no answer.
+def make({parameters}):
+ def run(V, fact):
+  try:
+   i = None
+   r = A
+   b = {left}
+{body}
+   if b < 0: raise E
+  except Exception: return ...
+  return r
+ return run
+"""
+
+
+class Formula:
+    """``run(bindings, fact)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only single
+    evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
+    """
+
+    __slots__ = ("__weakref__", "_value", "_variables", "_when", "is_plain", "run")
+
+    def __init__(self, when: Part | None, value: Part, variables: Mapping[str, Part], name: str) -> None:
+        self._when, self._value, self._variables = when, value, variables
+        writer = self._written()
+        file = file_name(name)
+        self.is_plain = writer.is_plain
+        self.run: Run = made(_text(writer), file)(*writer.constants)
+        register(file, self)
+
+    def text(self) -> str:
+        """The source of the function, written again."""
+        return _text(self._written())
+
+    def _written(self) -> ScreenWriter:
+        with DEEP_RECURSION:
+            writer = ScreenWriter.of([*self._variables.values(), *filter(None, (self._when, self._value))])
+            for name, part in self._variables.items():
+                writer.hoist(name, part)
+            writer.assign("r", self._when, self._value)
+            return writer
+
+
+def formula(when: Part | None, value: Part, variables: Mapping[str, Part], name: str) -> Formula | None:
+    """The function of a value under a condition; None if it has no generated form."""
+    try:
+        return Formula(when, value, variables, name)
+    except (CelError, Unsupported, RecursionError):
+        return None
+
+
+def _text(writer: ScreenWriter) -> str:
+    lines: list[str] = []
+    render(writer.block, 3, lines)
+    return _FUNCTION.format(
+        parameters=", ".join(f"k{index}" for index in range(len(writer.constants))),
+        body="\n".join(lines),
+        left=LIMIT - writer.cost,
+    )

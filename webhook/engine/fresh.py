@@ -1,0 +1,291 @@
+"""One generated function for the defaults of a new object: of its schema, of its policy, and the patch that sets them.
+
+Most objects that a gate is asked about are new, valid and small. Nothing was filled in before, so every leaf is the
+user's, and what may be filled in is known when the kind is. The function reads each place once, and writes the
+operations of the patch from texts that are made beforehand.
+
+It answers nothing where it is not sure, and :func:`webhook.engine.defaulting.normalise` decides: for null where a
+default belongs, an object in place of a scalar, a default that replaces a value, or changes in two branches, whose
+order depends on the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from webhook.admission import Default, patch
+from webhook.admission.stamp import ANNOTATION
+from webhook.cel.codegen.code import Block, render
+from webhook.cel.codegen.listing import file_name
+from webhook.cel.formula import ABSENT
+from webhook.policy import MISSING, DefaultRule, field_path
+from webhook.schema.default import Fill, compile_default
+from webhook.schema.node import MISSING as NO_DEFAULT
+from webhook.schema.node import SchemaNode
+
+if TYPE_CHECKING:
+    from webhook.engine.catalog import KnownKind
+
+__all__ = ["SCHEMA_DEFAULT", "Fresh", "Run", "fresh", "leaves", "operations"]
+
+Keys = tuple[str, ...]
+
+SCHEMA_DEFAULT: Final = "default of the CRD schema"
+_SCALARS: Final = frozenset({str, int, float, bool})
+_PLACES: Final = 60
+"""Objects with defaults of their own, in one function. A deeper part of a schema is filled in by its closure."""
+
+_STAMP: Final = ("metadata", "annotations", ANNOTATION)
+
+_FUNCTION: Final = """\
+# o0: the object. o1, o2, ...: objects in it; n1, n2, ...: they with defaults. a0, a1, ...: what is added to them;
+# s0, s1, ...: with what is added below. r: a value of the policy; A: it does not apply. rec: these values.
+# k0, k1, ...: constants. To return nothing is to give no answer.
+def make({parameters}):
+ def run(o0):
+{body}
+  return F(n0, rec, s0)
+ return run
+"""
+
+
+Added = tuple[bytes, tuple[Default, ...]]
+"""The JSON of an operation, and the defaults that it sets."""
+
+
+class Fresh(NamedTuple):
+    """An ``object`` with its defaults, what the policy ``recorded``, and what was ``added`` in the patch's order."""
+
+    object: dict[str, Any]
+    recorded: dict[str, Any]
+    added: Sequence[Added]
+
+
+Run = Callable[[dict[str, Any]], Fresh | None]
+
+
+def fresh(kind: KnownKind) -> Run | None:
+    """The function for a kind; None if its defaults depend on more than the object."""
+    policy, root = kind.policy, kind.schema.root
+    formulas = policy.formulas
+    plain = all(rule in formulas and formulas[rule].is_plain and not rule.overwrites for rule in policy.defaults)
+    if kind.deviates or kind.foreign or policy.numeric_quantities or not plain or policy.repeated_defaults():
+        return None
+    rooted = all(rule.path.around[:1] == ("spec",) for rule in policy.defaults)
+    if root.additional is not None or not rooted or not all(map(_is_settled, root.properties.items())):
+        return None
+    writer = _Writer(kind)
+    try:
+        return writer.run()
+    except KeyError:  # a rule is about a place that the function does not look into
+        return None
+
+
+def operations(obj: dict[str, Any], found: Fresh, stamp: str) -> bytes | None:
+    """The JSON Patch that sets the defaults and the stamp of an object; ``metadata`` is an object, its annotations are,
+    too, or absent. None if it has too many operations.
+    """
+    keys, value = (_STAMP, stamp) if "annotations" in obj["metadata"] else (_STAMP[:-1], {ANNOTATION: stamp})
+    added = [each for each, _ in found.added]
+    if len(added) >= patch.MOST_OPERATIONS:
+        return None
+    for key, before in obj.items():
+        if key == "metadata":
+            added.insert(0, operation(keys, value))
+            break
+        if before is not found.object[key]:
+            added.append(operation(keys, value))
+            break
+    return b"[%b]" % b",".join(added)
+
+
+def operation(keys: Keys, value: Any) -> bytes:
+    """The JSON of an operation that adds a member."""
+    return orjson.dumps({"op": "add", "path": patch.pointer(*keys), "value": value})
+
+
+def _below(keys: Keys, before: Any, after: Any) -> list[Added]:
+    """What the closure of a part of the schema has added below a place."""
+    found = patch.steps(before, after, at=keys)
+    return [(orjson.dumps(patch.operations([step])[0]), tuple(_defaults(step.keys, step.value))) for step in found]
+
+
+def _defaults(keys: Keys, value: Any) -> Iterator[Default]:
+    for leaf, item in leaves(keys, value):
+        yield Default(field_path(leaf), item, SCHEMA_DEFAULT)
+
+
+class _Writer:
+    """Writes the function. ``_places`` are the objects that it looks into, by their keys."""
+
+    def __init__(self, kind: KnownKind) -> None:
+        self._kind = kind
+        self._constants: list[Any] = []
+        self._places: dict[Keys, int] = {}
+        self._parts: dict[int, list[str]] = {}  # of each place, the locals with what is added below it
+        self._wanted = {rule.path.keys[:end] for rule in kind.policy.defaults for end in range(len(rule.path.keys))}
+
+    def run(self) -> Run:
+        root = self._kind.schema.root
+        first: Block = []  # the locals of what is absent
+        block: Block = ["n0 = o0", "rec = {}", first, *self._place((), root)]
+        for rule in self._kind.policy.defaults:
+            block += self._applied(rule)
+        for index in sorted(self._parts, reverse=True):  # a place comes after the one around it
+            block += self._gathered(index)
+        if nothing := [part for parts in self._parts.values() for part in parts]:
+            first.append(f"{' = '.join(nothing)} = ()")
+        if len(self._parts) > 1:
+            first.append(f"{' = '.join(f'n{index} = a{index}' for index in range(1, len(self._parts)))} = None")
+        lines: list[str] = []
+        render(block, 2, lines)
+        text = _FUNCTION.format(
+            parameters=", ".join(f"k{index}" for index in range(len(self._constants))), body="\n".join(lines)
+        )
+        scope: dict[str, Any] = {}
+        file = file_name(f"defaults of {self._kind.gvk.kind}")
+        exec(compile(text, file, "exec"), _GLOBALS, scope)  # noqa: S102 - names and literals of a schema, by repr
+        run: Run = scope["make"](*self._constants)
+        return run
+
+    def _constant(self, value: Any) -> str:
+        self._constants.append(value)
+        return f"k{len(self._constants) - 1}"
+
+    def _place(self, keys: Keys, node: SchemaNode) -> Block:
+        """Fill in an object, which is the local o of its index."""
+        index = self._places[keys] = len(self._places)
+        self._parts[index] = []
+        block: Block = [f"a{index} = []"]
+        for name, child in node.properties.items():
+            if child.default is not NO_DEFAULT:
+                block += self._own(keys, name, child)
+            if _is_static(child) and ((*keys, name) in self._wanted or len(self._places) < _PLACES):
+                block += self._inner((*keys, name), index, child)
+            elif (fill := compile_default(child)) is not None:
+                block += self._closure((*keys, name), index, fill)
+        return block
+
+    def _own(self, keys: Keys, name: str, child: SchemaNode) -> Block:
+        """Add the default of a member."""
+        index = self._places[keys]
+        if child.default.__class__ not in _SCALARS:
+            return [f"if o{index}.get({name!r}) is None: return"]
+        added = operation((*keys, name), child.default), tuple(_defaults((*keys, name), child.default))
+        set_ = [
+            *self._copied(keys),
+            f"n{index}[{name!r}] = {child.default!r}",
+            f"a{index}.append({self._constant(added)})",
+        ]
+        block: Block = [(f"if {name!r} not in o{index}:", set_)]
+        return block if child.nullable else [*block, f"elif o{index}[{name!r}] is None: return"]
+
+    def _inner(self, keys: Keys, parent: int, child: SchemaNode) -> Block:
+        """Fill in a member that is an object."""
+        index = len(self._places)
+        self._parts[parent].append(f"s{index}")
+        return [
+            f"o{index} = n{index} = o{parent}.get({keys[-1]!r})",
+            (f"if o{index}.__class__ is dict:", self._place(keys, child)),
+            f"elif o{index} is not None: return",
+        ]
+
+    def _closure(self, keys: Keys, parent: int, fill: Fill) -> Block:
+        """Fill in a member by the closure of its schema."""
+        local = f"d{len(self._constants)}"
+        self._parts[parent].append(local)
+        set_ = [
+            *self._copied(keys[:-1]),
+            f"n{parent}[{keys[-1]!r}] = w",
+            f"{local} = below({keys!r}, v, w)",
+        ]
+        return [
+            f"v = o{parent}.get({keys[-1]!r})",
+            ("if v is not None:", [f"w = {self._constant(fill)}(v)", ("if w is not v:", set_)]),
+        ]
+
+    def _applied(self, rule: DefaultRule) -> Block:
+        """Apply a default of the policy."""
+        index, leaf, text = self._places[rule.path.around], rule.path.keys[-1], rule.path.text
+        formula = self._constant(self._kind.policy.formulas[rule].run)
+        start = self._constant(operation(rule.path.keys, None).removesuffix(b"null}"))
+        explained = f"D({text!r}, r, {rule.because!r}, {rule.code!r})"
+        value = f"r = {formula}({{'object': n0}}, None)"
+        absent = [
+            value,
+            (
+                "if r is not A:",
+                [
+                    "if r.__class__ not in SCALARS: return",
+                    *self._copied(rule.path.around),
+                    f"n{index}[{leaf!r}] = rec[{text!r}] = r",
+                    f"a{index}.append(({start} + dumps(r) + b'}}', ({explained},)))",
+                ],
+            ),
+        ]
+        no_answer = [value, "if r is not A: return"]
+        block: Block = [
+            (f"if n{index} is None:", no_answer),
+            (f"elif {leaf!r} not in n{index}:", absent),
+            f"elif n{index}[{leaf!r}] is None: return",
+        ]
+        if rule.over is not MISSING:
+            block.append((f"elif n{index}[{leaf!r}] == {self._constant(rule.over)}:", no_answer))
+        return block
+
+    def _copied(self, keys: Keys) -> Block:
+        """Copy a place, and those around it, unless that is done."""
+        index = self._places[keys]
+        if not keys:
+            return ["if n0 is o0: n0 = o0.copy()"]
+        copy = f"n{index} = n{self._places[keys[:-1]]}[{keys[-1]!r}] = o{index}.copy()"
+        return [(f"if n{index} is o{index}:", [*self._copied(keys[:-1]), copy])]
+
+    def _gathered(self, index: int) -> Block:
+        """Put together what is added to a place and below it: the members that were there come first."""
+        parts = self._parts[index]
+        if not parts:
+            found: Block = [f"s{index} = a{index}"]
+        elif len(parts) == 1:
+            found = [f"s{index} = [*{parts[0]}, *a{index}] if {parts[0]} else a{index}"]
+        else:
+            found = [
+                f"c = [each for each in ({', '.join(parts)}) if each]",
+                "if len(c) > 1: return",
+                f"s{index} = [*c[0], *a{index}] if c else a{index}",
+            ]
+        return [(f"if a{index} is not None:", found)]
+
+
+def _is_settled(member: tuple[str, SchemaNode]) -> bool:
+    """Whether a member of the root has no default itself, and, if it is metadata, none below."""
+    name, node = member
+    return node.default is NO_DEFAULT and (name != "metadata" or compile_default(node) is None)
+
+
+def leaves(keys: Keys, value: Any) -> list[tuple[Keys, Any]]:
+    """The leaves of a value at a place, with their keys."""
+    if value.__class__ is dict and value:
+        return [leaf for key, item in value.items() for leaf in leaves((*keys, key), item)]
+    return [(keys, value)]
+
+
+def _is_static(node: SchemaNode) -> bool:
+    """Whether defaults in an object of the schema are at known members only, and there are some."""
+    return (
+        node.type == "object" and not node.additional_known and node.items is None and compile_default(node) is not None
+    )
+
+
+_GLOBALS: Final[dict[str, Any]] = {
+    "__builtins__": {"len": len, "dict": dict},
+    "A": ABSENT,
+    "D": Default,
+    "F": Fresh,
+    "SCALARS": _SCALARS,
+    "below": _below,
+    "dumps": orjson.dumps,
+}
