@@ -21,4 +21,4 @@ def test_both_ways_give_the_same_bytes(kind: str, ways: tuple[Catalog, Catalog])
     result = compare(kind, COUNT, *ways)
     assert not result.different, str(result)
     assert result.compared == {"CREATE": COUNT // 2, "UPDATE": COUNT // 2}
-    assert result.valid.total() > result.slow.total()
+    assert result.fast.total() > 0

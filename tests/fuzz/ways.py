@@ -44,38 +44,32 @@ SHARE: Final = 0.95
 
 @dataclass
 class Result:
-    """What was compared of one kind. ``compared``, ``valid`` and ``slow`` are numbers of objects by operation.
+    """What was compared of one kind. ``compared`` and ``valid`` are numbers of objects by operation.
 
-    ``slow`` are the valid ones that a fast way could not decide: keys are pairs of the way and the operation.
-    ``alone`` are the codes of the rules that are not in the one function for all rules, ``ways`` the fast ways that the
-    kind has.
+    ``fast`` are the valid ones that a fast way has decided, by the way and the operation: ``rules``, and ``defaults``
+    of new objects, where the kind has it. ``alone`` are the codes of the rules that are not in the function for all rules.
     """
 
     kind: str
     compared: Counter[str] = field(default_factory=Counter)
     valid: Counter[str] = field(default_factory=Counter)
-    slow: Counter[tuple[str, str]] = field(default_factory=Counter)
+    fast: Counter[tuple[str, str]] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
     alone: Sequence[str] = ()
-    ways: Sequence[str] = ()
 
-    def share(self, operation: str) -> float:
-        """The part of the valid objects that every fast way has decided."""
-        slowest = max(self.slow[way, operation] for way in self.ways)
-        return 1 - slowest / self.valid[operation] if self.valid[operation] else 0.0
+    def shares(self) -> dict[tuple[str, str], float]:
+        """The part of the valid objects that each fast way has decided."""
+        return {key: number / (self.valid[key[1]] or 1) for key, number in sorted(self.fast.items())}
 
     @property
     def passed(self) -> bool:
-        return not self.different and all(self.share(each) >= SHARE for each in self.compared)
+        return not self.different and bool(self.fast) and min(self.shares().values()) >= SHARE
 
     def __str__(self) -> str:
-        parts = (
-            f"{self.compared[each]} {each}, {self.valid[each]} valid, {self.share(each):.1%} of them on the fast way"
-            for each in sorted(self.compared)
-        )
+        numbers = (f"{self.compared[each]} {each}, {self.valid[each]} valid" for each in sorted(self.compared))
+        ways = (f"{way} of {operation} {share:.1%}" for (way, operation), share in self.shares().items())
         fused = f"not in the function: {', '.join(self.alone)}" if self.alone else "all rules in the function"
-        defaults = "" if "defaults" in self.ways else "no function for defaults; "
-        first = f"{self.kind}: {'; '.join(parts)}; {fused}; {defaults}{len(self.different)} different"
+        first = f"{self.kind}: {'; '.join(numbers)}; fast: {', '.join(ways)}; {fused}; {len(self.different)} different"
         return "\n  ".join([first, *self.different[:5]])
 
 
@@ -100,22 +94,23 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     result, dice = Result(kind), random.Random(kind)
     known, bases = _bases(kind, fast)
     known.prepare()
-    undecided = _counters(known)
+    ways = _ways(known)
     others = known.policy.prepare().others
     result.alone = sorted({rule.code for index, rule in enumerate(known.policy.validations) if index in others})
-    result.ways = tuple(undecided)
     gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
         for gate, each in zip(gates, (fast, slow), strict=True):
             gate.catalog, gate.view, gate.options = each, view, replace(options, profile=profile)
         result.compared[request.operation] += 1
-        before = {way: count() for way, count in undecided.items()}
+        for has_decided in ways.values():
+            has_decided()
         mutated = _same(result, gates, "mutate", request)
         judged = _same(result, gates, "validate", request)
         if profile.denies and b'"allowed":true' in judged and _is_valid(known, request):
             result.valid[request.operation] += 1
-            for way, number in undecided.items():
-                result.slow[way, request.operation] += number() > before[way]
+            for way, has_decided in ways.items():
+                if way == "rules" or request.operation == "CREATE":
+                    result.fast[way, request.operation] += has_decided()
         if steps := _patch(mutated):
             _same(result, gates, "validate", replace(request, object=patch.apply(request.object, steps)))
     return result
@@ -179,21 +174,30 @@ def _patch(reply: bytes) -> Any:
     return orjson.loads(base64.b64decode(response["patch"])) if "patch" in response else None
 
 
-def _counters(known: KnownKind) -> dict[str, Callable[[], int]]:
-    """The fast ways of a kind, and how many objects each could not decide so far."""
-    ways: dict[str, Callable[[], int]] = {"rules": lambda: known.policy.undecided}
+def _ways(known: KnownKind) -> dict[str, Callable[[], bool]]:
+    """The fast ways of a kind. Each tells whether it has decided all that it was asked since it was called last."""
+    seen, taken = [0], list[bool]()
+
+    def rules() -> bool:
+        before, seen[0] = seen[0], known.policy.undecided
+        return seen[0] == before
+
+    def defaults() -> bool:
+        decided = bool(taken) and all(taken)
+        taken.clear()
+        return decided
+
     run = known.fresh
-    if run is not None:
-        missed = [0]
+    if run is None:
+        return {"rules": rules}
 
-        def counted(obj: dict[str, Any]) -> Any:
-            found = run(obj)
-            missed[0] += found is None
-            return found
+    def counted(obj: dict[str, Any]) -> Any:
+        found = run(obj)
+        taken.append(found is not None)
+        return found
 
-        known._fresh[0] = counted
-        ways["defaults"] = lambda: missed[0]
-    return ways
+    known._fresh[0] = counted
+    return {"rules": rules, "defaults": defaults}
 
 
 def _is_valid(known: KnownKind, request: Request) -> bool:
