@@ -47,7 +47,7 @@ class Result:
     """What was compared of one kind. ``compared`` and ``valid`` are numbers of objects by operation.
 
     ``fast`` are the valid ones that a fast way has decided, by the way and the operation: ``rules``, and ``defaults``
-    of new objects, where the kind has it. ``alone`` are the codes of the rules that are not in the function for all rules.
+    of new objects, where the kind has it. ``alone`` are the codes of the rules that the function for all rules lacks.
     """
 
     kind: str
