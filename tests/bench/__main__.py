@@ -13,6 +13,7 @@ import argparse
 import importlib
 from pathlib import Path
 
+from tests.bench.bars import IN_PROCESS, beside
 from tests.bench.report import PAGE, Table, document, machine, markdown, published
 
 PARTS = ("stages", "ome", "cel", "schema", "server", "starts", "scaling", "reconciler")
@@ -34,6 +35,8 @@ def main() -> None:
         measured = importlib.import_module(f"tests.bench.{name}").tables(quick=options.quick)
         print("\n".join(each.markdown() for each in measured), flush=True)
         found += measured
+    found.insert(0, bars := beside(IN_PROCESS, found))
+    print(bars.markdown(), flush=True)
     if options.json:
         options.json.write_text(document(where, found))
     if options.publish:

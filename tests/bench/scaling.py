@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from os import getpid
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from tests.bench import ome
 from tests.bench.objects import body, normalised, sparse
 from tests.bench.report import Row, Table
 from tests.bench.stages import asked, serving
-from tests.bench.timing import memory_of, warm
+from tests.bench.timing import memory_of, warm_in_turn
 from webhook.cluster.resource import Key
 from webhook.cluster.store import Store
 from webhook.cluster.view import Kind
@@ -27,7 +25,7 @@ from webhook.serve.gate import Gate
 POLICIES = (0, 10, 100, 1_000)
 OBJECTS = (10, 100, 1_000, 10_000, 100_000)
 REVIEWS = 50
-COLUMNS = ("mutate µs", "validate µs")
+CALLS = ("mutate", "validate")
 
 
 def tables(*, quick: bool = False) -> list[Table]:
@@ -36,10 +34,11 @@ def tables(*, quick: bool = False) -> list[Table]:
         "Unrelated admission policies",
         "ValidatingAdmissionPolicies for other kinds, each with a binding, beside the rules; a sparse Model, warm, in "
         "process, bytes to bytes.",
-        COLUMNS,
+        _columns("none"),
     )
     raw = [body(sparse(number), number) for number in range(REVIEWS)]
     checked = [normalised(each, loaded) for each in raw]
+    base = serving(Gate(catalog=loaded), raw, checked)
     for count in POLICIES[:2] if quick else POLICIES:
         gate = Gate(catalog=loaded)
         with tempfile.TemporaryDirectory() as name:
@@ -47,9 +46,24 @@ def tables(*, quick: bool = False) -> list[Table]:
             if count:
                 gate.use_policies(policyset.load(Path(name)))
         serving(gate, raw, checked)
-        cells = {COLUMNS[0]: warm(asked(gate, "mutate"), raw), COLUMNS[1]: warm(asked(gate, "validate"), checked)}
-        policies.rows.append(Row(f"{count:,} policies", cells))
+        policies.rows.append(Row(f"{count:,} policies", _cells("none", gate, base, raw, checked)))
     return [policies, _objects(loaded, OBJECTS[:3] if quick else OBJECTS)]
+
+
+def _columns(base: str) -> tuple[str, ...]:
+    return (*(f"{call} µs" for call in CALLS), *(f"{call} ÷ {base}" for call in CALLS))
+
+
+def _cells(
+    name: str, gate: Gate, base: Gate, raw: Sequence[bytes], checked: Sequence[bytes]
+) -> dict[str, Sequence[float]]:
+    """Microseconds of both calls, and the quotients with those of another gate, asked in turn with this one."""
+    found: dict[str, Sequence[float]] = {}
+    for call, inputs in zip(CALLS, (raw, checked), strict=True):
+        mine, others = warm_in_turn([asked(gate, call), asked(base, call)], inputs)
+        found[f"{call} µs"] = mine
+        found[f"{call} ÷ {name}"] = [one / other for one, other in zip(mine, others, strict=True)]
+    return found
 
 
 def _policies(count: int) -> Iterator[str]:
@@ -80,20 +94,16 @@ def _objects(loaded: Catalog, counts: tuple[int, ...]) -> Table:
         "Unrelated objects in view: models and runtimes of other namespaces, and runtimes for other formats. An "
         "InferenceService whose runtime is chosen among 20 that fit or nearly fit, warm, in process, bytes to bytes."
     )
-    table = Table("Unrelated objects in view", note, (*COLUMNS, "RSS MiB"))
+    table = Table("Unrelated objects in view", note, (*_columns("fewest"), "RSS MiB"))
+    base: Gate | None = None
     near = [*ome.models()[:20], *ome.runtimes()[:20]]
     for count in counts:
         view = HeldView([*near, *_unrelated(count)])
-        gate = replace(Gate(catalog=loaded), view=view)
+        gate = Gate(catalog=loaded, view=view)
         raw = [body(_service(number), number) for number in range(REVIEWS)]
         checked = [normalised(each, loaded, view) for each in raw]
-        serving(gate, raw, checked)
-        measured: list[tuple[str, Callable[[Any], object], list[bytes]]] = [
-            (COLUMNS[0], asked(gate, "mutate"), raw),
-            (COLUMNS[1], asked(gate, "validate"), checked),
-        ]
-        rounds = 5 if count > 1_000 else 15
-        cells = {name: partial(warm, rounds=rounds)(call, inputs) for name, call, inputs in measured}
+        base = base or gate
+        cells = _cells("fewest", serving(gate, raw, checked), base, raw, checked)
         table.rows.append(Row(f"{count:,} objects", {**cells, "RSS MiB": [memory_of(getpid())]}))
     return table
 

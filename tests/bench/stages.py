@@ -12,7 +12,7 @@ from tests.bench.timing import cold, thrashing, warm
 from webhook import engine
 from webhook.admission import review
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import catalog
+from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog
 from webhook.serve.gate import Gate
 
@@ -82,11 +82,12 @@ def _row(subject: Subject, call: Any, loaded: Catalog) -> Row:
     decoded = [review.decode(each) for each in raw]
     decided = [(call, version, request, decide(request, loaded, subject.view)) for version, request in decoded]
     gate = serving(Gate(catalog=loaded, view=subject.view), subject.mutate, subject.validate)
+    options = Options(written=lambda _: call == "validate")
     return Row(
         f"{call}: {subject.name}",
         {
             COLUMNS[0]: warm(review.decode, raw),
-            COLUMNS[1]: warm(lambda each: decide(each[1], loaded, subject.view), decoded),
+            COLUMNS[1]: warm(lambda each: decide(each[1], loaded, subject.view, options), decoded),
             COLUMNS[2]: warm(lambda each: review.encode(*each), decided),
             COLUMNS[3]: warm(asked(gate, call), raw),
         },

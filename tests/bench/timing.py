@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cold", "cpu_of", "memory_of", "thrashing", "warm"]
+__all__ = ["cold", "cpu_of", "memory_of", "thrashing", "warm", "warm_in_turn"]
 
 ROUNDS = 15
 PAUSE = 0.02
@@ -21,14 +21,23 @@ PAUSE = 0.02
 
 def warm(call: Callable[[Any], object], inputs: Sequence[Any], rounds: int = ROUNDS) -> list[float]:
     """Microseconds of a call, one sample a round: each round calls it once for every input."""
-    for each in inputs:
-        call(each)
-    samples = []
-    for _ in range(rounds):
-        started = time.perf_counter()
+    return warm_in_turn([call], inputs, rounds)[0]
+
+
+def warm_in_turn(
+    calls: Sequence[Callable[[Any], object]], inputs: Sequence[Any], rounds: int = ROUNDS
+) -> list[list[float]]:
+    """As :func:`warm` for each of the calls, in turn, so that all of them see the same machine."""
+    for call in calls:
         for each in inputs:
             call(each)
-        samples.append((time.perf_counter() - started) / len(inputs) * 1e6)
+    samples: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, found in zip(calls, samples, strict=True):
+            started = time.perf_counter()
+            for each in inputs:
+                call(each)
+            found.append((time.perf_counter() - started) / len(inputs) * 1e6)
     return samples
 
 

@@ -1,57 +1,76 @@
-"""The fast way of a decision and the exact one give the same bytes: ``python -m tests.fuzz.ways -n 10000``.
+"""The fast way of a decision and the exact one give the same bytes: ``python -m tests.fuzz.ways -n 10000 -j 2``.
 
-Fast: one generated function for all rules, a generated function for each other expression, and defaults that are
-applied again only where they may change. Exact: the interpreter, for each expression, and every default until nothing
-changes. The objects are those of the policies' cases, changed at random, as creations and updates under each profile.
+Fast: one generated function for all rules, generated functions for other expressions and defaults, reviews that are
+decoded in one pass, and stamps that are known. Exact: the interpreter, for each expression, every default until nothing
+changes, and each part of a review checked by itself. The objects are those of the policies' cases, changed at random,
+as creations and updates under each profile. Compared are the replies of the gate, from bytes to bytes: of mutate, and
+of validate for the object as it came and as mutate has left it.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import multiprocessing
+import os
 import random
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import cycle
 from typing import Any, Final
+from unittest.mock import patch as patched
+
+import orjson
 
 from tests.engine.test_screen import mutant
 from tests.policies.test_cases import files, read, target
-from webhook import engine
-from webhook.admission import Request, review
-from webhook.admission.errors import Fault
+from webhook.admission import Request, patch, review
+from webhook.admission.errors import ModelgateError
+from webhook.admission.recent import RecentStamps
 from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy import Policy, Profile
+from webhook.policy import Profile
+from webhook.serve.gate import Gate
 
-VERSION: Final = "admission.k8s.io/v1"
 SHARE: Final = 0.95
-"""The part of the valid objects that the function of all rules must decide: else this proves nothing."""
+"""The part of the valid objects that each fast way must decide: else this proves nothing."""
 
 
 @dataclass
 class Result:
-    """What was compared of one kind; ``fast`` are the ``valid`` objects that the function of all rules has decided."""
+    """What was compared of one kind. ``compared`` and ``valid`` are numbers of objects by operation.
+
+    ``fast`` are the valid ones that a fast way has decided, by the way and the operation: ``rules``, and ``defaults``
+    of new objects, where the kind has it. ``alone`` are the codes of the rules that the function for all rules lacks.
+    """
 
     kind: str
-    compared: int = 0
-    valid: int = 0
-    fast: int = 0
+    compared: Counter[str] = field(default_factory=Counter)
+    valid: Counter[str] = field(default_factory=Counter)
+    fast: Counter[tuple[str, str]] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
+    alone: Sequence[str] = ()
 
-    @property
-    def share(self) -> float:
-        return self.fast / self.valid if self.valid else 1.0
+    def shares(self) -> dict[tuple[str, str], float]:
+        """The part of the valid objects that each fast way has decided."""
+        return {key: number / (self.valid[key[1]] or 1) for key, number in sorted(self.fast.items())}
 
     @property
     def passed(self) -> bool:
-        return not self.different and self.share >= SHARE
+        return not self.different and bool(self.fast) and min(self.shares().values()) >= SHARE
 
     def __str__(self) -> str:
-        part = f"{self.kind}: {self.compared} objects, {self.valid} valid, {self.share:.1%} of them on the fast way"
-        return "\n  ".join([f"{part}, {len(self.different)} different", *self.different[:5]])
+        numbers = (f"{self.compared[each]} {each}, {self.valid[each]} valid" for each in sorted(self.compared))
+        ways = (f"{way} of {operation} {share:.1%}" for (way, operation), share in self.shares().items())
+        fused = f"not in the function: {', '.join(self.alone)}" if self.alone else "all rules in the function"
+        first = f"{self.kind}: {'; '.join(numbers)}; fast: {', '.join(ways)}; {fused}; {len(self.different)} different"
+        return "\n  ".join([first, *self.different[:5]])
 
 
 def exact(loaded: Catalog) -> Catalog:
@@ -75,19 +94,110 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     result, dice = Result(kind), random.Random(kind)
     known, bases = _bases(kind, fast)
     known.prepare()
-    decided = _counted(known.policy)
+    ways = _ways(known)
+    others = known.policy.prepare().others
+    result.alone = sorted({rule.code for index, rule in enumerate(known.policy.validations) if index in others})
+    gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
-        options = replace(options, profile=profile)  # noqa: PLW2901
-        mutated = [_reply("mutate", request, each, view, options) for each in (fast, slow)]
-        decided.clear()
-        judged = [_reply("validate", request, each, view, options) for each in (fast, slow)]
-        result.compared += 1
-        if mutated[0] != mutated[1] or judged[0] != judged[1]:
-            result.different.append(f"{profile} {request.operation} {request.object} old {request.old_object}")
-        if profile.denies and b'"allowed":true' in judged[0] and _is_valid(known, request):
-            result.valid += 1
-            result.fast += bool(decided) and all(decided)
+        for gate, each in zip(gates, (fast, slow), strict=True):
+            gate.catalog, gate.view, gate.options = each, view, replace(options, profile=profile)
+        result.compared[request.operation] += 1
+        for has_decided in ways.values():
+            has_decided()
+        mutated = _same(result, gates, "mutate", request)
+        judged = _same(result, gates, "validate", request)
+        if profile.denies and b'"allowed":true' in judged and _is_valid(known, request):
+            result.valid[request.operation] += 1
+            for way, has_decided in ways.items():
+                if way == "rules" or request.operation == "CREATE":
+                    result.fast[way, request.operation] += has_decided()
+        if steps := _patch(mutated):
+            _same(result, gates, "validate", replace(request, object=patch.apply(request.object, steps)))
     return result
+
+
+def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request) -> bytes:
+    """The reply of the fast way; a difference is noted."""
+    document = _document(request)
+    reply = _reply(gates[0], call, orjson.dumps(document))
+    with _decoded_exactly():
+        gates[1]._recent = RecentStamps()
+        wanted = _reply(gates[1], call, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    if reply != wanted:
+        where = f"{call} {gates[0].options.profile} {request.operation} {request.object} old {request.old_object}"
+        result.different.append(f"{where}: {reply!r}, exactly {wanted!r}")
+    return reply
+
+
+@contextmanager
+def _decoded_exactly() -> Iterator[None]:
+    """Without the short way for usual reviews. A body with spaces has its keys and numbers checked one by one, too."""
+    with patched.object(review, "_usual_request", lambda *_: None):
+        yield
+
+
+def _reply(gate: Gate, call: Any, body: bytes) -> bytes:
+    """The reply, or the text of the error, without an event loop: small reviews never wait."""
+    answering = gate.reply(call, body, None)
+    try:
+        answering.send(None)
+    except StopIteration as found:
+        return bytes(found.value)
+    except ModelgateError as error:
+        return f"{type(error).__name__}: {error}".encode()
+    raise AssertionError("the reply waits for something")
+
+
+def _document(request: Request) -> dict[str, Any]:
+    """The AdmissionReview of a request."""
+    kind = request.kind
+    group, version = request.resource_api or (kind.group, kind.version)
+    sent = {
+        "uid": request.uid,
+        "kind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "resource": {"group": group, "version": version, "resource": request.resource},
+        "name": request.name,
+        "namespace": request.namespace,
+        "operation": request.operation,
+        "userInfo": request.user,
+        "object": request.object,
+        "oldObject": request.old_object,
+        "dryRun": request.dry_run,
+        "options": request.options,
+    }
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": sent}
+
+
+def _patch(reply: bytes) -> Any:
+    """The operations of a reply's patch; None without one."""
+    response = orjson.loads(reply)["response"] if reply.startswith(b"{") else {}
+    return orjson.loads(base64.b64decode(response["patch"])) if "patch" in response else None
+
+
+def _ways(known: KnownKind) -> dict[str, Callable[[], bool]]:
+    """The fast ways of a kind. Each tells whether it has decided all that it was asked since it was called last."""
+    seen, taken = [0], list[bool]()
+
+    def rules() -> bool:
+        before, seen[0] = seen[0], known.policy.undecided
+        return seen[0] == before
+
+    def defaults() -> bool:
+        decided = bool(taken) and all(taken)
+        taken.clear()
+        return decided
+
+    run = known.fresh
+    if run is None:
+        return {"rules": rules}
+
+    def counted(obj: dict[str, Any]) -> Any:
+        found = run(obj)
+        taken.append(found is not None)
+        return found
+
+    known._fresh[0] = counted
+    return {"rules": rules, "defaults": defaults}
 
 
 def _is_valid(known: KnownKind, request: Request) -> bool:
@@ -96,10 +206,16 @@ def _is_valid(known: KnownKind, request: Request) -> bool:
     return not known.schema.check(known.schema.decode(request.object)[0])[0]
 
 
+@cache
+def _documents() -> list[Any]:
+    """The documents of all cases."""
+    return [document for file in files() for document in read(file)]
+
+
 def _bases(kind: str, loaded: Catalog) -> tuple[KnownKind, list[tuple[Request, MemoryView, Options]]]:
     """The kind, and the requests of its cases, each with the objects beside it."""
     known, found = None, []
-    for document in (document for file in files() for document in read(file)):
+    for document in _documents():
         each = target(document, loaded)
         if each.gvk.kind == kind:
             known = each
@@ -108,21 +224,6 @@ def _bases(kind: str, loaded: Catalog) -> tuple[KnownKind, list[tuple[Request, M
                 found.append((request, MemoryView(case.others), Options(settings=case.settings)))
     assert known is not None
     return known, found
-
-
-def _counted(policy: Policy) -> list[bool]:
-    """A list that gets, for each object, whether the function of all rules has decided it."""
-    decided: list[bool] = []
-    screen = policy.prepare()
-    decide = screen.run
-
-    def counted(*arguments: Any) -> Any:
-        found = decide(*arguments)
-        decided.append(found is not None)
-        return found
-
-    screen.run = counted
-    return decided
 
 
 def _requests(
@@ -141,24 +242,42 @@ def _requests(
             yield replace(request, object=changed, operation="CREATE", old_object=None, uid="1"), view, options
 
 
-def _reply(call: Any, request: Request, loaded: Catalog, view: MemoryView, options: Options) -> bytes:
-    decide = engine.mutate if call == "mutate" else engine.validate
-    try:
-        return review.encode(call, VERSION, request, decide(request, loaded, view, options))
-    except Fault as fault:
-        return str(fault).encode()
+def compare_all(kinds: Sequence[str], count: int, jobs: int, fast: Catalog, slow: Catalog) -> Iterator[Result]:
+    """The results of the kinds as they come, each from a process of its own."""
+    _documents()  # read once, before the processes are forked
+    ways = fast, slow
+    fork = multiprocessing.get_context("fork")  # catalogs cannot be pickled
+    with fork.Pool(jobs, _CATALOGS.extend, (ways,), maxtasksperchild=1) as pool:
+        yield from pool.imap_unordered(partial(_compare, count), kinds, chunksize=1)
+
+
+_CATALOGS: list[Catalog] = []
+"""The fast and the exact catalog of a forked process."""
+
+
+def _compare(count: int, kind: str) -> Result:
+    return compare(kind, count, *_CATALOGS)
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.ways", description=__doc__)
     parser.add_argument("-n", type=int, default=2000, help="how many objects of each kind")
+    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many processes")
     parser.add_argument("--kind", action="append", help="only this kind; repeatable")
     options = parser.parse_args(argv)
     fast, slow = catalog.load(), exact(catalog.load())
+    kinds = options.kind or sorted({gvk.kind for gvk in fast.kinds})
     results = []
-    for kind in options.kind or sorted({gvk.kind for gvk in fast.kinds}):
-        results.append(compare(kind, options.n, fast, slow))
-        print(results[-1], flush=True)
+    for result in compare_all(kinds, options.n, options.j, fast, slow):
+        print(result, flush=True)
+        results.append(result)
+    objects, valid = (
+        sum(each.total() for each in counts)
+        for counts in zip(*((each.compared, each.valid) for each in results), strict=True)
+    )
+    fused = sum(not result.alone for result in results)
+    different = sum(len(result.different) for result in results)
+    print(f"{len(results)} kinds, {fused} fuse entirely: {objects} objects, {valid} valid, {different} different")
     return 0 if all(result.passed for result in results) else 1
 
 

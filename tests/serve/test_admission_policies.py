@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from starlette.testclient import TestClient
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.vap.documents import binding, policy
 from webhook.admission.errors import CatalogError, Unavailable
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
 from webhook.cluster.readthrough import ServedKind as Scope
 from webhook.engine import catalog
+from webhook.serve import judgement
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.liveview import ViewRunner
@@ -147,6 +150,25 @@ def test_a_namespace_is_read_only_for_a_policy_that_says_something_of_it(tmp_pat
     with live(tmp_path, {TEAM: {"metadata": {"name": "team"}}}) as (client, cluster):
         assert allowed(client)
     assert cluster.asked == [TEAM]
+
+
+def test_whether_a_policy_is_about_a_resource_is_remembered_for_some_resources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgement, "CONCERNED", 3)
+    write(tmp_path, *validating("p", "true"))
+    gate, _ = loaded(tmp_path)
+    assert gate.catalog is not None
+    prepared = gate._policies_over(gate.catalog)
+    assert prepared is not None
+    pod = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", {})
+    others = [replace(pod, resource=f"pods{number}") for number in range(5)]
+    for _ in range(2):
+        assert prepared.concerns("validate", pod)
+        assert not prepared.concerns("mutate", pod)
+        assert not prepared.concerns("validate", replace(pod, resource_api=("apps", "v1")))
+        assert not any(prepared.concerns("validate", each) for each in others)
+        assert len(prepared.concerned) <= 3
 
 
 LIMIT = {"apiVersion": "limits.example/v1", "kind": "Limit"}

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.bench import stages
+from tests.bench.bars import IN_PROCESS, THROUGH_API_SERVER, Bar, beside
 from tests.bench.objects import MODELS, body, normalised, refused_service, sized
 from tests.bench.report import PAGE, Row, Table, document, markdown, published
 from webhook import engine
@@ -73,6 +74,33 @@ def test_publishing_replaces_one_section_of_the_page(section: str) -> None:
     assert "| one | 2.00 (1.00 to 3.00) | - |" in once
     assert published(once, section, "nothing") == published(page, section, "nothing")
     assert once.count("<!--") == page.count("<!--")
+
+
+def test_publishing_one_section_keeps_the_other() -> None:
+    first = published(PAGE.read_text(), "bench", "of one server")
+    both = published(first, "bench-e2e", "through the API server")
+    assert both.index("through the API server") < both.index("of one server")
+    assert published(both, "bench", "measured again").count("through the API server") == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "limit", "least", "shown"),
+    [
+        ("µs", 2.0, False, "| ≤ 2 | 2.00 (1.00 to 3.00) | yes |"),
+        ("µs", 1.5, False, "| ≤ 1.5 | 2.00 (1.00 to 3.00) | no |"),
+        ("µs", 4_000, True, "| ≥ 4000 | 2.00 (1.00 to 3.00) | no |"),
+        ("µs", 1, True, "| ≥ 1 | 2.00 (1.00 to 3.00) | yes |"),
+        ("s", 1, False, "| ≤ 1 | - | - |"),
+    ],
+)
+def test_a_bar_is_shown_beside_its_figure(column: str, limit: float, least: bool, shown: str) -> None:
+    lines = beside([Bar("Calls", "one", column, limit, least)], [TABLE]).markdown().splitlines()
+    assert lines[-1] == f"| Calls: one, {column} {shown}"
+
+
+def test_each_bar_has_one_line() -> None:
+    for bars in (IN_PROCESS, THROUGH_API_SERVER):
+        assert len(set(map(str, bars))) == len(bars)
 
 
 def test_a_page_without_the_section_is_not_written() -> None:

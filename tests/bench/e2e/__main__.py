@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.bench.bars import THROUGH_API_SERVER, beside
 from tests.bench.e2e.variants import NAMES, Variant, installed
 from tests.bench.objects import sparse
 from tests.bench.report import PAGE, Row, Table, document, machine, markdown, published
@@ -180,6 +181,7 @@ def main() -> None:
         parser.error("--publish needs all variants, 400 creates and three runs")
     where = machine()
     tables = measured(options.only, options.n, options.runs)
+    tables.insert(0, beside(THROUGH_API_SERVER, tables))
     print(markdown(where, tables))
     if options.json:
         options.json.write_text(document(where, tables))

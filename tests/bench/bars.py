@@ -1,0 +1,93 @@
+"""What must be reached: each bar beside the figure that is measured for it, one line each."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tests.bench.report import Row, Table
+
+__all__ = ["IN_PROCESS", "THROUGH_API_SERVER", "Bar", "beside"]
+
+NOTE = "The medians of the tables below, beside what they must be. One that was not measured has no figure."
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """``limit`` is the most that a cell may be, or the ``least``."""
+
+    table: str
+    row: str
+    column: str
+    limit: float
+    least: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.row}, {self.column}"
+
+    @property
+    def text(self) -> str:
+        return f"{'≥' if self.least else '≤'} {self.limit:g}"
+
+    def is_met_by(self, figure: float) -> bool:
+        return figure >= self.limit if self.least else figure <= self.limit
+
+
+def _calls(title: str, *limits: tuple[str, float]) -> list[Bar]:
+    return [Bar(title, row, "whole call µs", limit) for row, limit in limits]
+
+
+IN_PROCESS: Sequence[Bar] = (
+    *_calls(
+        "Stages",
+        ("mutate: sparse Model", 50),
+        ("validate: sparse Model", 80),
+        ("mutate: full Model", 60),
+        ("validate: full Model", 120),
+        ("validate: Model with 14 findings", 150),
+        ("validate: refused InferenceService, 15 KB", 1_500),
+        ("mutate: InferenceService, 200 x 200 in view", 400),
+        ("validate: InferenceService, 200 x 200 in view", 400),
+    ),
+    *_calls("Cold calls", ("mutate: sparse Model", 300), ("validate: sparse Model", 500)),
+    Bar("Server", "/mutate sparse Model, 10 connections", "requests/s", 4_000, least=True),
+    Bar("Server", "/validate sparse Model, 10 connections", "requests/s", 4_000, least=True),
+    Bar("Start of the command line", "check one.yaml, first call", "CPU s", 0.5),
+    Bar("Start of the command line", "check one.yaml, second call", "CPU s", 0.35),
+    Bar("Start of the command line", "check of 1,000 documents", "CPU s", 2),
+    Bar("Start of the server", "modelgate serve", "ready s", 1),
+    Bar("Unrelated admission policies", "1,000 policies", "mutate ÷ none", 1.05),
+    Bar("Unrelated admission policies", "1,000 policies", "validate ÷ none", 1.05),
+    Bar("Unrelated objects in view", "100,000 objects", "mutate ÷ fewest", 1.1),
+    Bar("Unrelated objects in view", "100,000 objects", "validate ÷ fewest", 1.1),
+)
+
+_RATIOS = "In relation to the Go webhook"
+THROUGH_API_SERVER: Sequence[Bar] = (
+    Bar(_RATIOS, "modelgate", "create p50 ms", 1.05),
+    Bar(_RATIOS, "modelgate", "dry run p50 ms", 1.05),
+    Bar(_RATIOS, "modelgate", "create p99 ms", 1),
+    Bar(_RATIOS, "modelgate", "dry run p99 ms", 1),
+    Bar(_RATIOS, "modelgate", "CPU ms/create", 0.65),
+    Bar(_RATIOS, "modelgate", "creates/s", 1, least=True),
+    Bar("Creates through the API server", "modelgate", "RSS MiB", 120),
+)
+
+
+def beside(bars: Iterable[Bar], tables: Iterable[Table]) -> Table:
+    """A table of the bars, each with its figure."""
+    cells = {
+        (table.title, row.name, column): cell
+        for table in tables
+        for row in table.rows
+        for column, cell in row.cells.items()
+    }
+    found = Table("Bars", NOTE, ("bar", "measured", "met"))
+    for bar in bars:
+        cell = cells.get((bar.table, bar.row, bar.column), ())
+        shown: dict[str, Sequence[float] | str] = {"bar": bar.text}
+        if cell and not isinstance(cell, str):
+            shown |= {"measured": cell, "met": "yes" if bar.is_met_by(statistics.median(cell)) else "no"}
+        found.rows.append(Row(str(bar), shown))
+    return found
