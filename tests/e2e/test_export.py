@@ -27,7 +27,7 @@ from tests.shared import SHARED
 from webhook.admission.stamp import UNSTAMPED
 from webhook.cli.cases import run as run_case
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.defaulting import QUANTITY
+from webhook.engine.filling.defaulting import QUANTITY
 from webhook.manifests import documents
 from webhook.policy.export import left_out
 from webhook.schema import Structural, load_crd

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.gate import STAMP
 from tests.e2e.kubectl import Object
-from webhook.engine.ownership import LAST_APPLIED
+from webhook.engine.filling.ownership import LAST_APPLIED
 from webhook.policy import MISSING, Path
 
 pytestmark = pytest.mark.usefixtures("gate")

@@ -17,7 +17,7 @@ from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.fresh import fresh, operations
+from webhook.engine.filling.fresh import fresh, operations
 from webhook.policy import Profile
 
 VERSION = "admission.k8s.io/v1"

@@ -13,7 +13,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
-from webhook.engine.ownership import LAST_APPLIED
+from webhook.engine.filling.ownership import LAST_APPLIED
 from webhook.policy import MISSING, Path, Profile
 
 LOADED = catalog.load()

@@ -21,13 +21,13 @@ from webhook.cluster.view import ClusterView, MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import Offline
-from webhook.engine.defaulting import Normalised
+from webhook.engine.filling.defaulting import Normalised
+from webhook.engine.filling.stamping import normalised, stamp_of
 from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.native import Native
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
-from webhook.engine.stamping import normalised, stamp_of
 from webhook.engine.validation import validate
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings

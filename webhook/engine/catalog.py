@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 from webhook import policy as policies
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
-from webhook.engine.fresh import Run, fresh
+from webhook.engine.filling.fresh import Run, fresh
 from webhook.engine.kept import Kept
 from webhook.facts import FACTS
 from webhook.facts.fact import Fact

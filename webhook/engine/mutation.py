@@ -11,12 +11,12 @@ from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog
-from webhook.engine.fresh import Run, operations
+from webhook.engine.filling.fresh import Run, operations
+from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.scope import reviewed_kind
-from webhook.engine.stamping import normalised, stamp_of, stamped, tolerated
 
 __all__ = ["mutate"]
 

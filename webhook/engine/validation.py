@@ -5,10 +5,10 @@ from __future__ import annotations
 from webhook.admission import Decision, Request
 from webhook.cluster import ClusterView
 from webhook.engine.catalog import Catalog
+from webhook.engine.filling.stamping import with_checked_stamp
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
-from webhook.engine.stamping import with_checked_stamp
 
 __all__ = ["validate"]
 

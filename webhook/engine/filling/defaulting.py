@@ -2,8 +2,8 @@
 
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
 holds the recorded value counts as absent and is derived anew, unless a user has written the value since
-(:mod:`webhook.engine.ownership`). Only leaves that the policy names are touched. A structure that was derived from
-another one stays when its source is gone: see :func:`_orphans`.
+(:mod:`webhook.engine.filling.ownership`). Only leaves that the policy names are touched. A structure that was derived
+from another one stays when its source is gone: see :func:`_orphans`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.formula import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
-from webhook.engine.fresh import SCHEMA_DEFAULT, leaves
+from webhook.engine.filling.fresh import SCHEMA_DEFAULT, leaves
+from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
-from webhook.engine.ownership import Ownership
 from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
 from webhook.schema import DecodeError
 

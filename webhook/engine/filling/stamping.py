@@ -16,7 +16,7 @@ from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.defaulting import Normalised, normalise
+from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.judgement import Judgement, judge
 from webhook.engine.options import Options
 from webhook.engine.scope import scope_of

@@ -4,8 +4,8 @@ Most objects that a gate is asked about are new, valid and small. Nothing was fi
 user's, and what may be filled in is known when the kind is. The function reads each place once, and writes the
 operations of the patch from texts that are made beforehand.
 
-It answers nothing where it is not sure, and :func:`webhook.engine.defaulting.normalise` decides: for null where a
-default belongs, an object in place of a scalar, a default that replaces a value, or changes in two branches, whose
+It answers nothing where it is not sure, and :mod:`webhook.engine.filling.defaulting` decides: for null where a default
+belongs, an object in place of a scalar, a default that replaces a value, or changes in two branches, whose
 order depends on the object.
 """
 
