@@ -1,8 +1,9 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
 There are two places. An image has them beside the policies, made when it is built
-(:mod:`webhook.engine.kept.ship`); they are trusted as its modules are. A command keeps them in the cache folder of its user, where only that user can write
-(:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is not used, and compiled again.
+(:mod:`webhook.engine.kept.ship`); they are trusted as its modules are. A command keeps them in the cache folder of its
+user, where only that user can write (:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is
+not used, and compiled again.
 """
 
 from __future__ import annotations
