@@ -13,7 +13,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.kept import Kept
-from webhook.engine.ship import ship
+from webhook.engine.kept.ship import ship
 from webhook.manifests.private import PrivateFolder
 from webhook.policy import Policy
 

@@ -13,7 +13,7 @@ from importlib.resources.abc import Traversable
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
-from webhook import policy as policies
+from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.filling.fresh import Run, fresh

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
-from webhook import policy as policies
+from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.stamp import canonical
 from webhook.engine.catalog import NO_POLICY, Catalog, KnownKind
@@ -161,7 +161,7 @@ def _applicable(installed: KnownKind, known: KnownKind, differences: Mapping[str
     """The kind with the rules that apply to the installed definitions; itself if all of them do."""
     own = differences.get(known.gvk.kind, _NOTHING)
     unreliable = {name for name in known.facts if _is_unreliable(known, name, own, differences)}
-    if not known.sources or (installed is known and not unreliable):
+    if (installed is known and not unreliable) or not known.sources:
         return installed
     facts = {name: fact.schema for name, fact in known.facts.items() if name not in unreliable}
     all_widened = [(OBJECT, *keys) for keys in own.widened]
@@ -169,8 +169,10 @@ def _applicable(installed: KnownKind, known: KnownKind, differences: Mapping[str
     def excluded(at: Keys, reads: Reads) -> bool:
         return any(at == widened or widened in reads for widened in all_widened)
 
-    policies = (policies.compile_applicable(*source, installed.schema.raw, facts, excluded) for source in known.sources)
-    return replace(installed, policy=reduce(Policy.joined, policies))
+    applicable = (
+        policies.compile_applicable(*source, installed.schema.raw, facts, excluded) for source in known.sources
+    )
+    return replace(installed, policy=reduce(Policy.joined, applicable))
 
 
 def _is_unreliable(known: KnownKind, name: str, own: Differences, differences: Mapping[str, Differences]) -> bool:

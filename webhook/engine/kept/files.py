@@ -1,8 +1,9 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
-There are two places. An image has them beside the policies, made when it is built (:mod:`webhook.engine.ship`); they
-are trusted as its modules are. A command keeps them in the cache folder of its user, where only that user can write
-(:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is not used, and compiled again.
+There are two places. An image has them beside the policies, made when it is built
+(:mod:`webhook.engine.kept.ship`); they are trusted as its modules are. A command keeps them in the cache folder of its
+user, where only that user can write (:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is
+not used, and compiled again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.request import GroupVersionKind
-from webhook.engine import pickling
+from webhook.engine.kept import pickling
 from webhook.manifests.private import PrivateFolder
 from webhook.policy import MISSING, Policy
 from webhook.schema import Structural
@@ -31,7 +32,7 @@ _LIMIT: Final = 32 * 1024 * 1024
 _DIGEST: Final = 32
 _PARTS: Final = ("admission", "cel", "engine", "facts", "golang", "manifests", "policy", "schema")
 _CODE: Final = (".py", ".lark", ".tables")
-_PACKAGE: Final = Path(__file__).parent.parent
+_PACKAGE: Final = Path(__file__).parent.parent.parent
 POLICIES: Final = _PACKAGE.parent / "policies"
 
 

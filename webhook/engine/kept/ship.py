@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from webhook.engine import catalog
-from webhook.engine.kept import POLICIES, SHIPPED
+from webhook.engine.kept.files import POLICIES, SHIPPED
 from webhook.manifests.private import PrivateFolder
 
 __all__ = ["ship"]
