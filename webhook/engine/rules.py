@@ -118,7 +118,7 @@ def validate_rules(
     run = _RuleRun(subject, scope, options, stored_scope)
     for index, fails, message in suspects:
         rule, action = actions[index]
-        if fails and subject.old is None and (options.complete or rule.unseen is None):
+        if fails and subject.old is None and subject.schema_valid and (options.complete or rule.unseen is None):
             run.fail(rule, action, message)
         else:
             run.check(rule, action, fails=fails, message=message)
@@ -130,9 +130,10 @@ def validate_rules(
 def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
     """The rules that fail or may fail, by one function for all; None if each must be evaluated.
 
-    That function expects an object that its schema accepts.
+    That function skips no node that is too large for its schema. Of an object that its schema refuses, it decides
+    nothing if a rule reads a value of a wrong type.
     """
-    if subject.schema_causes or subject.hidden or subject.kind.deviates:
+    if subject.oversized or subject.hidden or subject.kind.deviates:
         return None
     options.checkpoint("rules")
     found = scope.suspects()
