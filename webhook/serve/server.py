@@ -255,10 +255,10 @@ def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Backgroun
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
-        built_in = catalog.load(settings=settings.facts, cache=user_cache(os.environ)).compiled()
+        loaded = catalog.load(settings=settings.facts, cache=user_cache(os.environ))
+        gate.use(loaded.compiled())
         gc.enable()
-        built_in.keep()
-        gate.use(built_in)
+        loaded.keep()
     else:
         yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:

@@ -16,7 +16,9 @@ _READABLE: Final = 0o644
 
 def ship(folder: Path = POLICIES / SHIPPED) -> None:
     """Write the files. They are for every user, as the modules are."""
-    catalog.load(cache=PrivateFolder(folder)).compiled().keep(complete=True)
+    loaded = catalog.load(cache=PrivateFolder(folder))
+    loaded.compiled()
+    loaded.keep(complete=True)
     folder.chmod(_READABLE | 0o111)
     for file in folder.iterdir():
         file.chmod(_READABLE)
