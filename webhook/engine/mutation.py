@@ -10,7 +10,7 @@ from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
-from webhook.engine.catalog import Catalog
+from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.filling.fresh import Run, operations
 from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
 from webhook.engine.judgement import judge
@@ -70,7 +70,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     options.checkpoint("defaults")
     run = kind.fresh
     if run is not None and request.operation == "CREATE":
-        decision = _default_new(run, obj, catalog, options)
+        decision = _default_new(run, kind, obj, catalog, options)
         if decision is not None:
             return decision
     result = normalised(kind, request, obj, view, options)
@@ -88,22 +88,30 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
 
 
-def _default_new(run: Run, obj: dict[str, Any], catalog: Catalog, options: Options) -> Decision | None:
-    """The decision about a new object without a stamp, by the function of its kind; None if that has no answer."""
+def _default_new(
+    run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalog, options: Options
+) -> Decision | None:
+    """The decision about a new object, by the function of its kind; None if that has no answer."""
     metadata = obj.get("metadata")
     if metadata.__class__ is not dict:
         return None
     annotations = metadata.get("annotations", {})
-    if annotations.__class__ is not dict or ANNOTATION in annotations:
+    if annotations.__class__ is not dict:
         return None
+    if ANNOTATION in annotations and kind.policy.defaults:
+        stamp = Stamp.read(obj)
+        if stamp is not None and stamp.defaulted:
+            return None  # it tells what was filled in before
     found = run(obj)
     if found is None:
         return None
     options.checkpoint("stamp")
     text = Stamp.of(found.object, catalog.digest, found.recorded, options.profile).encode()
-    stamped = {**found.object, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
+    after = found.object
+    if annotations.get(ANNOTATION) != text:
+        after = {**after, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
     defaults = tuple([each for _, part in found.added for each in part])
-    return Decision(stamped, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
+    return Decision(after, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
 
 
 def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:

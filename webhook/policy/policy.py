@@ -212,7 +212,7 @@ class Policy:
     @property
     def is_due(self) -> bool:
         """Whether there have been enough objects for generated functions of all rules to pay for themselves."""
-        return self._judged[0] > _FEW
+        return self._judged[0] > _FEW and bool(self.validations)
 
     def complete(self) -> None:
         """Make all that is otherwise made when it is first needed."""

@@ -88,23 +88,31 @@ def operations(obj: dict[str, Any], found: Fresh, stamp: str) -> bytes | None:
     """The JSON Patch that sets the defaults and the stamp of an object; ``metadata`` is an object, its annotations are,
     too, or absent. None if it has too many operations.
     """
-    keys, value = (_STAMP, stamp) if "annotations" in obj["metadata"] else (_STAMP[:-1], {ANNOTATION: stamp})
+    annotations = obj["metadata"].get("annotations")
     added = [each for each, _ in found.added]
+    if annotations is None:
+        stamped = operation(_STAMP[:-1], {ANNOTATION: stamp})
+    elif ANNOTATION not in annotations:
+        stamped = operation(_STAMP, stamp)
+    elif annotations[ANNOTATION] != stamp:
+        stamped = operation(_STAMP, stamp, "replace")
+    else:
+        return b"[%b]" % b",".join(added)
     if len(added) >= patch.MOST_OPERATIONS:
         return None
     for key, before in obj.items():
         if key == "metadata":
-            added.insert(0, operation(keys, value))
+            added.insert(0, stamped)
             break
         if before is not found.object[key]:
-            added.append(operation(keys, value))
+            added.append(stamped)
             break
     return b"[%b]" % b",".join(added)
 
 
-def operation(keys: Keys, value: Any) -> bytes:
-    """The JSON of an operation that adds a member."""
-    return orjson.dumps({"op": "add", "path": patch.pointer(*keys), "value": value})
+def operation(keys: Keys, value: Any, how: str = "add") -> bytes:
+    """The JSON of an operation that sets a member."""
+    return orjson.dumps({"op": how, "path": patch.pointer(*keys), "value": value})
 
 
 def _below(keys: Keys, before: Any, after: Any) -> list[Added]:
