@@ -86,7 +86,7 @@ class Cause:
         return f"{self.field}: {self.text}" if self.field else self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, and never changed: freezing doubles the time to make one
 class Warn:
     """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Credentials
     in its message are hidden.
@@ -98,7 +98,7 @@ class Warn:
     policy: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
+        self.message = masked(self.message)
 
     @property
     def label(self) -> str:
@@ -127,7 +127,7 @@ class Default(NamedTuple):
     removed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decision:
     """The decision about one request.
 

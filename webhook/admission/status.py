@@ -126,8 +126,11 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(found):
-        line = cut_end(" ".join(str(warning).split()), WARNING_LENGTH)
-        room -= len(line.encode())
+        line = str(warning)
+        if not line.isprintable() or "  " in line or line[:1] == " " or line[-1:] == " ":
+            line = " ".join(line.split())
+        line = cut_end(line, WARNING_LENGTH)
+        room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
             lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
             break

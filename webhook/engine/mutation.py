@@ -88,9 +88,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
 
 
-def _default_new(
-    run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalog, options: Options
-) -> Decision | None:
+def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalog, options: Options) -> Decision | None:
     """The decision about a new object, by the function of its kind; None if that has no answer."""
     metadata = obj.get("metadata")
     if metadata.__class__ is not dict:

@@ -30,7 +30,7 @@ def _not_known(_request: Request) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # never changed: one is made for each request
 class Options:
     """How to decide.
 

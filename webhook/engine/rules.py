@@ -168,10 +168,10 @@ class _RuleRun:
 
         ``message`` is the value of its message expression, None if it is not known.
         """
-        self._checkpoint(rule.code)
         if message is None:
             message = rule.message
             if rule.message_expression is not None:
+                self._checkpoint(rule.code)
                 try:
                     message = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
                 except CelError:

@@ -4,9 +4,8 @@ Most objects that a gate is asked about are new, valid and small. Nothing was fi
 user's, and what may be filled in is known when the kind is. The function reads each place once, and writes the
 operations of the patch from texts that are made beforehand.
 
-It answers nothing where it is not sure, and :mod:`webhook.engine.filling.defaulting` decides: for null where a default
-belongs, an object in place of a scalar, a default that replaces a value, or changes in two branches, whose
-order depends on the object.
+It answers nothing where it is not sure, such as for a scalar in place of an object; then
+:mod:`webhook.engine.filling.defaulting` decides.
 """
 
 from __future__ import annotations
@@ -133,7 +132,8 @@ class _Writer:
         self._kind = kind
         self._constants: list[Any] = []
         self._places: dict[Keys, int] = {}
-        self._parts: dict[int, list[str]] = {}  # of each place, the locals with what is added below it
+        self._parts: dict[int, list[tuple[str, str]]] = {}  # of each place: members, and the locals of their changes
+        self._defaults: dict[Keys, str] = {}  # the constants of what the schema adds
         self._wanted = {rule.path.keys[:end] for rule in kind.policy.defaults for end in range(len(rule.path.keys))}
 
     def run(self) -> Run:
@@ -144,7 +144,7 @@ class _Writer:
             block += self._applied(rule)
         for index in sorted(self._parts, reverse=True):  # a place comes after the one around it
             block += self._gathered(index)
-        if nothing := [part for parts in self._parts.values() for part in parts]:
+        if nothing := [part for parts in self._parts.values() for _, part in parts]:
             first.append(f"{' = '.join(nothing)} = ()")
         if len(self._parts) > 1:
             first.append(f"{' = '.join(f'n{index} = a{index}' for index in range(1, len(self._parts)))} = None")
@@ -182,19 +182,27 @@ class _Writer:
         index = self._places[keys]
         if child.default.__class__ not in _SCALARS:
             return [f"if o{index}.get({name!r}) is None: return"]
-        added = operation((*keys, name), child.default), tuple(_defaults((*keys, name), child.default))
-        set_ = [
-            *self._copied(keys),
-            f"n{index}[{name!r}] = {child.default!r}",
-            f"a{index}.append({self._constant(added)})",
-        ]
-        block: Block = [(f"if {name!r} not in o{index}:", set_)]
-        return block if child.nullable else [*block, f"elif o{index}[{name!r}] is None: return"]
+        place, value = (*keys, name), child.default
+        added = self._defaults[place] = self._constant((operation(place, value), tuple(_defaults(place, value))))
+        set_ = [*self._copied(keys), f"n{index}[{name!r}] = {value!r}"]
+        block: Block = [(f"if {name!r} not in o{index}:", [*set_, f"a{index}.append({added})"])]
+        if child.nullable:
+            return block
+        change = self._constant(((operation(place, value, "replace"), tuple(_defaults(place, value))),))
+        return [*block, (f"elif o{index}[{name!r}] is None:", [*set_, f"{self._part(index, name)} = {change}"])]
+
+    def _part(self, index: int, name: str) -> str:
+        """The local of what is changed at a member of a place."""
+        parts = self._parts[index]
+        local = next((local for known, local in parts if known == name), f"e{index}_{len(parts)}")
+        if (name, local) not in parts:
+            parts.append((name, local))
+        return local
 
     def _inner(self, keys: Keys, parent: int, child: SchemaNode) -> Block:
         """Fill in a member that is an object."""
         index = len(self._places)
-        self._parts[parent].append(f"s{index}")
+        self._parts[parent].append((keys[-1], f"s{index}"))
         return [
             f"o{index} = n{index} = o{parent}.get({keys[-1]!r})",
             (f"if o{index}.__class__ is dict:", self._place(keys, child)),
@@ -204,7 +212,7 @@ class _Writer:
     def _closure(self, keys: Keys, parent: int, fill: Fill) -> Block:
         """Fill in a member by the closure of its schema."""
         local = f"d{len(self._constants)}"
-        self._parts[parent].append(local)
+        self._parts[parent].append((keys[-1], local))
         set_ = [
             *self._copied(keys[:-1]),
             f"n{parent}[{keys[-1]!r}] = w",
@@ -218,31 +226,32 @@ class _Writer:
     def _applied(self, rule: DefaultRule) -> Block:
         """Apply a default of the policy."""
         index, leaf, text = self._places[rule.path.around], rule.path.keys[-1], rule.path.text
-        formula = self._constant(self._kind.policy.formulas[rule].run)
-        start = self._constant(operation(rule.path.keys, None).removesuffix(b"null}"))
-        explained = f"D({text!r}, r, {rule.because!r}, {rule.code!r})"
-        value = f"r = {formula}({{'object': n0}}, None)"
-        absent = [
-            value,
-            (
-                "if r is not A:",
-                [
-                    "if r.__class__ not in SCALARS: return",
-                    *self._copied(rule.path.around),
-                    f"n{index}[{leaf!r}] = rec[{text!r}] = r",
-                    f"a{index}.append(({start} + dumps(r) + b'}}', ({explained},)))",
-                ],
-            ),
+        value = f"r = {self._constant(self._kind.policy.formulas[rule].run)}({{'object': n0}}, None)"
+        set_ = [
+            "if r.__class__ not in SCALARS: return",
+            *self._copied(rule.path.around),
+            f"n{index}[{leaf!r}] = rec[{text!r}] = r",
         ]
         no_answer = [value, "if r is not A: return"]
+        add = [*set_, f"a{index}.append({self._changed(rule, 'add')})"]
         block: Block = [
             (f"if n{index} is None:", no_answer),
-            (f"elif {leaf!r} not in n{index}:", absent),
-            f"elif n{index}[{leaf!r}] is None: return",
+            (f"elif {leaf!r} not in n{index}:", [value, ("if r is not A:", add)]),
         ]
         if rule.over is not MISSING:
-            block.append((f"elif n{index}[{leaf!r}] == {self._constant(rule.over)}:", no_answer))
-        return block
+            default = self._defaults[rule.path.keys]
+            replaced = f"a{index} = [{self._changed(rule, 'add')} if each is {default} else each for each in a{index}]"
+            change = f"{self._part(index, leaf)} = ({self._changed(rule, 'replace')},)"
+            either = [*set_, (f"if {leaf!r} in o{index}:", [change]), ("else:", [replaced])]
+            is_over = f"elif n{index}[{leaf!r}] == {self._constant(rule.over)}:"
+            block += [(is_over, [value, ("if r is not A:", either)])]
+        return [*block, f"elif n{index}[{leaf!r}] is None: return"]
+
+    def _changed(self, rule: DefaultRule, how: str) -> str:
+        """What a rule changes, as an operation and a default."""
+        start = self._constant(operation(rule.path.keys, None, how).removesuffix(b"null}"))
+        explained = f"D({rule.path.text!r}, r, {rule.because!r}, {rule.code!r})"
+        return f"({start} + dumps(r) + b'}}', ({explained},))"
 
     def _copied(self, keys: Keys) -> Block:
         """Copy a place, and those around it, unless that is done."""
@@ -258,14 +267,22 @@ class _Writer:
         if not parts:
             found: Block = [f"s{index} = a{index}"]
         elif len(parts) == 1:
-            found = [f"s{index} = [*{parts[0]}, *a{index}] if {parts[0]} else a{index}"]
+            part = parts[0][1]
+            found = [f"s{index} = [*{part}, *a{index}] if {part} else a{index}"]
         else:
+            pairs = ", ".join(f"({name!r}, {part})" for name, part in parts)
             found = [
-                f"c = [each for each in ({', '.join(parts)}) if each]",
-                "if len(c) > 1: return",
-                f"s{index} = [*c[0], *a{index}] if c else a{index}",
+                f"c = [each for each in ({pairs}) if each[1]]",
+                f"if len(c) > 1: {f'c = ordered(c, o{index})' if index else 'return'}",
+                f"s{index} = [*[each for _, part in c for each in part], *a{index}] if c else a{index}",
             ]
         return [(f"if a{index} is not None:", found)]
+
+
+def _ordered(changes: list[tuple[str, Any]], obj: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The changes of members in the order of the object."""
+    order = list(obj)
+    return sorted(changes, key=lambda change: order.index(change[0]))
 
 
 def _is_settled(member: tuple[str, SchemaNode]) -> bool:
@@ -296,4 +313,5 @@ _GLOBALS: Final[dict[str, Any]] = {
     "SCALARS": _SCALARS,
     "below": _below,
     "dumps": orjson.dumps,
+    "ordered": _ordered,
 }
