@@ -96,6 +96,7 @@ ACCELERATED = {"source": "x", "hardware": {"gpu": {"enabled": True, "runtime": "
         ACCELERATED,
         {"source": "x", "hardware": {"gpu": {"runtime": "rocm", "enabled": True}}},
         {"hardware": {"accelerator": "cpu", "gpu": {"enabled": True, "runtime": "vulkan"}}, "source": "x"},
+        {"hardware": {"accelerator": "cpu", "gpu": {"enabled": True, "runtime": "cpu"}}, "source": "x"},
     ],
 )
 def test_what_is_replaced_has_its_place_in_the_patch(spec, loaded: Catalog):

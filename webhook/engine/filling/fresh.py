@@ -242,7 +242,10 @@ class _Writer:
             default = self._defaults[rule.path.keys]
             replaced = f"a{index} = [{self._changed(rule, 'add')} if each is {default} else each for each in a{index}]"
             change = f"{self._part(index, leaf)} = ({self._changed(rule, 'replace')},)"
-            either = [*set_, (f"if {leaf!r} in o{index}:", [change]), ("else:", [replaced])]
+            either = [
+                (f"if r == o{index}.get({leaf!r}):", [f"rec[{text!r}] = r"]),
+                ("else:", [*set_, (f"if {leaf!r} in o{index}:", [change]), ("else:", [replaced])]),
+            ]
             is_over = f"elif n{index}[{leaf!r}] == {self._constant(rule.over)}:"
             block += [(is_over, [value, ("if r is not A:", either)])]
         return [*block, f"elif n{index}[{leaf!r}] is None: return"]
