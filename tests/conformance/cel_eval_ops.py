@@ -14,7 +14,7 @@ from webhook.cel.errors import BudgetExceeded, CelError, CompileFailure
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program, build
 from webhook.cel.syntax.parser import parse
 from webhook.cel.types import BOOL, DYN
-from webhook.cel.typing.checker import check
+from webhook.cel.typing.checker import Checked, check
 from webhook.cel.values import value as values
 from webhook.cel.values.nodes import node_of
 from webhook.cel.values.schema_aware import contains, schema_aware_value
@@ -85,7 +85,7 @@ def _contains(wanted: str, got: str) -> str | None:
 def cel_vars(case: Case) -> str | None:
     """An expression over variables that are ``dyn`` for the checker and know their schemas at run time."""
     given = case["in"]
-    env = Environment(LATEST).extend(dict.fromkeys(given["vars"], DYN))
+    env = _Unvalidated(LATEST).extend(dict.fromkeys(given["vars"], DYN))
     bindings = {}
     for name, raw in given["vars"].items():
         schema = given["schemas"].get(name)
@@ -94,10 +94,15 @@ def cel_vars(case: Case) -> str | None:
     return _evaluate(case, env, bindings, _compile_unvalidated)
 
 
-def _compile_unvalidated(env: Environment, source: str) -> Program:
+class _Unvalidated(Environment):
     """As the test's environment, which lets the elements of a literal be of several types."""
-    declarations = env.declarations()
-    return build(check(parse(source), declarations, source), declarations.functions)
+
+    def check(self, source: str) -> Checked:
+        return check(parse(source), self.declarations(), source)
+
+
+def _compile_unvalidated(env: Environment, source: str) -> Program:
+    return build(env.check(source), env)
 
 
 def cel_vars_typed(case: Case) -> str | None:

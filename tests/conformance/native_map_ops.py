@@ -18,7 +18,7 @@ from webhook.cel.values.value import NONE, Opt
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.context import Equivalent, MemoryContext
-from webhook.vap.dispatch import Binding, BoundPolicy
+from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
 from webhook.vap.environments import admission_environment
 from webhook.vap.expressions import VariableSet, compile_expression
 from webhook.vap.models import MutatingBinding, MutatingPolicy
@@ -114,7 +114,7 @@ def map_dispatch(case: Case) -> str | None:
             for one in hook["bindings"]
         ]
         hooks.append(BoundPolicy(compile_mutator(document, compilation), tuple(bindings)))
-    response = mutate(hooks, invocation.attributes, invocation.context)
+    response = mutate(BoundPolicies(hooks), invocation.attributes, invocation.context)
     if response.denials:
         return differs("error", case["actual"].get("error"), response.denials[0].text)
     return _same(case, response.object)
