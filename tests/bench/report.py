@@ -40,7 +40,7 @@ class Table:
     rows: list[Row] = field(default_factory=list)
 
     def markdown(self) -> str:
-        head = f"| | {' | '.join(self.columns)} |\n|---|{'---|' * len(self.columns)}"
+        head = f"| what | {' | '.join(self.columns)} |\n|---|{'---|' * len(self.columns)}"
         cells = ([row.name, *(_cell(row.cells.get(name, ())) for name in self.columns)] for row in self.rows)
         lines = (f"| {' | '.join(each)} |" for each in cells)
         return "\n".join([f"### {self.title}", "", self.note, "", head, *lines, ""])

@@ -45,7 +45,7 @@ UNSEEN: Final = "is not among the files given; add it, or use --view with the ob
 _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # never changed: one is made for each object
 class Subject:
     """An object under validation.
 
@@ -133,7 +133,7 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequenc
     That function skips no node that is too large for its schema. Of an object that its schema refuses, it decides
     nothing if a rule reads a value of a wrong type.
     """
-    if subject.oversized or subject.hidden or subject.kind.deviates:
+    if subject.hidden or subject.kind.deviates or (subject.schema_causes and subject.oversized):
         return None
     options.checkpoint("rules")
     found = scope.suspects()

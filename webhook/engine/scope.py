@@ -51,14 +51,11 @@ def scope_of(
         sent = request.object if definition.raw else None
         return definition.value(obj if sent is None else sent, view, settings)
 
-    bindings = {"object": obj, "oldObject": old, "request": _request_binding(request)}
-    return PolicyScope(kind.policy, bindings, fact, Budget(OBJECT_BUDGET))
-
-
-def _request_binding(request: Request) -> dict[str, Any]:
-    return {
+    asked = {
         "operation": request.operation,
         "name": request.name,
         "namespace": request.namespace,
         "dryRun": request.dry_run,
     }
+    bindings = {"object": obj, "oldObject": old, "request": asked}
+    return PolicyScope(kind.policy, bindings, fact, Budget(OBJECT_BUDGET))

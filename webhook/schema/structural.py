@@ -254,15 +254,16 @@ class Structural:
         run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return run.errors, run.warnings
 
-    @_decodable
     def is_decoded(self, obj: dict[str, Any]) -> bool:
         """Whether :meth:`decode` would return the object as it is, and :meth:`validate` finds no error.
 
         It is faster than both. False may be wrong: only they know.
         """
-        return self.is_clean(obj)
+        try:
+            return self.is_clean(obj)
+        except (RecursionError, OverflowError):
+            return False
 
-    @_decodable
     def rules_hold(self, obj: dict[str, Any], budget: Budget) -> bool:
         """Whether all rules hold for a new object of which :meth:`is_decoded` is true."""
         if self.rules is None:
@@ -277,7 +278,7 @@ class Structural:
                 break
         else:
             return True
-        errors, warnings = self._run_rules(self.rules, obj, None, budget)
+        errors, warnings = self.validate_rules(obj, None, budget)
         return not errors and not warnings
 
     def check(
