@@ -237,9 +237,9 @@ def _requests(
             changed = mutant(changed, dice)
         if index % 2:
             old = request.old_object or request.object
-            yield replace(request, object=changed, operation="UPDATE", old_object=old, uid="1"), view, options
+            yield replace(request, object=changed, operation="UPDATE", old_object=old, uid=str(index)), view, options
         else:
-            yield replace(request, object=changed, operation="CREATE", old_object=None, uid="1"), view, options
+            yield replace(request, object=changed, operation="CREATE", old_object=None, uid=str(index)), view, options
 
 
 def compare_all(kinds: Sequence[str], count: int, jobs: int, fast: Catalog, slow: Catalog) -> Iterator[Result]:
