@@ -68,6 +68,11 @@ class Reconciler:
     def log(self) -> str:
         return self._log.read_text()
 
+    def forbidden(self) -> list[str]:
+        """The lines about requests that it may not make; an Event for a namespace that is going comes too late."""
+        lines = self.log().splitlines()
+        return [line for line in lines if "forbidden" in line and "because it is being terminated" not in line]
+
     def get(self, path: str) -> str:
         """What it answers at a path of its health port; empty if it does not answer, or is not ready."""
         try:

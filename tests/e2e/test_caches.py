@@ -93,5 +93,5 @@ def test_a_claim_of_another_owner_is_not_touched(kubectl):
 
 
 def test_the_chart_gave_every_right_that_was_needed_and_nothing_went_wrong(reconciler):
-    assert "forbidden" not in reconciler.log()
+    assert not reconciler.forbidden()
     assert "Traceback" not in reconciler.log()
