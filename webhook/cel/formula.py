@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from webhook.cel.codegen.code import Unsupported, render
+from webhook.cel.codegen.code import Unsupported
 from webhook.cel.codegen.conditions import ConditionsWriter, Part
 from webhook.cel.codegen.generate import made
 from webhook.cel.codegen.listing import file_name, register
@@ -52,12 +52,12 @@ class Formula:
         writer = self._written()
         file = file_name(name)
         self.is_plain = writer.is_plain
-        self.run: Run = made(_text(writer), file)(*writer.constants)
+        self.run: Run = made(writer.text(_FUNCTION, LIMIT), file)(*writer.constants)
         register(file, self)
 
     def text(self) -> str:
         """The source of the function, written again."""
-        return _text(self._written())
+        return self._written().text(_FUNCTION, LIMIT)
 
     def _written(self) -> ConditionsWriter:
         with DEEP_RECURSION:
@@ -74,13 +74,3 @@ def formula(when: Part | None, value: Part, variables: Mapping[str, Part], name:
         return Formula(when, value, variables, name)
     except (CelError, Unsupported, RecursionError):
         return None
-
-
-def _text(writer: ConditionsWriter) -> str:
-    lines: list[str] = []
-    render(writer.block, 3, lines)
-    return _FUNCTION.format(
-        parameters=", ".join(f"k{index}" for index in range(len(writer.constants))),
-        body="\n".join(lines),
-        left=LIMIT - writer.cost,
-    )

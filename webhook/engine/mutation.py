@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.filling.fresh import Run, operations
+from webhook.engine.filling.fresh import STAMP, Run, operations
 from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
@@ -19,8 +19,6 @@ from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.scope import reviewed_kind
 
 __all__ = ["mutate"]
-
-_STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
@@ -115,9 +113,9 @@ def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalo
 def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:
     """The steps that set defaults."""
     for step in steps:
-        if len(step.keys) == len(_STAMP) and step.keys == _STAMP:
+        if len(step.keys) == len(STAMP) and step.keys == STAMP:
             continue
-        if step.keys == _STAMP[:-1] and step.op != "remove":
+        if step.keys == STAMP[:-1] and step.op != "remove":
             value = {key: item for key, item in step.value.items() if key != ANNOTATION}
             if value:
                 yield step._replace(value=value)

@@ -137,14 +137,15 @@ class ConditionsWriter(Writer):
         """Whether the function reads nothing but the object."""
         return self._is_plain and not self._facts and not self.variables
 
-    def text(self) -> str:
+    def text(self, function: str = _FUNCTION, limit: int = LIMIT) -> str:
+        """The source: what was written as the body of a function, which may cost so much."""
         lines: list[str] = []
         render(self.block, 3, lines)
-        return _FUNCTION.format(
+        return function.format(
             parameters=", ".join(f"k{index}" for index in range(len(self.constants))),
             body="\n".join(lines),
-            left=LIMIT - self.cost,
-            limit=LIMIT,
+            left=limit - self.cost,
+            limit=limit,
         )
 
     # What the conditions share

@@ -47,17 +47,13 @@ class Normalised:
     rules: tuple[DefaultRule, ...]
     filled: Filled
 
-    def defaults(self, steps: Iterable[patch.Step] | None = None) -> tuple[Default, ...]:
-        """Every changed leaf; ``steps`` are those from the written object, if they are known already."""
-        if self.converted is not self.written:
-            numbers = [Default(field_path(keys), value, QUANTITY) for _, keys, value in self._steps(self.written)]
-            return (*numbers, *_explain(self._steps(self.converted, self.object), self.filled, self.rules))
-        return tuple(
-            _explain(self._steps(self.written, self.object) if steps is None else steps, self.filled, self.rules)
-        )
-
-    def _steps(self, before: dict[str, Any], after: dict[str, Any] | None = None) -> list[patch.Step]:
-        return patch.steps(before, self.converted if after is None else after)
+    def defaults(self, steps: Iterable[patch.Step]) -> tuple[Default, ...]:
+        """Every changed leaf; ``steps`` are those from the written object."""
+        if self.converted is self.written:
+            return tuple(_explain(steps, self.filled, self.rules))
+        numbers = patch.steps(self.written, self.converted)
+        found = _explain(patch.steps(self.converted, self.object), self.filled, self.rules)
+        return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *found)
 
 
 Filled = dict[DefaultRule, Any]

@@ -28,7 +28,7 @@ from webhook.schema.node import SchemaNode
 if TYPE_CHECKING:
     from webhook.engine.catalog import KnownKind
 
-__all__ = ["SCHEMA_DEFAULT", "Fresh", "Run", "fresh", "leaves", "operations"]
+__all__ = ["SCHEMA_DEFAULT", "STAMP", "Fresh", "Run", "fresh", "leaves", "operations"]
 
 Keys = tuple[str, ...]
 
@@ -37,7 +37,7 @@ _SCALARS: Final = frozenset({str, int, float, bool})
 _PLACES: Final = 60
 """Objects with defaults of their own, in one function. A deeper part of a schema is filled in by its closure."""
 
-_STAMP: Final = ("metadata", "annotations", ANNOTATION)
+STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
 _FUNCTION: Final = """\
 # o0: the object. o1, o2, ...: objects in it; n1, n2, ...: they with defaults. a0, a1, ...: what is added to them;
@@ -90,11 +90,11 @@ def operations(obj: dict[str, Any], found: Fresh, stamp: str) -> bytes | None:
     annotations = obj["metadata"].get("annotations")
     added = [each for each, _ in found.added]
     if annotations is None:
-        stamped = operation(_STAMP[:-1], {ANNOTATION: stamp})
+        stamped = operation(STAMP[:-1], {ANNOTATION: stamp})
     elif ANNOTATION not in annotations:
-        stamped = operation(_STAMP, stamp)
+        stamped = operation(STAMP, stamp)
     elif annotations[ANNOTATION] != stamp:
-        stamped = operation(_STAMP, stamp, "replace")
+        stamped = operation(STAMP, stamp, "replace")
     else:
         return b"[%b]" % b",".join(added)
     if len(added) >= patch.MOST_OPERATIONS:
