@@ -193,8 +193,9 @@ def body(obj: Json, number: int = 0, operation: str = "CREATE") -> bytes:
 
 
 def normalised(raw: bytes, loaded: Catalog, view: ClusterView | None = None) -> bytes:
-    """The review that the API server sends to validate, after mutate has answered this one."""
+    """The review that the API server sends to validate, after mutate has answered this one. It has its own uid."""
     document = orjson.loads(raw)
+    document["request"]["uid"] = str(UUID(int=UUID(document["request"]["uid"]).int ^ 1))
     _, request = review.decode(raw)
     document["request"]["object"] = engine.mutate(request, loaded, view or MemoryView()).object
     return orjson.dumps(document)

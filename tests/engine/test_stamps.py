@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
@@ -125,26 +126,79 @@ def test_the_profile_is_part_of_the_stamp():
     assert mutated(model()) != mutated(model(), options=Options(profile=Profile.AUDIT))
 
 
+def called(obj, **changed):
+    """A call about an object of known size: each call of a request has a uid of its own."""
+    return replace(request(obj), **{"uid": str(uuid4()), "size": 1000, "user": {"username": "ada"}, **changed})
+
+
 def test_a_process_that_has_written_the_stamp_for_the_request_does_not_compute_it_again():
     recent, steps = RecentStamps(), []
     options = replace(STRICT, written=recent.__contains__, checkpoint=steps.append)
     whole = mutated(model())
-    validated(whole, options=options)
+    asked = called(whole)
+    engine.validate(asked, LOADED, VIEW, options)
     assert steps.count("stamp") == 1
-    recent.add(request(model()), whole)
-    assert validated(whole, options=options).allowed
+    recent.add(called(model()), whole)
+    assert engine.validate(asked, LOADED, VIEW, options).allowed
     assert steps.count("stamp") == 1
-    assert on_stamp(validated(forged(model()), options=options).causes)
-    other = replace(request(whole), uid="another")
-    engine.validate(other, LOADED, VIEW, options)
-    assert steps.count("stamp") == 3
+    assert on_stamp(engine.validate(called(forged(model())), LOADED, VIEW, options).causes)
 
 
-def test_of_recent_stamps_five_hundred_are_kept():
-    recent = RecentStamps()
-    whole = mutated(model())
-    asked = [replace(request(whole), uid=str(number)) for number in range(2000)]
+def with_metadata(obj, **changed):
+    return {**obj, "metadata": {**obj["metadata"], **changed}}
+
+
+def test_a_stamp_counts_for_the_request_that_it_was_written_for():
+    recent, whole = RecentStamps(), mutated(model())
+    recent.add(called(model()), whole)
+    assert called(copy.deepcopy(whole)) in recent
+    annotations = whole["metadata"]["annotations"]
+    stored = {"old_object": with_metadata(model(), resourceVersion="1"), "operation": "UPDATE"}
+    others = [
+        called(whole, name="n"),
+        called(whole, namespace="other"),
+        called(whole, user={"username": "bob"}),
+        called(whole, dry_run=True),
+        called(whole, kind=MODEL._replace(kind="Other")),
+        called(whole, **stored),
+        called(with_metadata(whole, labels={"a": "b"})),
+        called(with_metadata(whole, annotations={**annotations, "a": "b"})),
+        called(with_metadata(whole, annotations={ANNOTATION: "x"})),
+    ]
+    assert [each for each in others if each in recent] == []
+    recent.add(called(model(), **stored), whole)
+    assert called(whole, **stored) in recent
+    stored["old_object"]["metadata"]["resourceVersion"] = "2"
+    assert called(whole, **stored) not in recent
+    del stored["old_object"]["metadata"]["resourceVersion"]
+    assert called(whole, **stored) not in recent
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [None, [], "text", {}, {"annotations": None}, {"annotations": [ANNOTATION]}, {"annotations": {ANNOTATION: []}}],
+)
+def test_metadata_that_is_none_is_of_no_request(metadata):
+    recent, obj = RecentStamps(), {**model(), "metadata": metadata}
+    recent.add(called(model()), obj)
+    assert called(obj) not in recent
+
+
+def test_metadata_that_is_nested_deeply_is_of_no_request():
+    recent, deep = RecentStamps(), {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    obj = with_metadata(mutated(model()), labels={"a": deep})
+    recent.add(called(model()), obj)
+    assert called(obj) not in recent
+
+
+def test_of_recent_stamps_five_hundred_are_kept_and_none_of_a_large_object():
+    recent, whole = RecentStamps(), mutated(model())
+    asked = [called(whole, name=str(number)) for number in range(2000)]
     for each in asked:
         recent.add(each, whole)
     assert sum(each in recent for each in asked) == 512
-    assert replace(request(whole), uid="") not in recent
+    large = called(whole, name="large", size=100_000)
+    recent.add(large, whole)
+    assert large not in recent

@@ -7,6 +7,7 @@ stamp is then computed again, with the same result.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any, Final
 
 from webhook.admission.request import Request
@@ -17,40 +18,52 @@ __all__ = ["RecentStamps"]
 LIMIT: Final = 512
 """Stamps kept: the API server makes the second call within milliseconds, and a gate answers 4,000 calls a second."""
 
-LENGTH: Final = 4096
-"""Characters of the texts that are kept of one request: a stamp has a few hundred. A longer one is computed again."""
+SIZE: Final = 16 * 1024
+"""Bytes of the largest review to remember: all labels and annotations that are kept take 8 MiB at most."""
 
 
 class RecentStamps:
-    """Stamps by the uid of their request. A stamp has the hash of one specification; it counts for one object only."""
+    """Stamps by what both calls of a request have in common. Its uid is not: the API server makes one for each call."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[object, ...]] = OrderedDict()
+        self._known: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
 
     def add(self, request: Request, mutated: dict[str, Any] | None) -> None:
         """Note the stamp in the mutated object of a request."""
-        text = _stamp(mutated)
-        if text.__class__ is str and request.uid:
-            about = (request.name, request.namespace, text, *request.kind)
-            if sum(map(len, about)) + len(request.uid) <= LENGTH:
-                self._known[request.uid] = about
-                if len(self._known) > LIMIT:
-                    self._known.popitem(last=False)
+        if not 0 < request.size <= SIZE:
+            return
+        try:
+            self._known[_about(request, mutated)] = None
+        except (KeyError, TypeError, AttributeError):  # without a stamp, or no usual object
+            return
+        if len(self._known) > LIMIT:
+            self._known.popitem(last=False)
 
     def __contains__(self, request: Request) -> bool:
         """Whether the stamp in the request's object was written for this request."""
-        about = self._known.get(request.uid)
-        return about is not None and about == (
-            request.name,
-            request.namespace,
-            _stamp(request.object),
-            *request.kind,
-        )
+        try:
+            return _about(request, request.object) in self._known
+        except (KeyError, TypeError, AttributeError):
+            return False
 
 
-def _stamp(obj: dict[str, Any] | None) -> Any:
-    """The annotation, None if there is none."""
-    try:
-        return (obj or {})["metadata"]["annotations"][ANNOTATION]
-    except (KeyError, TypeError):
-        return None
+def _about(request: Request, obj: Any) -> tuple[Hashable, ...]:
+    """A stamp, with who sent which metadata, and what was stored. It has the hash of the specification.
+
+    Raises:
+        KeyError, TypeError, AttributeError: there is no stamp, or metadata is not as the API server sends it.
+    """
+    metadata, old = obj["metadata"], request.old_object
+    annotations = metadata["annotations"]
+    return (
+        annotations[ANNOTATION],
+        request.kind,
+        request.operation,
+        request.namespace,
+        request.name,
+        request.dry_run,
+        request.user.get("username"),
+        None if old is None else old["metadata"]["resourceVersion"],
+        frozenset(annotations.items()),
+        frozenset(metadata.get("labels", {}).items()),
+    )
