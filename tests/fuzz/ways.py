@@ -30,7 +30,6 @@ from tests.engine.test_screen import mutant
 from tests.policies.test_cases import files, read, target
 from webhook.admission import Request, patch, review
 from webhook.admission.errors import ModelgateError
-from webhook.admission.recent import RecentStamps
 from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
@@ -121,7 +120,7 @@ def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request)
     document = _document(request)
     reply = _reply(gates[0], call, orjson.dumps(document))
     with _decoded_exactly():
-        gates[1]._recent = RecentStamps()
+        gates[1]._recent.clear()
         wanted = _reply(gates[1], call, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     if reply != wanted:
         where = f"{call} {gates[0].options.profile} {request.operation} {request.object} old {request.old_object}"

@@ -39,6 +39,10 @@ class RecentStamps:
         if len(self._known) > LIMIT:
             self._known.popitem(last=False)
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._known.clear()
+
     def __contains__(self, request: Request) -> bool:
         """Whether the stamp in the request's object was written for this request."""
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 import orjson
@@ -26,6 +27,13 @@ __all__ = ["decode", "encode"]
 
 _VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+# What every request of an API server has.
+_SENT: Final = itemgetter("uid", "operation", "kind", "resource", "userInfo", "object")
+_SENT_TYPES: Final = (str, str, dict, dict, dict, dict)
+_KIND: Final = itemgetter("group", "version", "kind")
+_RESOURCE: Final = itemgetter("resource", "group", "version")
+_ONLY_TEXT: Final = frozenset({str})
 
 
 def decode(body: bytes) -> tuple[str, Request]:
@@ -60,47 +68,41 @@ def decode(body: bytes) -> tuple[str, Request]:
 def _usual_request(raw: dict[str, Any], size: int) -> Request | None:
     """What :func:`_request` makes of a request to create or update an object, if nothing about it is unusual."""
     get: Callable[..., Any] = raw.get
-    kind, resource, operation, uid = get("kind"), get("resource"), get("operation"), get("uid")
-    name, namespace, user, options = get("name", ""), get("namespace", ""), get("userInfo"), get("options")
-    new, old = get("object"), get("oldObject")
-    if options is None:
-        options = {}
+    name, namespace, options, old = get("name", ""), get("namespace", ""), get("options"), get("oldObject")
+    try:
+        uid, operation, kind, resource, user, new = sent = _SENT(raw)
+        if tuple(map(type, sent)) != _SENT_TYPES:
+            return None
+        group, version, own = gvk = _KIND(kind)
+        plural, *api = _RESOURCE(resource)
+    except KeyError:
+        return None
     if (
-        kind.__class__ is not dict
-        or resource.__class__ is not dict
-        or new.__class__ is not dict
-        or user.__class__ is not dict
-        or options.__class__ is not dict
-        or uid.__class__ is not str
-        or not uid
-        or name.__class__ is not str
-        or namespace.__class__ is not str
+        not uid
+        or not _ONLY_TEXT.issuperset(map(type, (*gvk, plural, name, namespace)))
+        or api != [group, version]
         or get("subResource") not in (None, "")
         or (old is not None if operation == "CREATE" else operation != "UPDATE" or old.__class__ is not dict)
     ):
         return None
-    group, version, own = kind.get("group"), kind.get("version"), kind.get("kind")
-    plural = resource.get("resource")
-    if (
-        group.__class__ is not str
-        or version.__class__ is not str
-        or own.__class__ is not str
-        or plural.__class__ is not str
-        or resource.get("group") != group
-        or resource.get("version") != version
-    ):
+    if options is None:
+        options = {}
+    elif options.__class__ is not dict:
         return None
+    api_version = f"{group}/{version}" if group else version
     for obj in (new,) if old is None else (new, old):
-        metadata, api_version = obj.get("metadata"), obj.get("apiVersion")
-        if metadata.__class__ is not dict or api_version.__class__ is not str or obj.get("kind") != own:
+        metadata = obj.get("metadata")
+        if (
+            metadata.__class__ is not dict
+            or obj.get("apiVersion") != api_version
+            or obj.get("kind") != own
+            or metadata.get("name", name) != name
+            or metadata.get("namespace", namespace) != namespace
+        ):
             return None
-        before, _, after = api_version.rpartition("/")
-        own_name, own_namespace = metadata.get("name", name), metadata.get("namespace", namespace)
-        if before != group or after != version or own_name != name or own_namespace != namespace:
-            return None
-    gvk, api = GroupVersionKind(group, version, own), (group, version)
+    known = tuple.__new__(GroupVersionKind, gvk)  # as its constructor does, which is written in Python
     dry = get("dryRun") is True
-    return Request(gvk, plural, operation, new, old, uid, name, namespace, "", dry, user, options, api, size)
+    return Request(known, plural, operation, new, old, uid, name, namespace, "", dry, user, options, gvk[:2], size)
 
 
 def _request(raw: dict[str, Any], size: int) -> Request:

@@ -31,7 +31,7 @@ from webhook.admission.plain import one_line
 from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
-from webhook.serve.http.answers import PEER
+from webhook.serve.http.answers import address
 from webhook.serve.http.budget import Budget, Share
 from webhook.serve.http.exchange import Reply, body_of
 from webhook.serve.http.limited import Limited
@@ -172,7 +172,7 @@ async def _error(_request: Request, error: Exception) -> Response:
         log.warning("unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{text}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, Unauthenticated | Forbidden):
-        strangers.warning("caller", "refused the caller %s: %s", PEER.get(), one_line(str(error)))
+        strangers.warning("caller", "refused the caller %s: %s", address(), one_line(str(error)))
     if isinstance(error, RequestError):
         headers = {"Connection": "close"} if isinstance(error, _CLOSED) else {}
         if isinstance(error, Unauthenticated):

@@ -7,8 +7,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, NotReady, Unavailable
@@ -39,9 +40,15 @@ RESERVE: Final = 0.1
 PATIENCE: Final = 5.0
 """Seconds that a caller waits if it states no timeout: the default timeout in the chart."""
 
+USUAL: Final = 1.0
+"""Seconds: the least timeout of a webhook."""
+
 ROUNDS: Final = 16
 """Evaluations per request: each reads what the one before asked for. A service refers to a runtime, that to a model,
 and so on; a policy may ask the authorizer several questions in turn. Real chains are much shorter."""
+
+
+_NOTHING: Final[Mapping[ClusterQuestion, ClusterAnswer]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -79,6 +86,8 @@ class Gate:
     _waiting: set[str] = field(default_factory=set)
     _native: Prepared | None = None
     _recent: RecentStamps = field(default_factory=RecentStamps)
+    _options: tuple[Options, Options] | None = None
+    """The last options, and the same with the memory of stamps."""
     _children: Children = field(init=False)
 
     def __post_init__(self) -> None:
@@ -200,13 +209,14 @@ class Gate:
         return self._answered(call, Judgement.failed(endless), started)
 
     def reply_now(self, call: Call, body: bytes, patience: float | None) -> bytes | None:
-        """As :meth:`reply`, but None, and nothing counted, for whatever would wait, fork or fail."""
-        if is_large(body):
+        """As :meth:`reply`, but None, and nothing counted, for whatever would wait, fork or fail.
+
+        A small body takes milliseconds, so a usual deadline is not looked at.
+        """
+        if (patience is not None and patience < USUAL) or is_large(body):
             return None
         started = self.clock()
-        found = judge(
-            self._snapshot(), call, body, {}, self._deadline(started, PATIENCE if patience is None else patience)
-        )
+        found = judge(self._snapshot(), call, body, _NOTHING, None)
         return None if found.unread or found.error is not None else self._answered(call, found, started)
 
     async def _judged(
@@ -231,12 +241,19 @@ class Gate:
             catalog,
             self.view,
             self.live_view,
-            self.options,
+            self._remembering(),
             native,
             self._recent,
             tuple(sorted(self._waiting)) if self._waiting else (),
             self.stage,
         )
+
+    def _remembering(self) -> Options:
+        """The options with the memory of what this process wrote."""
+        given, made = self.options, self._options
+        if made is None or made[0] is not given:
+            made = self._options = given, replace(given, written=self._recent.__contains__)
+        return made[1]
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""

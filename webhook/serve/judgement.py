@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -19,7 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.noted import ANNOTATION, Noted, decision_id
+from webhook.serve.noted import ANNOTATION, Noted, decision_id, log
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
@@ -44,6 +45,9 @@ REPLY_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
 
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+OTHER: Final = "other"
+"""The kind in metrics of an object that nothing covers."""
 
 Stage = Callable[[str], AbstractContextManager[object]]
 """Opens a span around a stage of a review."""
@@ -104,8 +108,8 @@ class Snapshot(NamedTuple):
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None for
-    a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
+    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if
+    it is not logged. ``trace`` is the traceback of an unexpected error in another process.
     """
 
     kind: str
@@ -137,28 +141,32 @@ def judge(
     call: Call,
     body: bytes,
     known: Mapping[ClusterQuestion, ClusterAnswer],
-    checkpoint: Callable[[str], None],
+    checkpoint: Callable[[str], None] | None,
 ) -> Judgement:
-    """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already."""
+    """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already.
+
+    Without a ``checkpoint`` it has no deadline.
+    """
     kind = operation = ""
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
     try:
         version, request = decode(body)
         catalog = by.ready()
-        kind = "other" if catalog.find(request.kind) is None else request.kind.kind
+        kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
-        decision, unread = decided(by, call, request, known, checkpoint)
+        decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)
         if call == "mutate":
             by.recent.add(request, decision.object)
         verdict = "denied" if decision.causes else "allowed"
-        outcome = "untouched" if kind == "other" and by.native is None else verdict
+        outcome = "untouched" if kind == OTHER and by.native is None else verdict
         noted, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
-            codes = tuple(map(_code, decision.causes)) if decision.causes else ()
-            noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, request.namespace, request.name)
+            if decision.causes or log.isEnabledFor(logging.DEBUG):
+                codes, about = tuple(map(_code, decision.causes)), (request.namespace, request.name)
+                noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, *about)
             audit = {**audit, ANNOTATION: identity}
         reply = encode(call, version, request, decision, audit)
         if len(reply) > REPLY_LIMIT:
@@ -199,28 +207,31 @@ def portable(found: Judgement) -> Judgement:
 
 def _decided(
     by: Snapshot,
+    catalog: Catalog,
     call: Call,
+    kind: str,
     request: Request,
     known: Mapping[ClusterQuestion, ClusterAnswer],
-    checkpoint: Callable[[str], None],
+    checkpoint: Callable[[str], None] | None,
 ) -> tuple[Decision, tuple[ClusterQuestion, ...]]:
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate
-    catalog, reading = by.ready(), None
+    reading = None
     native = by.native if by.native is not None and by.native.concerns(call, request) else None
-    if by.live_view is not None and (native is not None or catalog.find(request.kind) is not None):
+    if by.live_view is not None and (native is not None or kind != OTHER):
         reading = RequestView(by.live_view.view(), known)
-    given = by.options
-    options = Options(
-        given.profile,
-        given.strict_fields,
-        given.references,
-        given.complete,
-        given.settings,
-        given.native if native is None else native.within(reading),
-        checkpoint,
-        by.recent.__contains__ if call == "validate" else given.written,
-    )
+    options = given = by.options
+    if native is not None or checkpoint is not None:
+        options = Options(
+            given.profile,
+            given.strict_fields,
+            given.references,
+            given.complete,
+            given.settings,
+            given.native if native is None else native.within(reading),
+            given.checkpoint if checkpoint is None else checkpoint,
+            given.written,
+        )
     if reading is None:
         return decide(request, catalog, by.view, options), ()
     decision = decide(request, catalog, reading, options)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.admission.plain import one_line
 from webhook.admission.request import Request
-from webhook.serve.http.answers import PEER
+from webhook.serve.http.answers import address
 
 __all__ = ["ANNOTATION", "Noted", "decision_id", "note"]
 
@@ -47,7 +47,7 @@ def note(noted: Noted) -> None:
         return
     name = one_line(f"{noted.namespace}/{noted.name}" if noted.namespace else noted.name)
     found = [one_line(code) for code in noted.codes]
-    fields = {**noted._asdict(), "codes": found, "peer": PEER.get()}
+    fields = {**noted._asdict(), "codes": found, "peer": address()}
     del fields["name"], fields["namespace"]
     text = f"{noted.outcome} %s %s %s: %s (decision %s)"
     codes = ", ".join(found)

@@ -17,8 +17,8 @@ __all__ = ["PEER", "Answers", "Refused", "address", "refusals"]
 PATHS: Final = frozenset({"/mutate", "/validate", "/healthz", "/readyz", "/metrics"})
 """The values of the label ``path``; every other path is "other"."""
 
-PEER: ContextVar[str] = ContextVar("peer", default="")
-"""The address of the client whose request is being answered; empty outside of requests."""
+PEER: ContextVar[tuple[str, int] | None] = ContextVar("peer", default=None)
+"""The client whose request is being answered; None outside of requests."""
 
 Refused = Callable[[int, str, str], None]
 """Notes a request that did not reach the application: status, peer, what is wrong."""
@@ -35,7 +35,7 @@ class Answers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        PEER.set(address(scope.get("client")))
+        PEER.set(scope.get("client"))
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 400:
@@ -57,6 +57,7 @@ def refusals(metrics: Metrics) -> Refused:
     return refused
 
 
-def address(client: tuple[str, int] | None) -> str:
-    """A client as the log names it."""
+def address() -> str:
+    """The client whose request is being answered, as the log names it; empty outside of requests."""
+    client = PEER.get()
     return f"{client[0]}:{client[1]}" if client else ""

@@ -63,7 +63,6 @@ class Connection(Immediate):
     def __init__(self, *arguments: Any, refused: Refused = _unnoted, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._refused = refused
-        self._used = 0.0  # when its last request was complete
         self._unparsed = 0  # bytes received since a part of a message was complete
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None
@@ -84,12 +83,9 @@ class Connection(Immediate):
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        if self.answered_at_once(data):
-            self._used = self.loop.time()
-            return
+    def parse(self, data: bytes) -> None:
         self._unparsed += len(data)
-        super().data_received(data)
+        super().parse(data)
         if self._unparsed > HEAD_LIMIT:
             self._close(431, f"header and trailer fields exceed the limit of {HEAD_LIMIT} bytes")
         elif self._unparsed and not self._in_body and self._head_timer is None and not self.transport.is_closing():

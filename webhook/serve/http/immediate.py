@@ -63,8 +63,23 @@ class Immediate(HttpToolsProtocol):
         self._between = True  # the parser has nothing of a message, and the last one was answered here
         self._whole = b""  # what was received, if a message begins with it
         self._declined = False
+        self._head = b""  # a head that was parsed before, and is waiting for its body
+        self._wait_timer: asyncio.TimerHandle | None = None
+        self._used = 0.0  # when its last request was complete
 
     def data_received(self, data: bytes) -> None:
+        if self._head:
+            data = self._end_wait() + data
+        if self.answered_at_once(data):
+            self._used = self.loop.time()
+        elif self._is_head(data):
+            self._head = data
+            self._wait_timer = self.loop.call_later(HOLD_SECONDS, self._give_up)
+        else:
+            self.parse(data)
+
+    def parse(self, data: bytes) -> None:
+        """Give what was received to the parser."""
         self._is_first, self._declined = not self._declined, False
         self._whole = data if self._between else b""
         super().data_received(data)
@@ -73,10 +88,13 @@ class Immediate(HttpToolsProtocol):
             self._hold_timer = self.loop.call_later(HOLD_SECONDS, self._release)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._end_wait()
         self._end_hold()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
+        if self._head:
+            self._give_up()
         if self._held is not None:
             self._release()
         super().shutdown()
@@ -98,6 +116,23 @@ class Immediate(HttpToolsProtocol):
         self._write(reply)
         self.server_state.total_requests += 1
         return True
+
+    def _is_head(self, data: bytes) -> bool:
+        """Whether it is the head of a request, parsed before, whose body is missing: Go writes the two one by one."""
+        is_whole = self._between and not self._declined and data.endswith(b"\r\n\r\n")
+        return is_whole and _parts(data)[0] in self._heads
+
+    def _give_up(self) -> None:
+        """Have the parser wait for the body."""
+        self.parse(self._end_wait())
+
+    def _end_wait(self) -> bytes:
+        """The head that was waiting for its body."""
+        head, self._head = self._head, b""
+        if self._wait_timer is not None:
+            self._wait_timer.cancel()
+            self._wait_timer = None
+        return head
 
     def on_message_begin(self) -> None:
         self._between = False
