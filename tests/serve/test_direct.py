@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from webhook.serve.app import application
 from webhook.serve.callers import ALL_GROUPS, Anyone
 from webhook.serve.direct import Direct
 from webhook.serve.gate import Gate
+from webhook.serve.http import immediate
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.immediate import HEAD_SIZE, Immediate
 from webhook.serve.server import Draining
@@ -298,6 +300,78 @@ def test_after_a_known_head_every_other_request_is_answered_as_ever(loaded: Cata
         pieces = [as_go(GOOD), LEFT[number], as_go(GOOD), as_go(BAD), LAST]
         assert everything(short, pieces) == everything(ordinary, pieces)
         assert short.counted == ordinary.counted
+
+
+def waits(connection: Immediate) -> bool:
+    return bool(connection._head)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(immediate, "HOLD_SECONDS", 10.0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_known_head_waits_for_its_body(loaded: Catalog, parsed: list[bytes]) -> None:
+    with two_ways(loaded) as (short, ordinary), connected(short.server) as peer:
+        peer.sendall(as_go(GOOD))
+        answers = [one_answer(peer)]
+        (connection,) = short.server.server_state.connections
+        for body in (GOOD, BAD):
+            sent = as_go(body)
+            peer.sendall(sent[: -len(body)])
+            until(lambda: waits(connection), "the head waits")
+            peer.sendall(body)
+            answers.append(one_answer(peer))
+        assert len(parsed) == 1
+        assert short.direct.answered == 3
+        wanted = [told(ordinary, [as_go(body)], 1)[0] for body in (GOOD, GOOD, BAD)]
+        assert [re.sub(rb"date: [^\r]*", b"date: -", each) for each in answers] == wanted
+
+
+@pytest.mark.parametrize("pieces", [(0,), (0, 5), (5,), (0, 5, 300)])
+def test_a_body_that_comes_late_or_in_pieces_is_parsed(loaded: Catalog, pieces: tuple[int, ...]) -> None:
+    sent = as_go(GOOD)
+    head = len(sent) - len(GOOD)
+    cuts = [0, *(head + piece for piece in pieces), len(sent)]
+    parts = [sent[start:end] for start, end in pairwise(cuts)]
+    with two_ways(loaded) as (short, ordinary):
+        given = [as_go(GOOD), *parts, as_go(BAD), LAST]
+        assert everything(short, given) == everything(ordinary, given)
+        assert short.counted == ordinary.counted
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_connection_that_drains_or_ends_forgets_the_head_that_waits(loaded: Catalog) -> None:
+    for ending in (False, True):
+        with two_ways(loaded) as (short, _), connected(short.server) as peer:
+            peer.sendall(as_go(GOOD))
+            one_answer(peer)
+            (connection,) = short.server.server_state.connections
+            peer.sendall(as_go(GOOD)[: -len(GOOD)])
+            until(lambda connection=connection: waits(connection), "the head waits")
+            if ending:
+                peer.close()
+                until(lambda short=short: not short.server.server_state.connections, "the connection ends")
+            else:
+                short.gate.draining = True
+                peer.sendall(GOOD)
+                assert b"connection: close" in one_answer(peer)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_server_that_ends_answers_the_head_that_waits(loaded: Catalog) -> None:
+    with two_ways(loaded) as (short, _), connected(short.server) as peer:
+        peer.sendall(as_go(GOOD))
+        one_answer(peer)
+        (connection,) = short.server.server_state.connections
+        peer.sendall(as_go(GOOD)[: -len(GOOD)])
+        until(lambda: waits(connection), "the head waits")
+        connection.loop.call_soon_threadsafe(connection.shutdown)
+        until(lambda: not waits(connection), "it is given to the parser")
+        peer.sendall(GOOD)
+        assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
+        assert peer.recv(1) == b""
 
 
 def test_a_known_head_in_the_middle_of_a_body_is_not_a_request(loaded: Catalog) -> None:

@@ -65,7 +65,7 @@ class Immediate(HttpToolsProtocol):
         self._declined = False
         self._head = b""  # a head that was parsed before, and is waiting for its body
         self._wait_timer: asyncio.TimerHandle | None = None
-        self._used = 0.0  # when its last request was complete
+        self._used = 0.0  # when it was last in use
 
     def data_received(self, data: bytes) -> None:
         if self._head:
@@ -73,7 +73,7 @@ class Immediate(HttpToolsProtocol):
         if self.answered_at_once(data):
             self._used = self.loop.time()
         elif self._is_head(data):
-            self._head = data
+            self._head, self._used = data, self.loop.time()
             self._wait_timer = self.loop.call_later(HOLD_SECONDS, self._give_up)
         else:
             self.parse(data)
