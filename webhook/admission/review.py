@@ -7,7 +7,7 @@ all, and never on a validating call.
 
 from __future__ import annotations
 
-import base64
+from binascii import b2a_base64
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, Final, Literal
@@ -205,12 +205,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-def _patch(request: Request, decision: Decision) -> bytes:
-    if decision.patch is not None:
-        return decision.patch
-    return orjson.dumps(patch.diff(request.object, decision.object, patch.MOST_OPERATIONS))
-
-
 def encode(
     call: Literal["mutate", "validate"],
     version: str,
@@ -220,16 +214,19 @@ def encode(
 ) -> bytes:
     """The reply to the API server: one line of JSON. ``audit`` takes the place of the decision's annotations."""
     audit = decision.audit if audit is None else audit
-    response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
-    if not decision.allowed:
+    allowed = not decision.causes
+    response: dict[str, Any] = {"uid": request.uid, "allowed": allowed}
+    if not allowed:
         response["status"] = status(request, decision.causes)
     if decision.warnings:
         response["warnings"] = warnings(decision.warnings)
     if audit:
         response["auditAnnotations"] = audit
-    if call == "mutate" and decision.allowed:
-        operations = _patch(request, decision)
+    if call == "mutate" and allowed:
+        operations = decision.patch
+        if operations is None:
+            operations = orjson.dumps(patch.diff(request.object, decision.object, patch.MOST_OPERATIONS))
         if operations != b"[]":
             response["patchType"] = "JSONPatch"
-            response["patch"] = base64.b64encode(operations).decode()
+            response["patch"] = b2a_base64(operations, newline=False).decode()
     return orjson.dumps({"apiVersion": version, "kind": "AdmissionReview", "response": response})

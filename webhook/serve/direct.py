@@ -44,7 +44,7 @@ class Direct:
     def answer(self, scope: Scope, url: bytes, body: bytes) -> bytes | None:
         """The reply to a review; None if only the ordinary way can answer it."""
         called = _called(url)
-        if called is None:
+        if called is None or self._gate.draining:
             return None
         call, patience = called
         scope["path"] = f"/{call}"

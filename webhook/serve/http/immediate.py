@@ -107,9 +107,7 @@ class Immediate(HttpToolsProtocol):
         known = self._heads.get(head)
         if known is None or digits != b"%d" % len(body) or len(body) > FREE:
             return False
-        assert self._answering is not None
-        url, fields = known
-        reply = self._answer(url, fields, body) if self._answering.takes(url) else None
+        reply = self._answer(*known, body)
         if reply is None:
             self._declined = True
             return False
