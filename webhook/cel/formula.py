@@ -29,11 +29,8 @@ _FUNCTION: Final = """\
 def make({parameters}):
  def run(V, fact):
   try:
-   i = None
    r = A
-   b = {left}
 {body}
-   if b < 0: raise E
   except Exception: return ...
   return r
  return run

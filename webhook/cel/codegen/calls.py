@@ -69,7 +69,7 @@ def _meter(writer: Writer, cost: costs.Cost, values: Sequence[Code], names: Sequ
     bound = costs.bound(cost, values[0].literal)
     if bound is not None and values[bound[0]].proven and values[bound[0]].of == STRING:
         argument, characters, times = bound
-        writer.meter(f"(len({names[argument]}) // {characters} + 2) * {times}")
+        writer.meter_length(names[argument], characters, times)
     else:
         writer.meter(f"{writer.constant(cost)}(({', '.join(names)},), {result})")
 

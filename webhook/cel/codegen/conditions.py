@@ -7,28 +7,27 @@ beforehand; one that fails counts only where it is read.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from webhook.cel.codegen import members
-from webhook.cel.codegen.code import Block, Code, Unsupported, class_of, is_not_of, render
+from webhook.cel.codegen.blocks import assignments, is_in, join, may_raise
+from webhook.cel.codegen.code import Block, Code, Unsupported, class_of
 from webhook.cel.codegen.generate import FORMS, LIMIT
+from webhook.cel.codegen.sharing import LOCAL, Later, SharingWriter
 from webhook.cel.codegen.writer import Forms, Writer
 from webhook.cel.errors import CelError
 from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import DYN
-from webhook.golang.plainregexp import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from webhook.cel.program import Program
     from webhook.cel.typing.checker import Checked
-    from webhook.cel.values.nodes import Node
 
 __all__ = ["Condition", "ConditionsWriter", "Part"]
 
@@ -39,19 +38,13 @@ _FUNCTION: Final = """\
 def make({parameters}):
  def run(V, fact):
   try:
-   i = None
    bad = []
    maybe = []
-   b = {left}
 {body}
-   if b < 0: raise E
   except Exception: return None
-  return bad, maybe, {limit} - b
+  return bad, maybe, {bound}
  return run
 """
-
-_LOCAL: Final = re.compile(r"t\d+")
-_CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 
 
 class Part(NamedTuple):
@@ -73,56 +66,43 @@ class Condition(NamedTuple):
     message: Part | None = None
 
 
-class _Root:
-    """Where shared locals are set back: the start of the function, or of each turn of a loop.
+@dataclass(frozen=True, slots=True)
+class Hoisted:
+    """A variable that is computed beforehand.
 
-    ``absent`` are members, ``unknown`` are results of calls that are not made yet.
+    ``needs`` are the members that must be present, so that its value is there. ``at`` is the local whose slot computes
+    it, None for a literal or a member. ``is_fallible``: its local is ``...`` where it could not be computed.
     """
 
-    __slots__ = ("absent", "depth", "unknown")
-
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
-        self.absent: list[str] = []
-        self.unknown: list[str] = []
-
-    def lines(self) -> Iterator[str]:
-        for names, value in ((self.absent, "A"), (self.unknown, "...")):
-            if names:
-                yield f"{' = '.join(names)} = {value}"
+    code: Code
+    needs: tuple[str, ...]
+    at: str | None = None
+    is_fallible: bool = False
 
 
-class _Start(list[Any]):
-    """The block at a root; its lines are known when all is written."""
+class Hoisting:
+    """The variable that is being written: its block, the members without which it fails, and the variables it reads."""
 
-    def __init__(self, root: _Root) -> None:
-        super().__init__()
-        self._root = root
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._root.lines()
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.needs: list[str] = []
+        self.reads: list[Hoisted] = []
 
 
-class ConditionsWriter(Writer):
-    """Writes all conditions into one function.
-
-    Members of declared objects are read once: each is a local for the whole function, set in the slot of its parent.
-    ``_roots`` are the locals that may have such members, with what they belong to.
-    """
+class ConditionsWriter(SharingWriter):
+    """Writes all conditions into one function."""
 
     def __init__(self, trees: Mapping[int, Checked]) -> None:
-        super().__init__(next(iter(trees.values())), {}, {}, _FORMS)
+        super().__init__(next(iter(trees.values())), _FORMS)
         self._trees = trees
-        self._root = _Root(0)
-        self.top.append(_Start(self._root))
-        self._object = self.name("V['object']", block=self.top)
+        self._start: Block = []
+        self.top.append(self._start)
+        self._object = self.name("V['object']")
+        self.depths[self._object] = 0
         self.named_roots = {"object": self._object}
-        self._roots = {self._object: self._root}
-        self._members: dict[tuple[str, str], str] = {}
-        self._results: dict[tuple[str, ...], str] = {}
-        self._hoisted: dict[str, Code] = {}
+        self._hoisted: dict[str, Hoisted] = {}
+        self._hoisting: Hoisting | None = None
         self._facts: dict[str, str] = {}
-        self._fallible: set[str] = set()
         self._direct = True
         self._reads_lazily = False
         self._is_plain = True
@@ -139,77 +119,82 @@ class ConditionsWriter(Writer):
 
     def text(self, function: str = _FUNCTION, limit: int = LIMIT) -> str:
         """The source: what was written as the body of a function, which may cost so much."""
-        lines: list[str] = []
-        render(self.block, 3, lines)
+        lines = self.lines()
+        is_counted = self.charges or self.cost > limit
+        if is_counted:
+            lines = [f"   b = {limit - self.cost}", *lines, "   if b < 0: raise E"]
+        if self.is_interruptible:
+            lines.insert(0, "   i = None")
         return function.format(
             parameters=", ".join(f"k{index}" for index in range(len(self.constants))),
             body="\n".join(lines),
-            left=limit - self.cost,
-            limit=limit,
+            bound=f"{limit} - b" if is_counted else self.cost,
         )
 
-    # What the conditions share
-
-    def shared(self, operand: Code, name: str, child: Node) -> str | None:
-        wanted = class_of(child)
-        if wanted is None or operand.node is None or operand.node.kind != "object" or operand.text not in self._roots:
-            return None
-        return self._member(operand.text, name, wanted)
-
-    def _member(self, parent: str, name: str, wanted: str | None) -> str:
-        """The local of a member; ABSENT where it or its parent is null or absent."""
-        if (parent, name) not in self._members:
-            local = self._members[parent, name] = self.name()
-            root = self._roots[local] = self._roots[parent]
-            root.absent.append(local)
-            lines: Block = [f"{local} = {parent}.get({name!r})", (f"if {local} is None:", [f"{local} = A"])]
-            if wanted is not None:
-                lines.append((f"elif {is_not_of(local, wanted)}:", ["raise E"]))
-            self.slot(parent).extend([*lines, ("else:", [self.slot(local)])])
-        return self._members[parent, name]
-
-    def call(self, function: str, args: Sequence[str]) -> str:
-        """A call of a pure function, made once for the same arguments."""
-        text = super().call(function, args)
-        names = [arg for arg in args if _LOCAL.fullmatch(arg)]
-        if not names or not all(arg in self._roots or _CONSTANT.fullmatch(arg) for arg in args):
-            return text
-        if (function, *args) not in self._results:
-            result = self._results[function, *args] = self.name()
-            root = self._roots[result] = max((self._roots[name] for name in names), key=lambda root: root.depth)
-            root.unknown.append(result)
-        result = self._results[function, *args]
-        return f"({result} if {result} is not ... else ({result} := {text}))"
-
-    def match(self, pattern: str, text: str) -> str:
-        exact, simple = super().match(pattern, text), plain(pattern)
-        if simple is None:
-            return exact
-        return f"({self.call(self.constant(simple), [text])} if {self.call('is_ascii', [text])} else {exact})"
+    # Variables
 
     def hoist(self, name: str, part: Part) -> None:
         """Compute a variable beforehand, unless it reads facts, directly or through another variable."""
         if part.facts:
             return
+        self.touched = set()
         with self._undone_if_unsupported() as done:
             self._use(part)
             with self.inner() as block:
+                hoisting = self._hoisting = Hoisting(block)
                 code = self.expr(self.checked.expr)
                 if not code.maybe and (code.node is None or code.node.kind == "scalar"):
                     code = self.value(code)
             done.append(True)
-        if not done or self._reads_lazily:
-            return
-        if not code.is_literal and (any(block) or code.text not in self._roots):
-            local = self.name()
-            self.top.append(("try:", [*block, f"{local} = {code.text}"]))
-            self.top.append(("except Exception:", [f"{local} = ..."]))
-            if not code.maybe:
-                self.top.append((f"if {local} is not ...:", [self.slot(local)]))
-            self._roots[local] = self._root
-            code = replace(code, text=local, is_name=True)
-            self._fallible.add(name)
-        self._hoisted[name] = code
+        self._hoisting = None
+        if done and not self._reads_lazily:
+            self._hoisted[name] = self._computed(code, block, hoisting)
+
+    def _computed(self, code: Code, block: Block, hoisting: Hoisting) -> Hoisted:
+        """Write what computes a variable, where all that it reads is there."""
+        if code.is_literal or (not any(block) and code.text in self.depths):
+            return Hoisted(code, tuple(hoisting.needs))
+        at = max(hoisting.needs, key=self._level, default=self._object)
+        while not self._can_be_at(at, hoisting):
+            at = self.parents[at]
+        tests = [f"if {need} is None: raise E" for need in hoisting.needs if not self.is_below(at, need)]
+        local, is_placed = self._local(code, block)
+        lines: Block = [*tests, *block, *([] if local == code.text else [f"{local} = {code.text}"])]
+        is_fallible = may_raise(lines) or any(each.is_fallible for each in hoisting.reads)
+        if is_fallible:
+            lines = [("try:", lines), ("except Exception:", [f"{local} = ..."])]
+        if not is_placed:
+            slot: Block = [] if code.maybe else [self.slot(local)]
+            lines += [Later(lambda: [(f"if {local} is not ...:", slot)] if any(slot) else [])] if is_fallible else slot
+        self.slot(at).append(lines)
+        if not code.maybe:
+            self.depths[local] = 0
+        self.parents[local] = at
+        needs = () if at == self._object else (at,)
+        return Hoisted(replace(code, text=local, is_name=True), needs, at, is_fallible)
+
+    def _level(self, local: str) -> int:
+        return 1 + self._level(self.parents[local]) if local in self.parents else 0
+
+    def _can_be_at(self, at: str, hoisting: Hoisting) -> bool:
+        """Whether all that a variable reads is set before the end of a slot."""
+        members = all(self.is_below(each, at) or self.is_below(at, each) for each in self.touched)
+        return members and all(each.at is None or self.is_below(each.at, at) for each in hoisting.reads)
+
+    def _local(self, code: Code, block: Block) -> tuple[str, bool]:
+        """The local of a variable, and whether its slot is written: that of its value, if only the variable has it."""
+        changes = assignments(block, code.text) if LOCAL.fullmatch(code.text) else 0
+        if changes and not is_in(block, self.slot(code.text)):
+            return code.text, False
+        if changes == 1:
+            return code.text, True
+        return self.name(), False
+
+    def missing(self, local: str) -> None:
+        if self._hoisting is not None and self.block is self._hoisting.block:
+            self._hoisting.needs.append(local)
+        else:
+            super().missing(local)
 
     def variable(self, name: str, expr: Expr) -> Code:
         hoisted = self._hoisted.get(name) if self._direct else None
@@ -217,10 +202,18 @@ class ConditionsWriter(Writer):
             self._reads_lazily = True
             self._is_plain = False
             return Code(self.name(f"V['variables'][{name!r}]"), self.type_of(expr), is_name=True)
-        if name in self._fallible and ("variables", name) not in self.names:
-            self.line(f"if {hoisted.text} is ...: raise E")
-            self.names["variables", name] = hoisted.text
-        return hoisted
+        for need in hoisted.needs:
+            self.require(Code(need, DYN, absent="None"))
+        if hoisted.at is None:
+            self.touched.add(hoisted.code.text)
+        if self._hoisting is not None:
+            self._hoisting.reads.append(hoisted)
+        if hoisted.is_fallible and ("variables", name) not in self.names:
+            self.line(f"if {hoisted.code.text} is ...: raise E")
+            self.names["variables", name] = hoisted.code.text
+        return hoisted.code
+
+    # Facts
 
     def fact(self, name: str, expr: Expr) -> Code:
         """A fact that the expression names; it is there already."""
@@ -250,7 +243,7 @@ class ConditionsWriter(Writer):
                 self._at(index, condition, condition.at, Code(self._object, DYN, node, is_name=True))
                 done.append(True)
             if done:
-                self.block += block
+                join(self.block, block)
                 return True
         return False
 
@@ -262,7 +255,7 @@ class ConditionsWriter(Writer):
             for key in takewhile("*".__ne__, condition.at):
                 node = self._child(node, key)
             done.append(True)
-        self.block += [(f"if {node.text} is not A:", deferred)] if done else deferred
+        self.block += [(f"if {node.text} is not None:", deferred)] if done else deferred
 
     def _at(self, index: int, condition: Condition, keys: tuple[str, ...], node: Code) -> None:
         """The condition at every node at a path below one."""
@@ -270,11 +263,12 @@ class ConditionsWriter(Writer):
         while keys and keys[0] != "*":
             node, keys = self._child(node, keys[0]), keys[1:]
         with self.inner() as block:
+            self.names["present", node.text] = node.text
             if keys:
                 self._looped(index, condition, keys[1:], node)
             else:
                 self._tested(index, condition, node.text)
-        self.block += block if node.text == start else [(f"if {node.text} is not A:", block)]
+        self.block += block if node.text == start else [(f"if {node.text} is not None:", block)]
 
     def _child(self, parent: Code, key: str) -> Code:
         node = parent.node
@@ -284,7 +278,7 @@ class ConditionsWriter(Writer):
         if child is None:
             raise Unsupported
         wanted = class_of(child)
-        return Code(self._member(parent.text, key, wanted), DYN, child, is_name=True)
+        return Code(self.member(parent.text, key, wanted), DYN, child, is_name=True)
 
     def _looped(self, index: int, condition: Condition, rest: tuple[str, ...], parent: Code) -> None:
         if parent.node is None or parent.node.kind not in ("list", "set", "maplist", "map"):
@@ -293,9 +287,9 @@ class ConditionsWriter(Writer):
         item, outer_cost = self.name(), self.cost
         self.cost = 0
         self.loops += 1
-        root = self._roots[item] = _Root(self.loops)
+        self.depths[item] = self.loops
         with self.inner() as block:
-            block += [_Start(root), f"if {item} is None: continue"]
+            block.append(f"if {item} is None: continue")
             if parent.node.items.kind == "object":
                 block.append(f"if {item}.__class__ is not dict: raise E")
             block.append(self.slot(item))
@@ -350,8 +344,8 @@ class ConditionsWriter(Writer):
         """Compute a fact here, unless it was computed before."""
         if name not in self._facts:
             local = self._facts[name] = self.name()
-            self._roots[local] = self._root
-            self._root.unknown.append(local)
+            self.depths[local] = 0
+            self._start.append(f"{local} = ...")
             node = self.nodes["facts"].field(name)
             if node is not None and node.kind == "object":
                 self.slot(local).append(f"if {local}.__class__ is not dict: raise E")
