@@ -14,6 +14,7 @@ from webhook.cel.codegen.generate import made
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
+from webhook.cel.screen import Source
 from webhook.cel.values.members import ABSENT
 
 __all__ = ["ABSENT", "Formula", "formula"]
@@ -21,13 +22,13 @@ __all__ = ["ABSENT", "Formula", "formula"]
 LIMIT: Final = 250_000
 """What a call may cost: all leaves of an object together cost less than the budget of an object."""
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any] | None], Any]
+Run = Callable[[Mapping[str, Any], Source | None], Any]
 
 _FUNCTION: Final = """\
-# V: the bindings. fact: computes a fact. b: what the call may still cost. r: the value, A: it does not apply.
+# V: the bindings. S: computes facts and variables. b: what the call may still cost. r: the value, A: it does not apply.
 # i: no interrupt. E: raised where only the interpreter is exact. ...: a value not computed, or no answer.
 def make({parameters}):
- def run(V, fact):
+ def run(V, S):
   try:
    r = A
 {body}
@@ -38,8 +39,8 @@ def make({parameters}):
 
 
 class Formula:
-    """``run(bindings, fact)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only single
-    evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
+    """``run(bindings, source)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only
+    single evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
     """
 
     __slots__ = ("__weakref__", "_value", "_variables", "_when", "is_plain", "run")

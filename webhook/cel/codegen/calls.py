@@ -12,6 +12,7 @@ from webhook.cel.cost import runtime as costs
 from webhook.cel.errors import CelError
 from webhook.cel.interpreter.calls import is_open
 from webhook.cel.library import operators as library
+from webhook.cel.library.formats import NamedFormat
 from webhook.cel.overload import dispatcher
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import DYN, STRING
@@ -84,6 +85,17 @@ def _folded(writer: Writer, expr: Call, impl: Callable[..., Any], cost: costs.Co
     return writer.literal(result, writer.type_of(expr))
 
 
+def _validated(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    """``format.x().validate(text)``: the problems, or ABSENT without one."""
+    form, cost = writer.value(writer.expr(args[0])), writer.checked.references[expr].overloads[0].cost
+    if not isinstance(form.literal, NamedFormat) or cost is None:
+        return _function(writer, expr, args)
+    text = writer.named(writer.value(writer.expr(args[1])))
+    problems = writer.name(f"{writer.call(writer.constant(form.literal.check), [text.text])} or A")
+    _meter(writer, cost, [form, text], [form.text, text.text], problems)
+    return Code(problems, writer.type_of(expr), is_name=True, maybe=True)
+
+
 def _dyn(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     writer.cost += 1
     code = writer.value(writer.expr(args[0]))
@@ -103,6 +115,7 @@ _FUNCTIONS: Final[dict[str, Callable[[Writer, Call, Sequence[Expr]], Code]]] = {
     "optional_value": optionals.value,
     "optional_orValue_value": optionals.or_value,
     "to_dyn": _dyn,
+    "format-validate": _validated,
 }
 """By overload id, for calls that have only one overload."""
 

@@ -176,11 +176,13 @@ def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: 
 
 
 def write_list(writer: Writer, expr: ListExpr) -> Code:
-    if expr.optional:
-        raise Unsupported
     codes = [writer.expr(element) for element in expr.elements]
     writer.cost += 10
     of = writer.type_of(expr)
+    if expr.optional:
+        return Code(
+            f"[{', '.join(_element(writer, code, index in expr.optional) for index, code in enumerate(codes))}]", of
+        )
     node = _common_map(codes)
     if node is not None:
         maps = ", ".join(writer.container(code, "dict") for code in codes)
@@ -190,6 +192,16 @@ def write_list(writer: Writer, expr: ListExpr) -> Code:
     if all(element.is_literal for element in elements):
         return writer.literal([element.literal for element in elements], of)
     return Code(f"[{', '.join(writer.local(element) for element in elements)}]", of)
+
+
+def _element(writer: Writer, code: Code, is_optional: bool) -> str:
+    """An element of a list: none where an optional is absent."""
+    if not is_optional:
+        return writer.value(code).text
+    if not code.maybe or not code.is_name:
+        raise Unsupported
+    value = code.text if code.node is None else writer.carried(code.text, code.node)
+    return f"*([] if {code.text} is {code.absent} else [{value}])"
 
 
 def _common_map(codes: Sequence[Code]) -> Node | None:
