@@ -12,6 +12,7 @@ from webhook.cel.codegen.code import Unsupported
 from webhook.cel.codegen.conditions import ConditionsWriter, Part
 from webhook.cel.codegen.generate import made
 from webhook.cel.codegen.listing import file_name, register
+from webhook.cel.codegen.variables import Around
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.screen import Source
@@ -57,9 +58,17 @@ class Formula:
         """The source of the function, written again."""
         return self._written().text(_FUNCTION, LIMIT)
 
-    def _written(self) -> ConditionsWriter:
+    def inlined(self, around: Around) -> tuple[list[str], int]:
+        """The lines that set ``r`` to the value, or leave it as it is where the condition does not hold, and the number
+        of the next local. An exception means that only single evaluations can tell.
+        """
+        writer = self._written(around)
+        return writer.body(LIMIT), writer.count
+
+    def _written(self, around: Around | None = None) -> ConditionsWriter:
         with DEEP_RECURSION:
-            writer = ConditionsWriter.of([*self._variables.values(), *filter(None, (self._when, self._value))])
+            parts = [*self._variables.values(), *filter(None, (self._when, self._value))]
+            writer = ConditionsWriter.of(parts, around)
             for name, part in self._variables.items():
                 writer.hoist(name, part)
             writer.assign("r", self._when, self._value)

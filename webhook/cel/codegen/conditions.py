@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from webhook.cel.codegen.blocks import join
 from webhook.cel.codegen.code import Block, Code, Unsupported, class_of
 from webhook.cel.codegen.generate import LIMIT
-from webhook.cel.codegen.variables import Part, VariablesWriter
+from webhook.cel.codegen.variables import Around, Part, VariablesWriter
 from webhook.cel.types import DYN
 
 if TYPE_CHECKING:
@@ -53,24 +53,28 @@ class Condition(NamedTuple):
 class ConditionsWriter(VariablesWriter):
     """Writes all conditions into one function."""
 
-    def __init__(self, trees: Mapping[int, Checked]) -> None:
-        super().__init__(trees)
+    def __init__(self, trees: Mapping[int, Checked], around: Around | None = None) -> None:
+        super().__init__(trees, around)
         self._old = ""
         self._stored = ""  # oldSelf of the condition that is being written
 
     def text(self, function: str = _FUNCTION, limit: int = LIMIT) -> str:
         """The source: what was written as the body of a function, which may cost so much."""
-        lines = self.lines()
-        is_counted = self.charges or self.cost > limit
-        if is_counted:
-            lines = [f"   b = {limit - self.cost}", *lines, "   if b < 0: raise E"]
-        if self.is_interruptible:
-            lines.insert(0, "   i = None")
         return function.format(
             parameters=", ".join(f"k{index}" for index in range(len(self.constants))),
-            body="\n".join(lines),
-            bound=f"{limit} - b" if is_counted else self.cost,
+            body="\n".join(f"   {line}" for line in self.body(limit)),
+            bound=f"{limit} - b" if self._is_counted(limit) else self.cost,
         )
+
+    def body(self, limit: int) -> list[str]:
+        """The lines of what was written, which may cost so much."""
+        lines = self.lines()
+        if self._is_counted(limit):
+            lines = [f"b = {limit - self.cost}", *lines, "if b < 0: raise E"]
+        return ["i = None", *lines] if self.is_interruptible else lines
+
+    def _is_counted(self, limit: int) -> bool:
+        return self.charges or self.cost > limit
 
     def assign(self, local: str, when: Part | None, part: Part) -> None:
         """Set a local to the value of a part, where a condition is true."""

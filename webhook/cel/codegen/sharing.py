@@ -75,7 +75,7 @@ class SharingWriter(Writer):
         """The lines of the function."""
         for _ in range(2):  # the second time it is known how often each result is read
             lines: list[str] = []
-            render(self.block, 3, lines)
+            render(self.block, 0, lines)
             self._uses = Counter(_RESULT.findall("\n".join(lines)))
         return [_RESULT.sub(lambda match: self._result(match[1]), line) for line in lines]
 
@@ -97,9 +97,10 @@ class SharingWriter(Writer):
             self._children.setdefault(parent, []).append(local)
             present: Block = [self.slot(local)]
             lines: Block = [] if given else [f"{local} = {parent}.get({name!r})"]
-            if wanted is not None and not given:
-                present.insert(0, f"if {is_not_of(local, wanted)}: raise E")
+            if wanted is not None:
                 self.checked_locals.add(local)
+                if not given:
+                    present.insert(0, f"if {is_not_of(local, wanted)}: raise E")
             absent = Later(lambda: self._absent(local))
             self.slot(parent).extend([*lines, Later(lambda: self._present(local, present)), absent])
         self.touched.add(local)

@@ -56,7 +56,7 @@ class Writer:
         self.top: Block = []  # before everything else
         self.block.append(self.top)
         self._slots: dict[str, Block] = {}
-        self._count = 0
+        self.count = 0
         self._forms = forms
 
     # Writing
@@ -66,8 +66,8 @@ class Writer:
 
     def name(self, text: str | None = None, *, block: Block | None = None) -> str:
         """A new local, assigned if there is a text."""
-        local = f"t{self._count}"
-        self._count += 1
+        local = f"t{self.count}"
+        self.count += 1
         if text is not None:
             (self.block if block is None else block).extend((f"{local} = {text}", self.slot(local)))
         return local
