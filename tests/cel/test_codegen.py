@@ -56,10 +56,29 @@ def test_python_has_nothing_to_warn_of_in_a_generated_function(source):
         "self.?s.optMap(v, v + 'x').orValue('')  == 'ax'",
         "self.l.map(x, x + 'a').filter(x, x != 'ba').exists_one(x, x == 'aa')",
         "quantity('1Gi').isGreaterThan(quantity(self.s))",
+        "[?self.?s, 'b'].exists(x, x == 'a')",
+        "!format.dns1123Label().validate(self.s).hasValue()",
     ],
 )
 def test_what_rules_are_made_of_has_a_generated_form(source):
     assert is_generated(TYPED.compile(source))
+
+
+@pytest.mark.parametrize("value", [{}, {"s": "a"}, {"s": "A b"}, {"s": None}, {"s": 1}], ids=str)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[?self.?s, 'b']",
+        "['b', ?self.?s].map(x, x + 'c')",
+        "format.dns1123Label().validate(self.s).hasValue()",
+        "format.dns1123Label().validate(self.s).orValue(['none'])",
+        "format.dns1123Label().validate(self.s)",
+        "[?x.?s, dyn('b')]",
+        "format.dns1123Label().validate(x.s).hasValue()",
+    ],
+)
+def test_optional_elements_and_formats_agree_with_the_interpreter(source, value):
+    assert compare(TYPED.compile(source), {"self": value, "x": value}) is None
 
 
 @pytest.mark.parametrize(

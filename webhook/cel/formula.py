@@ -12,8 +12,10 @@ from webhook.cel.codegen.code import Unsupported
 from webhook.cel.codegen.conditions import ConditionsWriter, Part
 from webhook.cel.codegen.generate import made
 from webhook.cel.codegen.listing import file_name, register
+from webhook.cel.codegen.variables import Around
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
+from webhook.cel.screen import Source
 from webhook.cel.values.members import ABSENT
 
 __all__ = ["ABSENT", "Formula", "formula"]
@@ -21,19 +23,16 @@ __all__ = ["ABSENT", "Formula", "formula"]
 LIMIT: Final = 250_000
 """What a call may cost: all leaves of an object together cost less than the budget of an object."""
 
-Run = Callable[[Mapping[str, Any], Callable[[str], Any] | None], Any]
+Run = Callable[[Mapping[str, Any], Source | None], Any]
 
 _FUNCTION: Final = """\
-# V: the bindings. fact: computes a fact. b: what the call may still cost. r: the value, A: it does not apply.
+# V: the bindings. S: computes facts and variables. b: what the call may still cost. r: the value, A: it does not apply.
 # i: no interrupt. E: raised where only the interpreter is exact. ...: a value not computed, or no answer.
 def make({parameters}):
- def run(V, fact):
+ def run(V, S):
   try:
-   i = None
    r = A
-   b = {left}
 {body}
-   if b < 0: raise E
   except Exception: return ...
   return r
  return run
@@ -41,8 +40,8 @@ def make({parameters}):
 
 
 class Formula:
-    """``run(bindings, fact)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only single
-    evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
+    """``run(bindings, source)`` gives the value, ABSENT where the condition does not hold, or ``...``, where only
+    single evaluations can tell. ``is_plain``: it reads nothing but ``object``, and no facts.
     """
 
     __slots__ = ("__weakref__", "_value", "_variables", "_when", "is_plain", "run")
@@ -59,9 +58,17 @@ class Formula:
         """The source of the function, written again."""
         return self._written().text(_FUNCTION, LIMIT)
 
-    def _written(self) -> ConditionsWriter:
+    def inlined(self, around: Around) -> tuple[list[str], int]:
+        """The lines that set ``r`` to the value, or leave it as it is where the condition does not hold, and the number
+        of the next local. An exception means that only single evaluations can tell.
+        """
+        writer = self._written(around)
+        return writer.body(LIMIT), writer.count
+
+    def _written(self, around: Around | None = None) -> ConditionsWriter:
         with DEEP_RECURSION:
-            writer = ConditionsWriter.of([*self._variables.values(), *filter(None, (self._when, self._value))])
+            parts = [*self._variables.values(), *filter(None, (self._when, self._value))]
+            writer = ConditionsWriter.of(parts, around)
             for name, part in self._variables.items():
                 writer.hoist(name, part)
             writer.assign("r", self._when, self._value)

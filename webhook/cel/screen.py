@@ -9,7 +9,7 @@ by itself. The caller also does so where a message is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from webhook.cel.codegen.conditions import Condition, ConditionsWriter, Part
 from webhook.cel.codegen.generate import made
@@ -19,19 +19,31 @@ from webhook.cel.limits import DEEP_RECURSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Condition", "Part", "Screen"]
+__all__ = ["Condition", "Part", "Screen", "Source", "Suspect"]
 
-Failing = tuple[int, str | None]
-Run = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[list[Failing], list[int], int] | None]
+Suspect = tuple[int, bool, str | None]
+"""The index of a condition; whether it is known to fail, at its only node (otherwise it may fail); and its message, if
+that was computed.
+"""
+
+
+class Source(Protocol):
+    """Computes the facts and variables that a function asks for."""
+
+    def fact(self, name: str, /) -> Any: ...
+
+    def variable(self, name: str, /) -> Any: ...
+
+
+Run = Callable[[Mapping[str, Any], Source], tuple[list[Suspect], int] | None]
 
 
 class Screen:
     """The generated function of the conditions that have one.
 
-    ``run(bindings, fact)`` gives the indexes of conditions that do not hold at some node, each with its message (None
-    where it was not computed); those of conditions to evaluate by themselves; and what the call cost at most. It gives
-    None where only single evaluations can tell. ``others`` are the conditions that it does not cover: they are to be
-    evaluated where the object has something at their path.
+    ``run(bindings, source)`` gives the conditions that fail or may fail, in their order, and what the call cost at
+    most. It gives None where only single evaluations can tell. ``others`` are the conditions that it does not cover:
+    they may fail where the object has something at their path.
     """
 
     __slots__ = ("__weakref__", "_conditions", "_variables", "others", "run")
@@ -40,7 +52,8 @@ class Screen:
         """Generate it.
 
         Args:
-            conditions: in the order of evaluation; their environments have ``object``, and ``self`` for the node.
+            conditions: in the order of evaluation; their environments have ``object``, ``self`` for the node, and for
+                a transition ``oldSelf``. The bindings have ``object``, and ``oldObject`` if there are transitions.
             variables: the variables that the conditions read as ``variables.name``, in the order of computation.
             name: what tracebacks and profilers call the function.
         """
@@ -52,7 +65,7 @@ class Screen:
         register(file, self)
 
     def text(self) -> str:
-        """The source of the function, written again: kept, it would take more memory than the function."""
+        """The text of the function, written again: kept, it would take more memory than the function."""
         return _written(self._conditions, self._variables)[0].text()
 
 

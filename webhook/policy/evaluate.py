@@ -9,17 +9,13 @@ from typing import Any, Final
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
 from webhook.cel.formula import Formula
+from webhook.cel.screen import Suspect
 from webhook.policy.path import MISSING
 from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
 
 __all__ = ["PolicyFault", "PolicyScope", "Suspect"]
 
 Bindings = Mapping[str, Any]
-Suspect = tuple[int, bool, str | None]
-"""The index of a validation rule; whether it is known to fail, at its only node (otherwise it may fail); and the value
-of its message expression, if it was computed.
-"""
-
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""
 
@@ -53,14 +49,20 @@ class PolicyScope:
     """
 
     def __init__(self, policy: Policy, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
+        self._policy, self._bindings, self._fact, self._budget = policy, bindings, fact, budget
         self._facts: dict[str, Any] = {}
-        # Weak: a reference cycle would keep the whole request until the collector runs, which is rarely.
-        scope = weakref.proxy(self)
-        variables = _Variables(lambda name: scope.value(policy.variables[name]))
-        self._root = {**bindings, "variables": variables, "facts": self._facts}
-        self._fact = fact
-        self._budget = budget
-        self._policy = policy
+        self._made: Bindings | None = None
+        self._suspects: Sequence[Suspect] = ()
+
+    @property
+    def _root(self) -> Bindings:
+        """The bindings at the root; most objects need no single evaluation, and so none of these."""
+        if self._made is None:
+            # Weak: a reference cycle would keep the whole request until the collector runs, which is rarely.
+            scope, declared = weakref.proxy(self), self._policy.variables
+            variables = _Variables(lambda name: scope.value(declared[name]))
+            self._made = {**self._bindings, "variables": variables, "facts": self._facts}
+        return self._made
 
     def at(self, node: Any, stored: Any = MISSING) -> Bindings:
         """The bindings at a node: ``self`` is the node, ``oldSelf`` the stored one, if there is one."""
@@ -90,23 +92,23 @@ class PolicyScope:
 
     def computed(self, formula: Formula) -> Any:
         """The value of a formula, see there."""
-        return formula.run(self._root, self.fact)
+        return formula.run(self._bindings, self)
 
     def suspects(self) -> Sequence[Suspect] | None:
         """The validation rules that fail or may fail, in their order; None if only their own evaluation tells."""
         screen = self._policy.screen()
         if screen is None:
             return None
-        found = screen.run(self._root, self.fact)
+        found = screen.run(self._bindings, self)
         if found is not None:
-            failing, unsure, bound = found
-            rules = self._policy.validations
-            suspects: list[Suspect] = [(index, rules[index].at.single, message) for index, message in failing]
-            if unsure:
-                suspects += [(index, False, None) for index in unsure]
-                suspects.sort()
-            if self._budget.note(_Screened(self._policy, self, suspects), self._root, bound):
-                return suspects
+            self._suspects, bound = found
+            budget, screened = self._budget, weakref.proxy(self)
+            if bound <= budget.left:  # noted as by generated functions, without a call
+                budget.left -= bound
+                budget.noted.append((screened, self._bindings))
+                return self._suspects
+            if budget.note(screened, self._bindings, bound):
+                return self._suspects
         self._policy.count_undecided()
         return None
 
@@ -116,27 +118,25 @@ class PolicyScope:
             self._facts[name] = self._fact(name)
         return self._facts[name]
 
+    def variable(self, name: str) -> Any:
+        """The value of a variable."""
+        return self._root["variables"][name]
 
-class _Screened:
-    """The cost of the rules that a screen has decided, should the budget need the exact sum."""
-
-    __slots__ = ("_policy", "_scope", "_suspects")
-
-    def __init__(self, policy: Policy, scope: PolicyScope, suspects: Sequence[Suspect]) -> None:
-        self._policy, self._scope, self._suspects = policy, scope, suspects
-
-    def cost(self, bindings: Mapping[str, Any]) -> int:
+    def cost(self, bindings: Bindings) -> int:
+        """What the rules cost that the screen has decided, should the budget need the exact sum."""
         again = {index for index, fails, _ in self._suspects if not fails}
         explained = {index for index, _, message in self._suspects if message is not None}
         return sum(
-            self._cost_at(rule, node, explained=index in explained)
+            self._cost_at(rule, node, stored, explained=index in explained)
             for index, rule in enumerate(self._policy.validations)
             if index not in again
+            for stored in (rule.at.get(bindings["oldObject"]) if rule.transition else MISSING,)
+            if not rule.transition or not (stored is MISSING or stored is None)
             for _, node in rule.at.nodes(bindings["object"])
         )
 
-    def _cost_at(self, rule: ValidationRule, node: Any, *, explained: bool) -> int:
-        bindings = self._scope.at(node)
+    def _cost_at(self, rule: ValidationRule, node: Any, stored: Any, *, explained: bool) -> int:
+        bindings = self.at(node, stored)
         cost = 0
         if rule.when is not None:
             cost = rule.when.program.evaluate_exactly.cost(bindings)

@@ -231,6 +231,7 @@ class Policy:
                 _part(rule.when),
                 _part(rule.rule),
                 _part(rule.message_expression) if explains else None,
+                rule.transition,
             )
             for rule in self.validations
         ]

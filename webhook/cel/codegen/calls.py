@@ -12,6 +12,7 @@ from webhook.cel.cost import runtime as costs
 from webhook.cel.errors import CelError
 from webhook.cel.interpreter.calls import is_open
 from webhook.cel.library import operators as library
+from webhook.cel.library.formats import NamedFormat
 from webhook.cel.overload import dispatcher
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import DYN, STRING
@@ -69,7 +70,7 @@ def _meter(writer: Writer, cost: costs.Cost, values: Sequence[Code], names: Sequ
     bound = costs.bound(cost, values[0].literal)
     if bound is not None and values[bound[0]].proven and values[bound[0]].of == STRING:
         argument, characters, times = bound
-        writer.meter(f"(len({names[argument]}) // {characters} + 2) * {times}")
+        writer.meter_length(names[argument], characters, times)
     else:
         writer.meter(f"{writer.constant(cost)}(({', '.join(names)},), {result})")
 
@@ -82,6 +83,17 @@ def _folded(writer: Writer, expr: Call, impl: Callable[..., Any], cost: costs.Co
         return Code("fail()", writer.type_of(expr))
     writer.cost += 1 if cost is None else cost(tuple(args), result)
     return writer.literal(result, writer.type_of(expr))
+
+
+def _validated(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
+    """``format.x().validate(text)``: the problems, or ABSENT without one."""
+    form, cost = writer.value(writer.expr(args[0])), writer.checked.references[expr].overloads[0].cost
+    if not isinstance(form.literal, NamedFormat) or cost is None:
+        return _function(writer, expr, args)
+    text = writer.named(writer.value(writer.expr(args[1])))
+    problems = writer.name(f"{writer.call(writer.constant(form.literal.check), [text.text])} or A")
+    _meter(writer, cost, [form, text], [form.text, text.text], problems)
+    return Code(problems, writer.type_of(expr), is_name=True, maybe=True)
 
 
 def _dyn(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
@@ -103,6 +115,7 @@ _FUNCTIONS: Final[dict[str, Callable[[Writer, Call, Sequence[Expr]], Code]]] = {
     "optional_value": optionals.value,
     "optional_orValue_value": optionals.or_value,
     "to_dyn": _dyn,
+    "format-validate": _validated,
 }
 """By overload id, for calls that have only one overload."""
 

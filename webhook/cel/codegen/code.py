@@ -44,8 +44,9 @@ class Code:
 
     ``node`` is the schema of raw JSON that is not yet a CEL value; ``checked`` says that its
     class was checked. ``is_name`` marks text that costs nothing to repeat. ``maybe`` marks an
-    unwrapped optional: the value, or ABSENT. ``proven``: a value, where there is one, is of the type ``of``, which
-    the checker only infers: what is inferred of ``dyn`` need not be true.
+    unwrapped optional: the value, or what ``absent`` names. ``proven``: a value, where there is
+    one, is of the type ``of``, which the checker only infers: what is inferred of ``dyn`` need not
+    be true.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Code:
     is_literal: bool = False
     literal: Any = None
     proven: bool = False
+    absent: str = "A"
 
     @property
     def atom(self) -> str:

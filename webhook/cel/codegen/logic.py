@@ -7,6 +7,7 @@ after any error the interpreter decides.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from webhook.cel.codegen.code import Block, Code, Unsupported
 from webhook.cel.codegen.writer import Writer
@@ -92,13 +93,22 @@ def conditional(writer: Writer, expr: Call) -> Code:
     (then_block, then), (else_block, other) = branches
     if then.maybe is not other.maybe:
         raise Unsupported
-    of, maybe, proven = writer.type_of(expr), then.maybe, then.proven and other.proven
+    if then.absent != other.absent:
+        then, other = _marked(then), _marked(other)
+    of, maybe, proven, absent = writer.type_of(expr), then.maybe, then.proven and other.proven, then.absent
     if not any(then_block) and not any(else_block):
-        return Code(f"({then.text} if {condition} else {other.text})", of, maybe=maybe, proven=proven)
+        return Code(f"({then.text} if {condition} else {other.text})", of, maybe=maybe, proven=proven, absent=absent)
     result = writer.name()
     writer.block.append((f"if {condition}:", [*then_block, f"{result} = {then.text}"]))
     writer.block.append(("else:", [*else_block, f"{result} = {other.text}"]))
-    return Code(result, of, is_name=True, maybe=maybe, proven=proven)
+    return Code(result, of, is_name=True, maybe=maybe, proven=proven, absent=absent)
+
+
+def _marked(code: Code) -> Code:
+    """The same value, ABSENT where it is absent."""
+    if not code.maybe or code.absent == "A":
+        return code
+    return replace(code, text=f"(A if {code.text} is {code.absent} else {code.text})", is_name=False, absent="A")
 
 
 def _branch(writer: Writer, code: Code) -> Code:

@@ -60,7 +60,7 @@ def write_select(writer: Writer, expr: Select) -> Code:
     writer.cost += 2
     if operand.maybe:
         found = optional_member(writer, operand, expr.field, of)
-        return Code(f"({found.text} is not A)", BOOL) if expr.test_only else found
+        return Code(f"({found.text} is not {found.absent})", BOOL) if expr.test_only else found
     if operand.of.kind == "optional" or operand.is_literal:
         raise Unsupported
     return _presence(writer, expr, operand) if expr.test_only else member(writer, operand, expr.field, of)
@@ -71,10 +71,9 @@ def member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
     child, name = (None, field) if operand.node is None else _declared_member(operand.node, field)
     shared = None if child is None else writer.shared(operand, name, child)
     if shared is not None:
-        if (shared, "") not in writer.names:
-            writer.line(f"if {shared} is A: raise E")
-            writer.names[shared, ""] = shared
-        return Code(shared, of, child, checked=True, is_name=True)
+        found = Code(shared, of, child, checked=True, is_name=True, absent="None")
+        writer.require(found)
+        return found
     parent = writer.local(operand)
     local = writer.names.get((parent, field))
     if local is None:  # only a dict has string keys, so its class needs no check
@@ -87,8 +86,8 @@ def _presence(writer: Writer, expr: Select, operand: Code) -> Code:
     field = expr.field
     shared = None if operand.node is None else _shared(writer, operand, field)
     if shared is not None:
-        writer.found[expr] = (shared, ""), shared
-        return Code(f"({shared} is not A)", BOOL)
+        writer.found[expr] = ("present", shared), shared
+        return Code(f"({shared} is not None)", BOOL)
     parent = writer.container(operand, "dict")
     locals_ = writer.tested.get((parent, field))
     if locals_ is None:
@@ -148,16 +147,18 @@ def optional_member(writer: Writer, operand: Code, field: str, of: Type) -> Code
         raise Unsupported
     node = operand.node
     if node is None:
-        parent = writer.local(operand)
+        is_marked = not operand.maybe or operand.absent == "A"
+        parent = writer.local(operand) if is_marked else writer.name(f"A if {operand.text} is None else {operand.text}")
         return Code(writer.name(f"find({parent}, {field!r})"), of, is_name=True, maybe=True)
     child, name = _declared_member(node, field)
     shared = writer.shared(operand, name, child)
     if shared is not None:
         is_composite = child.kind in COMPOSITE
         node = child if is_composite else None
-        return Code(shared, of, node, checked=True, is_name=True, maybe=True, proven=not is_composite)
+        proven = not is_composite
+        return Code(shared, of, node, checked=True, is_name=True, maybe=True, proven=proven, absent="None")
     if operand.maybe:
-        found = writer.name(f"A if {operand.text} is A else {operand.text}.get({name!r}, A)")
+        found = writer.name(f"A if {operand.text} is {operand.absent} else {operand.text}.get({name!r}, A)")
     else:
         found = writer.name(f"{writer.container(operand, 'dict')}.get({name!r}, A)")
     _enter_optional(writer, found, child, is_null_absent=node.kind == "object")
@@ -175,11 +176,13 @@ def _enter_optional(writer: Writer, found: str, child: Node, *, is_null_absent: 
 
 
 def write_list(writer: Writer, expr: ListExpr) -> Code:
-    if expr.optional:
-        raise Unsupported
     codes = [writer.expr(element) for element in expr.elements]
     writer.cost += 10
     of = writer.type_of(expr)
+    if expr.optional:
+        return Code(
+            f"[{', '.join(_element(writer, code, index in expr.optional) for index, code in enumerate(codes))}]", of
+        )
     node = _common_map(codes)
     if node is not None:
         maps = ", ".join(writer.container(code, "dict") for code in codes)
@@ -189,6 +192,16 @@ def write_list(writer: Writer, expr: ListExpr) -> Code:
     if all(element.is_literal for element in elements):
         return writer.literal([element.literal for element in elements], of)
     return Code(f"[{', '.join(writer.local(element) for element in elements)}]", of)
+
+
+def _element(writer: Writer, code: Code, is_optional: bool) -> str:
+    """An element of a list: none where an optional is absent."""
+    if not is_optional:
+        return writer.value(code).text
+    if not code.maybe or not code.is_name:
+        raise Unsupported
+    value = code.text if code.node is None else writer.carried(code.text, code.node)
+    return f"*([] if {code.text} is {code.absent} else [{value}])"
 
 
 def _common_map(codes: Sequence[Code]) -> Node | None:

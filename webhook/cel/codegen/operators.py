@@ -69,7 +69,7 @@ def _meter_shorter(writer: Writer, first: Code, second: Code) -> None:
         return
     sized = first if first.is_name else second
     if sized.is_name:
-        writer.meter(f"length({sized.text})")
+        writer.meter(f"{'len' if sized.proven and sized.of.kind == 'string' else 'length'}({sized.text})")
     else:
         raise Unsupported
 
@@ -117,9 +117,12 @@ def arithmetic(operator: str, exact: Callable[[Any, Any], Any]) -> Callable[[Wri
             return writer.literal(first.literal + second.literal, of)
         if operator == "+" and "int" not in kinds and "double" not in kinds:
             first, second = writer.named(first), writer.named(second)
-            writer.meter(f"length({first.text}) + length({second.text})")
             if kinds == ("string", "string"):
+                lengths = [f"len({code.text})" for code in (first, second) if not code.is_literal]
+                writer.cost += sum(len(code.literal) for code in (first, second) if code.is_literal)
+                writer.meter(" + ".join(lengths))
                 return Code(f"({first.text} + {second.text})", of)
+            writer.meter(f"length({first.text}) + length({second.text})")
         return Code(f"{writer.constant(exact)}({first.text}, {second.text})", of)
 
     return write

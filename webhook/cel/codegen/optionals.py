@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from webhook.cel.codegen.code import Code, Unsupported
@@ -64,15 +65,15 @@ def has_value(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     writer.cost += 1
     if not code.maybe:
         return Code(f"{code.atom}.present", BOOL)
-    return Code(f"({code.text} is not A)", BOOL)
+    return Code(f"({code.text} is not {code.absent})", BOOL)
 
 
 def value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     code = _maybe(writer, args[0])
     writer.cost += 1
     if not code.is_name:
-        code = Code(writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True)
-    writer.line(f"if {code.text} is A: raise E")
+        code = replace(code, text=writer.name(code.text), is_name=True)
+    writer.require(code)
     return Code(code.text, writer.type_of(expr), code.node, checked=code.checked, is_name=True, proven=code.proven)
 
 
@@ -92,9 +93,7 @@ def none(writer: Writer, expr: Call, _args: Sequence[Expr]) -> Code:
 def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     code = _maybe(writer, args[0])
     if not code.is_name:
-        code = Code(
-            writer.name(code.text), code.of, code.node, code.checked, is_name=True, maybe=True, proven=code.proven
-        )
+        code = replace(code, text=writer.name(code.text), is_name=True)
     with writer.inner() as block:
         other = writer.expr(args[1])
         is_empty = other.is_literal and other.literal in ([], {})
@@ -103,12 +102,12 @@ def or_value(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
             other = writer.value(other)
     of = writer.type_of(expr)
     if node is None and code.node is not None:
-        code = Code(f"({code.text} if {code.text} is A else {writer.carried(code.text, code.node)})", of)
+        code = Code(f"(A if {code.text} is {code.absent} else {writer.carried(code.text, code.node)})", of)
         code = writer.named(code)
     if not any(block):
-        chosen = writer.name(f"{other.text} if {code.text} is A else {code.text}")
+        chosen = writer.name(f"{other.text} if {code.text} is {code.absent} else {code.text}")
     else:
         chosen = writer.name(code.text)
-        writer.block.append((f"if {chosen} is A:", [*block, f"{chosen} = {other.text}"]))
+        writer.block.append((f"if {chosen} is {code.absent}:", [*block, f"{chosen} = {other.text}"]))
     checked = node is not None and (is_empty or other.checked)
     return Code(chosen, of, node, checked=checked, is_name=True, proven=code.proven and other.proven)

@@ -53,7 +53,7 @@ def _meter_product(writer: Writer, text: Code, part: Code) -> None:
     if part.is_literal and len(part.literal) <= 100:
         tenth = math.ceil(len(part.literal) / 10)  # so tenth * ceil(n / 10) <= n + tenth
         writer.cost += tenth
-        writer.meter(f"len({text.text})")
+        writer.meter_length(text.text, 1, 1)
     else:
         writer.meter(f"(len({text.text}) // 10 + 1) * (len({part.text}) // 10 + 1)")
 

@@ -56,7 +56,7 @@ class Writer:
         self.top: Block = []  # before everything else
         self.block.append(self.top)
         self._slots: dict[str, Block] = {}
-        self._count = 0
+        self.count = 0
         self._forms = forms
 
     # Writing
@@ -66,8 +66,8 @@ class Writer:
 
     def name(self, text: str | None = None, *, block: Block | None = None) -> str:
         """A new local, assigned if there is a text."""
-        local = f"t{self._count}"
-        self._count += 1
+        local = f"t{self.count}"
+        self.count += 1
         if text is not None:
             (self.block if block is None else block).extend((f"{local} = {text}", self.slot(local)))
         return local
@@ -126,10 +126,18 @@ class Writer:
         """A search for a pattern in a short text; None if there is no match."""
         return f"{self.constant(compiled(pattern))}({self.call('short', [text])}, 0)"
 
+    def meter_length(self, text: str, characters: int, times: int) -> None:
+        """Subtract a cost for so many characters of a text, begun ones too, so many times."""
+        self.meter(f"len({text})" if characters == times == 1 else f"(len({text}) // {characters} + 2) * {times}")
+
+    def require(self, code: Code) -> None:
+        """Raise where an optional, which has a name, is absent."""
+        self.line(f"if {code.text} is {code.absent}: raise E")
+
     # What several expressions of one function may share
 
     def shared(self, operand: Code, name: str, child: Node) -> str | None:
-        """The local that holds a member of a declared object for the whole function, ABSENT where it is null or absent.
+        """The local that holds a member of a declared object for the whole function, None where it is null or absent.
 
         None if the member is to be read where it is needed, as in the function of a single expression.
         """
@@ -152,8 +160,9 @@ class Writer:
         """The code as a CEL value: raw JSON checked or converted."""
         node, text = code.node, code.text
         if code.maybe:
-            carried = "" if node is None else f"A if {text} is A else {self.carried(text, node)}"
-            return Code(f"optional({carried or text})", code.of)
+            found = text if node is None else self.carried(text, node)
+            is_marked = node is None and code.absent == "A"
+            return Code(f"optional({text if is_marked else f'A if {text} is {code.absent} else {found}'})", code.of)
         if node is None:
             return code
         if node.kind in COMPOSITE:

@@ -47,11 +47,11 @@ def compare(a: Quantity, b: Quantity) -> int:
 
 
 def is_greater_than(a: Quantity, b: Quantity) -> bool:
-    return compare(a, b) > 0
+    return a.number.amount > b.number.amount
 
 
 def is_less_than(a: Quantity, b: Quantity) -> bool:
-    return compare(a, b) < 0
+    return a.number.amount < b.number.amount
 
 
 def add(a: Quantity, b: Quantity) -> Quantity:

@@ -19,7 +19,8 @@ from webhook.admission import Default, patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.cel.codegen.code import Block, render
 from webhook.cel.codegen.listing import file_name
-from webhook.cel.formula import ABSENT
+from webhook.cel.codegen.runtime import GLOBALS
+from webhook.cel.codegen.variables import Around
 from webhook.policy import MISSING, DefaultRule, field_path
 from webhook.schema.default import Fill, compile_default
 from webhook.schema.node import MISSING as NO_DEFAULT
@@ -42,6 +43,7 @@ STAMP: Final = ("metadata", "annotations", ANNOTATION)
 _FUNCTION: Final = """\
 # o0: the object. o1, o2, ...: objects in it; n1, n2, ...: they with defaults. a0, a1, ...: what is added to them;
 # s0, s1, ...: with what is added below. r: a value of the policy; A: it does not apply. rec: these values.
+# t0, t1, ...: what it is computed from; b, i, E: as in webhook.cel.formula.
 # k0, k1, ...: constants. To return nothing is to give no answer.
 def make({parameters}):
  def run(o0):
@@ -133,6 +135,7 @@ class _Writer:
         self._constants: list[Any] = []
         self._places: dict[Keys, int] = {}
         self._parts: dict[int, list[tuple[str, str]]] = {}  # of each place: members, and the locals of their changes
+        self._count = 0  # of the locals of formulas
         self._defaults: dict[Keys, str] = {}  # the constants of what the schema adds
         self._wanted = {rule.path.keys[:end] for rule in kind.policy.defaults for end in range(len(rule.path.keys))}
 
@@ -226,29 +229,40 @@ class _Writer:
     def _applied(self, rule: DefaultRule) -> Block:
         """Apply a default of the policy."""
         index, leaf, text = self._places[rule.path.around], rule.path.keys[-1], rule.path.text
-        value = f"r = {self._constant(self._kind.policy.formulas[rule].run)}({{'object': n0}}, None)"
         set_ = [
             "if r.__class__ not in SCALARS: return",
             *self._copied(rule.path.around),
             f"n{index}[{leaf!r}] = rec[{text!r}] = r",
         ]
-        no_answer = [value, "if r is not A: return"]
+        applies = f"n{index} is None or {leaf!r} not in n{index}"
+        changes: Block = [f"if n{index} is None: return"]
         add = [*set_, f"a{index}.append({self._changed(rule, 'add')})"]
-        block: Block = [
-            (f"if n{index} is None:", no_answer),
-            (f"elif {leaf!r} not in n{index}:", [value, ("if r is not A:", add)]),
-        ]
-        if rule.over is not MISSING:
+        if rule.over is MISSING:
+            changes += add
+        else:
             default = self._defaults[rule.path.keys]
             replaced = f"a{index} = [{self._changed(rule, 'add')} if each is {default} else each for each in a{index}]"
             change = f"{self._part(index, leaf)} = ({self._changed(rule, 'replace')},)"
-            either = [
-                (f"if r == o{index}.get({leaf!r}):", [f"rec[{text!r}] = r"]),
+            applies = f"{applies} or n{index}[{leaf!r}] == {self._constant(rule.over)}"
+            changes += [
+                (f"if {leaf!r} not in n{index}:", add),
+                (f"elif r == o{index}.get({leaf!r}):", [f"rec[{text!r}] = r"]),
                 ("else:", [*set_, (f"if {leaf!r} in o{index}:", [change]), ("else:", [replaced])]),
             ]
-            is_over = f"elif n{index}[{leaf!r}] == {self._constant(rule.over)}:"
-            block += [(is_over, [value, ("if r is not A:", either)])]
-        return [*block, f"elif n{index}[{leaf!r}] is None: return"]
+        value: Block = [
+            "r = A",
+            ("try:", self._value(rule)),
+            ("except Exception:", ["return"]),
+            ("if r is not A:", changes),
+        ]
+        return [(f"if {applies}:", value), f"elif n{index}[{leaf!r}] is None: return"]
+
+    def _value(self, rule: DefaultRule) -> Block:
+        """Set r to the value of a default, where it applies."""
+        given = {(f"n{self._places[keys[:-1]]}", keys[-1]): f"n{index}" for keys, index in self._places.items() if keys}
+        around = Around("n0", given, self._constants, self._count)
+        lines, self._count = self._kind.policy.formulas[rule].inlined(around)
+        return [*lines]
 
     def _changed(self, rule: DefaultRule, how: str) -> str:
         """What a rule changes, as an operation and a default."""
@@ -273,11 +287,13 @@ class _Writer:
             part = parts[0][1]
             found = [f"s{index} = [*{part}, *a{index}] if {part} else a{index}"]
         else:
-            pairs = ", ".join(f"({name!r}, {part})" for name, part in parts)
+            joined = f"s{index} = [*[each for _, part in ordered(c, o{index}) for each in part], *a{index}]"
             found = [
-                f"c = [each for each in ({pairs}) if each[1]]",
-                f"if len(c) > 1: {f'c = ordered(c, o{index})' if index else 'return'}",
-                f"s{index} = [*[each for _, part in c for each in part], *a{index}] if c else a{index}",
+                "c = []",
+                *((f"if {part}:", [f"c.append(({name!r}, {part}))"]) for name, part in parts),
+                ("if not c:", [f"s{index} = a{index}"]),
+                ("elif len(c) == 1:", [f"s{index} = [*c[0][1], *a{index}]"]),
+                ("else:", [joined if index else "return"]),
             ]
         return [(f"if a{index} is not None:", found)]
 
@@ -309,8 +325,7 @@ def _is_static(node: SchemaNode) -> bool:
 
 
 _GLOBALS: Final[dict[str, Any]] = {
-    "__builtins__": {"len": len, "dict": dict},
-    "A": ABSENT,
+    **GLOBALS,
     "D": Default,
     "F": Fresh,
     "SCALARS": _SCALARS,

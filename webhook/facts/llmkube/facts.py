@@ -21,7 +21,7 @@ _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     source = parse_source(text(model, "spec", "source"))
     return {
-        "kind": source.kind.value,
+        "kind": str(source.kind),
         "claim": source.claim,
         "path": source.path,
         "repo": source.repo,
