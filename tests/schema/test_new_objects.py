@@ -9,10 +9,12 @@ import pytest
 
 from tests.engine.test_screen import mutant
 from tests.policies.test_cases import files, read, target
-from webhook.cel import Budget
+from webhook.cel import RUNTIME_BUDGET
 from webhook.cli.cases import run
 from webhook.engine.catalog import Catalog
 from webhook.schema import Structural
+from webhook.schema.fast.check import compile_clean
+from webhook.schema.fast.written import written_clean
 
 RULES = {
     "type": "object",
@@ -58,7 +60,7 @@ def test_rules_hold_exactly_where_a_check_is_silent(spec: dict[str, Any], holds:
     schema = Structural(RULES)
     obj = {"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "n"}, "spec": spec}
     assert schema.is_decoded(obj)
-    assert schema.rules_hold(obj, Budget()) is holds
+    assert schema.rules_hold(obj, RUNTIME_BUDGET) is holds
     assert (schema.check(obj) == ([], [])) is holds
 
 
@@ -68,10 +70,19 @@ def test_an_object_of_the_cases_that_is_decoded_and_meets_the_rules_has_no_error
     for document in read(file):
         known = target(document, loaded)
         schema = known.schema
+        nested, written = compile_clean(schema.root), written_clean(schema.root, schema.name)
         for case in document.cases:
             given = run(case, known, loaded).request.object
             assert given is not None
-            for obj in (given, mutant(given, dice)):
+            for obj in (given, *(mutant(given, dice) for _ in range(5))):
+                assert written(obj) is nested(obj)
                 if schema.is_decoded(obj):
                     assert schema.decode(obj) == (obj, [])
-                    assert schema.rules_hold(obj, Budget()) == (schema.check(obj) == ([], []))
+                    assert schema.rules_hold(obj, RUNTIME_BUDGET) == (schema.check(obj) == ([], []))
+
+
+def test_rules_that_cost_more_than_the_limit_do_not_hold():
+    schema = Structural(RULES)
+    obj = {"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "n"}, "spec": {"low": 1, "high": 2}}
+    assert schema.rules_hold(obj, RUNTIME_BUDGET)
+    assert not schema.rules_hold(obj, 1)

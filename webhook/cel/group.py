@@ -45,6 +45,13 @@ class Group:
         budget.noted.append((self, bindings))
         return count
 
+    def hold(self, bindings: Mapping[str, Any]) -> bool:
+        """Whether all programs are known to be true; the caller charges their :attr:`bound`."""
+        for attempt in self._attempts:
+            if attempt(bindings) is not True:
+                return False
+        return len(self._attempts) == len(self._programs)
+
     def cost(self, bindings: Mapping[str, Any]) -> int:
         """The exact cost of evaluating all of them."""
         return sum(program.evaluate_exactly.cost(bindings) for program in self._programs)

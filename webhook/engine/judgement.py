@@ -83,21 +83,27 @@ def _findings(
     options.checkpoint("schema")
     obj, old = request.object, request.old_object
     unknown: list[str] = []
+    findings, hidden = None, _NOTHING
     is_decoded = kind.schema.is_decoded(obj)
-    if is_decoded and old is None and kind.schema.rules_hold(obj, Budget(OBJECT_BUDGET)):
-        findings, hidden = Findings(metadata_errors(obj)), _NOTHING
+    if is_decoded and old is None and kind.schema.rules_hold(obj, OBJECT_BUDGET):
+        if errors := metadata_errors(obj):
+            findings = Findings(errors)
     else:
         if not is_decoded:
             obj, unknown = kind.schema.decode(obj, incomplete=True)
         old = kind.schema.decode(old)[0] if old is not None else None
         findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")
-    subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
+    subject = Subject(kind, obj, old, _NOTHING if findings is None else tuple(findings.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)
-    findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    found = validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    if findings is None:
+        findings = found
+    else:
+        findings += found
     if findings.hints:
         findings.attach_hints()
-    if not findings.causes and not kind.foreign:
+    if obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
 

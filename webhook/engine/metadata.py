@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
+from operator import contains
+from types import NoneType
 from typing import Any, Final
 
 from webhook.admission import Cause
@@ -17,6 +20,14 @@ _LISTS: Final[dict[str, type]] = {"finalizers": str, "managedFields": dict}
 """The fields that rules can read; of lists, the type of the items."""
 
 _STRINGS: Final = frozenset({str})
+
+_ANY: Final = frozenset({str, bool, int, float, list, dict, NoneType})
+_TYPES: Final[dict[str, frozenset[type]]] = {
+    **dict.fromkeys(_TEXTS, frozenset({str, NoneType})),
+    **dict.fromkeys(_MAPS, frozenset({dict, NoneType})),
+    **dict.fromkeys(_LISTS, frozenset({list, NoneType})),
+}
+"""The types of a value, by field; the others may have any."""
 
 
 def metadata_errors(obj: dict[str, Any]) -> list[Cause]:
@@ -41,24 +52,17 @@ def is_readable(obj: dict[str, Any]) -> bool:
 
 def _has_types(metadata: dict[str, Any]) -> bool:
     """Whether there is no error of types: in one place and with few calls, because most objects have none."""
+    if not all(map(contains, map(_TYPES.get, metadata, repeat(_ANY)), map(type, metadata.values()))):
+        return False
     get = metadata.get
-    for name in _TEXTS:
-        if (value := get(name)) is not None and value.__class__ is not str:
-            return False
-    for name in _MAPS:
-        if (value := get(name)) is not None and (
-            value.__class__ is not dict or not _STRINGS.issuperset(map(type, value.values()))
-        ):
-            return False
-    if (value := get("finalizers")) is not None and (
-        value.__class__ is not list or not _STRINGS.issuperset(map(type, value))
-    ):
+    labels, annotations, finalizers = get("labels"), get("annotations"), get("finalizers")
+    if labels and not _STRINGS.issuperset(map(type, labels.values())):
         return False
-    if (entries := get("managedFields")) is None:
-        return True
-    if entries.__class__ is not list:
+    if annotations and not _STRINGS.issuperset(map(type, annotations.values())):
         return False
-    for entry in entries:
+    if finalizers and not _STRINGS.issuperset(map(type, finalizers)):
+        return False
+    for entry in get("managedFields") or ():
         if entry.__class__ is not dict or ((time := entry.get("time")) is not None and time.__class__ is not str):
             return False
     return True

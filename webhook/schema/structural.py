@@ -14,6 +14,7 @@ from webhook.schema.defaults import prune_defaults
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fast.parts import Parts
+from webhook.schema.fast.written import written_clean
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
@@ -111,6 +112,10 @@ class Structural:
     def is_clean(self) -> Check:
         """The fast check: True if decoding would not change an object and validation would find no error."""
         return compile_clean(self.root)
+
+    def prepare(self) -> None:
+        """Make :attr:`is_clean` one function, which pays for itself with many objects."""
+        self.__dict__["is_clean"] = written_clean(self.root, self.name)
 
     @cached_property
     def _parts(self) -> Parts:
@@ -264,21 +269,22 @@ class Structural:
         except (RecursionError, OverflowError):
             return False
 
-    def rules_hold(self, obj: dict[str, Any], budget: Budget) -> bool:
-        """Whether all rules hold for a new object of which :meth:`is_decoded` is true."""
-        if self.rules is None:
-            return True
+    def rules_hold(self, obj: dict[str, Any], limit: int) -> bool:
+        """Whether all rules hold for a new object of which :meth:`is_decoded` is true, within so many cost units."""
+        left = limit
         for keys, group in self._groups:
             value: Any = obj
             for key in keys:
                 value = value.get(key)
                 if value is None:
                     break
-            if value is not None and (group is None or group.holding({"self": value}, budget) < len(group)):
-                break
+            else:
+                left -= group.bound if group is not None else limit
+                if group is None or left < 0 or not group.hold({"self": value}):
+                    break
         else:
             return True
-        errors, warnings = self.validate_rules(obj, None, budget)
+        errors, warnings = self.validate_rules(obj, None, Budget(limit))
         return not errors and not warnings
 
     def check(

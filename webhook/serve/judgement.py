@@ -242,8 +242,10 @@ def _decided(
 
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
-    denied = ((label, "deny") for cause in decision.causes for label in cause.labels)
-    return (*denied, *((warning.label, "warn") for warning in decision.warnings))
+    found = [(warning.label, "warn") for warning in decision.warnings]
+    if decision.causes:
+        found = [*[(label, "deny") for cause in decision.causes for label in cause.labels], *found]
+    return tuple(found)
 
 
 def _code(cause: Cause) -> str:
