@@ -178,13 +178,13 @@ def test_a_stamp_counts_for_the_request_that_it_was_written_for():
     "metadata",
     [None, [], "text", {}, {"annotations": None}, {"annotations": [ANNOTATION]}, {"annotations": {ANNOTATION: []}}],
 )
-def test_metadata_that_is_none_is_of_no_request(metadata):
+def test_metadata_without_a_stamp_matches_no_request(metadata):
     recent, obj = RecentStamps(), {**model(), "metadata": metadata}
     recent.add(called(model()), obj)
     assert called(obj) not in recent
 
 
-def test_metadata_that_is_nested_deeply_is_of_no_request():
+def test_metadata_that_is_nested_deeply_matches_no_request():
     recent, deep = RecentStamps(), {}
     for _ in range(5000):
         deep = {"a": deep}
