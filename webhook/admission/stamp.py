@@ -78,8 +78,12 @@ class Stamp:
 
     def encode(self) -> str:
         """The annotation's text, canonical JSON: equal stamps encode to equal bytes."""
-        content = {"catalog": self.catalog, "defaulted": self.defaulted, "profile": self.profile, "spec": self.spec}
-        return canonical(content).decode()
+        defaulted = canonical(self.defaulted)
+        try:
+            catalog, profile, spec = map(orjson.dumps, (self.catalog, self.profile, self.spec))
+        except orjson.JSONEncodeError:  # not valid Unicode
+            catalog, profile, spec = map(canonical, (self.catalog, self.profile, self.spec))
+        return (b'{"catalog":%b,"defaulted":%b,"profile":%b,"spec":%b}' % (catalog, defaulted, profile, spec)).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether the object's specification is the stamped one."""

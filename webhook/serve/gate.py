@@ -21,7 +21,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.serve.forked import Children
-from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
+from webhook.serve.judgement import SMALL_BYTES, Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
@@ -213,7 +213,7 @@ class Gate:
 
         A small body takes milliseconds, so a usual deadline is not looked at.
         """
-        if (patience is not None and patience < USUAL) or is_large(body):
+        if (patience is not None and patience < USUAL) or (len(body) > SMALL_BYTES and is_large(body)):
             return None
         started = self.clock()
         found = judge(self._snapshot(), call, body, _NOTHING, None)
@@ -235,25 +235,19 @@ class Gate:
         return found
 
     def _snapshot(self) -> Snapshot:
-        catalog = self.catalog
-        native = None if catalog is None else self._policies_over(catalog)
+        catalog, given, made = self.catalog, self.options, self._options
+        if made is None or made[0] is not given:
+            made = self._options = given, replace(given, written=self._recent.__contains__)
         return Snapshot(
             catalog,
             self.view,
             self.live_view,
-            self._remembering(),
-            native,
+            made[1],
+            self._policies_over(catalog) if self.policies and catalog is not None else None,
             self._recent,
             tuple(sorted(self._waiting)) if self._waiting else (),
             self.stage,
         )
-
-    def _remembering(self) -> Options:
-        """The options with the memory of what this process wrote."""
-        given, made = self.options, self._options
-        if made is None or made[0] is not given:
-            made = self._options = given, replace(given, written=self._recent.__contains__)
-        return made[1]
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at s
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
+__all__ = ["SMALL_BYTES", "Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
 
 Call = Literal["mutate", "validate"]
 
@@ -151,7 +151,9 @@ def judge(
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
     try:
         version, request = decode(body)
-        catalog = by.ready()
+        catalog = by.catalog
+        if catalog is None or by.waiting:
+            catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)

@@ -15,7 +15,7 @@ from webhook.golang.errors import GoError
 __all__ = ["Quantity", "parse_quantity"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # never changed: frozen, it would take twice as long to make
 class Quantity(Opaque):
     """``computed`` marks the result of ``add`` or ``sub``: cel-go finds "no such overload" for one right of ``==``."""
 

@@ -28,7 +28,7 @@ class SourceKind(StrEnum):
     UNCLASSIFIED = "unclassified"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # never changed: frozen, it would take twice as long to make
 class Source:
     """A parsed source.
 
