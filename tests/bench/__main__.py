@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.bench.bars import IN_PROCESS, beside
 from tests.bench.report import PAGE, Table, document, machine, markdown, published
+from webhook.cli.room import with_room
 
 PARTS = ("stages", "ome", "cel", "schema", "server", "starts", "scaling", "reconciler")
 
@@ -44,4 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with_room(main)  # as the command does

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from tests.fuzz.generate import Generator
 from tests.laws import examples
 from webhook.schema import CoerceError, Structural
-from webhook.schema.fast.check import compile_clean
-from webhook.schema.fast.written import written_clean
 from webhook.schema.listtype import validate_lists
 from webhook.schema.objectmeta.embedded import validate_embedded
 from webhook.schema.prune import drop_nulls, prune
@@ -69,15 +67,6 @@ def test_the_walkers_find_no_error_in_a_clean_object(seed):
             assert validate(structural.root, candidate) == []
             assert validate_lists(structural.root, candidate) == []
             assert validate_embedded(structural.root, candidate) == []
-
-
-@given(seeds)
-@settings(max_examples=examples(300), deadline=None)
-def test_the_generated_check_gives_the_answers_of_the_nested_one(seed):
-    structural, obj = made(seed)
-    nested, written = compile_clean(structural.root), written_clean(structural.root, "K")
-    for candidate in (obj, decoded(structural, obj) or obj):
-        assert written(candidate) is nested(candidate)
 
 
 def test_the_generator_also_makes_clean_objects():

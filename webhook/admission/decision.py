@@ -38,7 +38,7 @@ class Hint:
         return f"{self.message} ({self.code})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # as Warn
 class Cause:
     """One reason to refuse, as it goes into ``status.details.causes``.
 
@@ -62,7 +62,7 @@ class Cause:
         return (self.label, *(hint.code for hint in self.hints))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
+        self.message = masked(self.message)
 
     @property
     def label(self) -> str:

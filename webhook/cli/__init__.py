@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Sequence
 from typing import Final
 
+from webhook.cli.room import with_room
+
 __all__ = ["ALIASES", "COMMANDS", "main"]
 
 COMMANDS: Final = {
@@ -38,6 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; :mod:`webhook.cli.exits` has the exit codes."""
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     try:  # imports are inside: an interrupt in the first second must not print their traceback
-        return int(importlib.import_module("webhook.cli.shell.running").run(argv))
+        return int(with_room(importlib.import_module("webhook.cli.shell.running").run, argv))
     except KeyboardInterrupt:
         return int(importlib.import_module("webhook.cli.exits").INTERRUPTED)

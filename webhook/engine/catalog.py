@@ -82,7 +82,6 @@ class KnownKind:
         """Make the functions that judge and default the most objects faster, which takes up to 150 ms."""
         self.policy.prepare()
         if not self._fresh:
-            self.schema.prepare()
             self._fresh.append(fresh(self))
 
     def prepare_if_due(self) -> None:

@@ -57,7 +57,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
+        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings)),
         bool(findings.notices),
         hidden,
         kind,
@@ -128,9 +128,10 @@ def _add_unknown_fields(
             findings.warnings.append(Warn(path, text))
 
 
-def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
+def _audit(catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = ()) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    if not findings:
+    if not causes and not warnings:
         return {"catalog": catalog.digest}
-    codes = dict.fromkeys([label for item in findings for label in item.labels])
-    return {"catalog": catalog.digest, "codes": ",".join(codes)}
+    labels = [label for cause in causes for label in cause.labels]
+    labels += [warning.code or warning.label for warning in warnings]
+    return {"catalog": catalog.digest, "codes": ",".join(dict.fromkeys(labels))}

@@ -14,7 +14,6 @@ from webhook.schema.defaults import prune_defaults
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fast.parts import Parts
-from webhook.schema.fast.written import written_clean
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
@@ -112,10 +111,6 @@ class Structural:
     def is_clean(self) -> Check:
         """The fast check: True if decoding would not change an object and validation would find no error."""
         return compile_clean(self.root)
-
-    def prepare(self) -> None:
-        """Make :attr:`is_clean` one function, which pays for itself with many objects."""
-        self.__dict__["is_clean"] = written_clean(self.root, self.name)
 
     @cached_property
     def _parts(self) -> Parts:

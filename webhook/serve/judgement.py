@@ -244,7 +244,7 @@ def _decided(
 
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
-    found = [(warning.label, "warn") for warning in decision.warnings]
+    found = [(warning.code or warning.label, "warn") for warning in decision.warnings]
     if decision.causes:
         found = [*[(label, "deny") for cause in decision.causes for label in cause.labels], *found]
     return tuple(found)

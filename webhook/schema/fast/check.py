@@ -21,55 +21,34 @@ from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import junctor_errors, validate
 
-__all__ = [
-    "META_FIELDS",
-    "Check",
-    "compile_clean",
-    "compile_node",
-    "compile_part",
-    "is_bare",
-    "is_usual_root",
-    "plain_type",
-    "total",
-]
+__all__ = ["Check", "compile_clean", "compile_part"]
 
 
-META_FIELDS = ("apiVersion", "kind", "metadata")
+_META_FIELDS = ("apiVersion", "kind", "metadata")
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
 def compile_clean(root: SchemaNode) -> Check:
     """A function of a whole object: True if the API server would store it unchanged."""
-    if not _has_usual_metadata(root):
-        return _thorough(root, is_root=True)
-    known = {name: child for name, child in root.properties.items() if name not in META_FIELDS}
-    check = _object(root.replace(properties=known), {"apiVersion": str, "kind": str, "metadata": _is_dict})
-    return total(_with_junctors(root, check))
-
-
-def is_usual_root(root: SchemaNode) -> bool:
-    """Whether the schema of a whole object demands nothing but its fields."""
-    return _has_usual_metadata(root) and is_bare(root) and root.additional is None and bool(root.properties)
-
-
-def _has_usual_metadata(root: SchemaNode) -> bool:
     if root.types != ("object",) or root.embedded or root.additional_known or root.preserve:
-        return False
+        return _thorough(root, is_root=True)
     meta = root.properties.get("metadata")
     if meta is not None and not _is_any_object(meta):
-        return False
-    texts = [root.properties.get(name) for name in ("apiVersion", "kind")]
-    return all(node is None or plain_type(node) is str for node in texts)
+        return _thorough(root, is_root=True)
+    texts = {name: root.properties.get(name) for name in ("apiVersion", "kind")}
+    if any(node is not None and _plain_type(node) is not str for node in texts.values()):
+        return _thorough(root, is_root=True)
+    known = {name: child for name, child in root.properties.items() if name not in _META_FIELDS}
+    check = _object(root.replace(properties=known), {**dict.fromkeys(texts, str), "metadata": _is_dict})
+    return _total(_with_junctors(root, check))
 
 
 def compile_part(node: SchemaNode) -> Check:
     """The same for a value in an object."""
-    return total(compile_node(node))
+    return _total(_check(node))
 
 
-def total(check: Check) -> Check:
-    """The check without its exceptions: they mean that it does not know."""
-
+def _total(check: Check) -> Check:
     def is_clean(value: Any) -> bool:
         try:
             return check(value)
@@ -112,9 +91,8 @@ def _list_errors(node: SchemaNode, value: Any) -> bool:
     return bool(validate_lists(parent, {"value": value}))
 
 
-def compile_node(node: SchemaNode) -> Check:
-    """The check of a value; it may raise, see :func:`total`."""
-    plain = plain_type(node)
+def _check(node: SchemaNode) -> Check:
+    plain = _plain_type(node)
     if plain is not None:
         return lambda value: type(value) is plain
     if node.embedded:
@@ -128,7 +106,7 @@ def compile_node(node: SchemaNode) -> Check:
     return lambda value: value is None or check(value)
 
 
-def plain_type(node: SchemaNode) -> type | None:
+def _plain_type(node: SchemaNode) -> type | None:
     """The Python type of the values, if the schema demands nothing but a type."""
     simple = node.raw.keys() <= {"type", "description", "default", "title", "example", "externalDocs"}
     kinds: dict[str, type] = {"string": str, "boolean": bool}
@@ -187,23 +165,20 @@ def _array(node: SchemaNode) -> Check | None:
 
 def _items(node: SchemaNode) -> Check:
     """The check of a list with items of this schema."""
-    plain = plain_type(node)
+    plain = _plain_type(node)
     if plain is not None:
         only = {plain}
         return lambda value: type(value) is list and only.issuperset(map(type, value))
-    if node.types == ("object",) and is_bare(node):
+    if node.types == ("object",) and _check_is_bare(node):
         table, must, other = _fields(node)
         if (table or must) and other is None:
             return _closed_items(table, must)
-    item_check = compile_node(node)
+    item_check = _check(node)
     return lambda value: type(value) is list and all(map(item_check, value))
 
 
-def is_bare(node: SchemaNode) -> bool:
-    """Whether the schema of an object demands nothing but its fields, that of a scalar nothing but what is of its type.
-
-    In particular, it does not allow null.
-    """
+def _check_is_bare(node: SchemaNode) -> bool:
+    """Whether the schema of an object demands nothing but its fields."""
     sized = bool(node.min_properties) or node.max_properties is not None
     joined = node.all_of or node.any_of or node.one_of or node.not_ is not None
     return not (sized or joined or node.enum or node.embedded or node.nullable)
@@ -251,7 +226,7 @@ def _fields(
     """Checks by field, the required fields, and the check of other fields (None: they are not allowed)."""
     table: dict[str, Check | type] = {**(extra or {})}
     for name, child in node.properties.items():
-        table[name] = plain_type(child) or _later(table, name, child)
+        table[name] = _plain_type(child) or _later(table, name, child)
     filled = (name for name, child in node.properties.items() if child.default is not MISSING)
     return table, tuple(dict.fromkeys((*node.required, *filled))), _entry_check(node)
 
@@ -260,7 +235,7 @@ def _later(table: dict[str, Check | type], name: str, child: SchemaNode) -> Chec
     """The check of a field, compiled on first use: most fields of a pod are never used."""
 
     def check(value: Any) -> bool:
-        table[name] = compiled = compile_node(child)
+        table[name] = compiled = _check(child)
         return compiled(value)
 
     return check
@@ -344,7 +319,7 @@ def _open(table: Mapping[str, Check | type], must: tuple[str, ...], other: Check
 
 def _entries(node: SchemaNode, other: Check | None) -> Check:
     """An object whose schema has no properties."""
-    plain = None if node.additional is None else plain_type(node.additional)
+    plain = None if node.additional is None else _plain_type(node.additional)
     if plain is not None:
         only = {plain}
         return lambda value: type(value) is dict and only.issuperset(map(type, value.values()))
@@ -356,7 +331,7 @@ def _entries(node: SchemaNode, other: Check | None) -> Check:
 def _entry_check(node: SchemaNode) -> Check | None:
     """The check of fields without a property; None if they are not allowed."""
     if node.additional is not None:
-        return compile_node(node.additional)
+        return _check(node.additional)
     if node.additional_known:
         return _thorough(SchemaNode({"raw": {}})) if node.additional_allowed else None
     return (lambda _: True) if node.preserve else None
