@@ -55,7 +55,7 @@ def _about(request: Request, obj: Any) -> tuple[Hashable, ...]:
     """A stamp, with who sent which metadata, and what was stored. It has the hash of the specification.
 
     Raises:
-        KeyError, TypeError, AttributeError: there is no stamp, or metadata is not as the API server sends it.
+        KeyError, TypeError, AttributeError: no stamp, or not the metadata that an API server sends.
     """
     metadata, old = obj["metadata"], request.old_object
     annotations = metadata["annotations"]

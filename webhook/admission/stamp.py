@@ -78,11 +78,8 @@ class Stamp:
 
     def encode(self) -> str:
         """The annotation's text, canonical JSON: equal stamps encode to equal bytes."""
+        catalog, profile, spec = map(canonical, (self.catalog, self.profile, self.spec))
         defaulted = canonical(self.defaulted)
-        try:
-            catalog, profile, spec = map(orjson.dumps, (self.catalog, self.profile, self.spec))
-        except orjson.JSONEncodeError:  # not valid Unicode
-            catalog, profile, spec = map(canonical, (self.catalog, self.profile, self.spec))
         return (b'{"catalog":%b,"defaulted":%b,"profile":%b,"spec":%b}' % (catalog, defaulted, profile, spec)).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:

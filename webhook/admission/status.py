@@ -129,8 +129,7 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
         line = str(warning)
         if not line.isprintable() or "  " in line or line[:1] == " " or line[-1:] == " ":
             line = " ".join(line.split())
-        if len(line) > WARNING_LENGTH:
-            line = cut_end(line, WARNING_LENGTH)
+        line = cut_end(line, WARNING_LENGTH)
         room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
             lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")

@@ -57,7 +57,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings)),
+        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
         bool(findings.notices),
         hidden,
         kind,
@@ -83,27 +83,21 @@ def _findings(
     options.checkpoint("schema")
     obj, old = request.object, request.old_object
     unknown: list[str] = []
-    findings, hidden = None, _NOTHING
     is_decoded = kind.schema.is_decoded(obj)
     if is_decoded and old is None and kind.schema.rules_hold(obj, OBJECT_BUDGET):
-        if errors := metadata_errors(obj):
-            findings = Findings(errors)
+        findings, hidden = Findings(metadata_errors(obj)), _NOTHING
     else:
         if not is_decoded:
             obj, unknown = kind.schema.decode(obj, incomplete=True)
         old = kind.schema.decode(old)[0] if old is not None else None
         findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")
-    subject = Subject(kind, obj, old, _NOTHING if findings is None else tuple(findings.causes), hidden)
+    subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)
-    found = validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
-    if findings is None:
-        findings = found
-    else:
-        findings += found
+    findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
     if findings.hints:
         findings.attach_hints()
-    if obj.get("spec") is None and not findings.causes and not kind.foreign:
+    if not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind, obj)
     return findings, hidden, unknown
 
@@ -128,10 +122,9 @@ def _add_unknown_fields(
             findings.warnings.append(Warn(path, text))
 
 
-def _audit(catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = ()) -> dict[str, str]:
+def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    if not causes and not warnings:
+    if not findings:
         return {"catalog": catalog.digest}
-    labels = [label for cause in causes for label in cause.labels]
-    labels += [warning.code or warning.label for warning in warnings]
-    return {"catalog": catalog.digest, "codes": ",".join(dict.fromkeys(labels))}
+    codes = dict.fromkeys([label for item in findings for label in item.labels])
+    return {"catalog": catalog.digest, "codes": ",".join(codes)}

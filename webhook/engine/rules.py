@@ -115,33 +115,16 @@ def validate_rules(
     if suspects is None:
         each = enumerate(rule for rule, _ in actions)
         suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
-    findings, run = Findings(), None
-    is_new = subject.old is None and not subject.schema_causes
+    run = _RuleRun(subject, scope, options, stored_scope)
     for index, fails, message in suspects:
         rule, action = actions[index]
-        known = is_new and fails and (options.complete or rule.unseen is None)
-        if known and message is not None and len(message) <= MESSAGE and len(suspects) < MAX_FINDINGS:
-            _found(findings, rule, action, message, subject)
-            continue
-        if run is None:
-            run = _RuleRun(findings, subject, scope, options, stored_scope)
-        if known:
+        if fails and subject.old is None and subject.schema_valid and (options.complete or rule.unseen is None):
             run.fail(rule, action, message)
         else:
             run.check(rule, action, fails=fails, message=message)
-        if len(findings.causes) >= MAX_FINDINGS:
+        if len(run.findings.causes) >= MAX_FINDINGS:
             break
-    return findings
-
-
-def _found(findings: Findings, rule: ValidationRule, action: Action, message: str, subject: Subject) -> None:
-    """Record a rule that fails at its only node, in a new object that its schema accepts."""
-    about = rule.about
-    if action is Action.WARN:
-        findings.warnings.append(Warn(about.text, message, rule.code))
-    else:
-        error = FieldError(rule.reason, about.text, message, _shown(about.get(subject.obj)))
-        findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
+    return run.findings
 
 
 def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequence[Suspect] | None:
@@ -162,14 +145,9 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequenc
 
 class _RuleRun:
     def __init__(
-        self,
-        findings: Findings,
-        subject: Subject,
-        scope: PolicyScope,
-        options: Options,
-        stored_scope: Callable[[], PolicyScope],
+        self, subject: Subject, scope: PolicyScope, options: Options, stored_scope: Callable[[], PolicyScope]
     ) -> None:
-        self.findings = findings
+        self.findings = Findings()
         self._subject, self._scope = subject, scope
         self._checkpoint = options.checkpoint
         self._complete = options.complete
@@ -199,8 +177,14 @@ class _RuleRun:
                 except CelError:
                     self.check(rule, action)
                     return
-        if not self._full(action):
-            _found(self.findings, rule, action, _cut(rule, message), self._subject)
+        if len(message) > MESSAGE:
+            message = _cut(rule, message)
+        about = rule.about
+        if action is not Action.WARN:
+            error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
+            self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
+        elif not self._full(action):
+            self.findings.warnings.append(Warn(about.text, message, rule.code))
 
     def _bindings_at(self, at: Path) -> Bindings:
         """The bindings at the only node of a path."""

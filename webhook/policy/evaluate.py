@@ -102,12 +102,8 @@ class PolicyScope:
         found = screen.run(self._bindings, self)
         if found is not None:
             self._suspects, bound = found
-            budget, screened = self._budget, weakref.proxy(self)
-            if bound <= budget.left:  # noted as by generated functions, without a call
-                budget.left -= bound
-                budget.noted.append((screened, self._bindings))
-                return self._suspects
-            if budget.note(screened, self._bindings, bound):
+            # Weak, as above: the budget belongs to this scope.
+            if self._budget.note(weakref.proxy(self), self._bindings, bound):
                 return self._suspects
         self._policy.count_undecided()
         return None

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, NotReady, Unavailable
@@ -21,7 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.serve.forked import Children
-from webhook.serve.judgement import SMALL_BYTES, Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
+from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
@@ -40,15 +39,12 @@ RESERVE: Final = 0.1
 PATIENCE: Final = 5.0
 """Seconds that a caller waits if it states no timeout: the default timeout in the chart."""
 
-USUAL: Final = 1.0
-"""Seconds: the least timeout of a webhook."""
+SHORTEST: Final = 1.0
+"""Seconds: the shortest timeout that a webhook can have."""
 
 ROUNDS: Final = 16
 """Evaluations per request: each reads what the one before asked for. A service refers to a runtime, that to a model,
 and so on; a policy may ask the authorizer several questions in turn. Real chains are much shorter."""
-
-
-_NOTHING: Final[Mapping[ClusterQuestion, ClusterAnswer]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -213,10 +209,10 @@ class Gate:
 
         A small body takes milliseconds, so a usual deadline is not looked at.
         """
-        if (patience is not None and patience < USUAL) or (len(body) > SMALL_BYTES and is_large(body)):
+        if (patience is not None and patience < SHORTEST) or is_large(body):
             return None
         started = self.clock()
-        found = judge(self._snapshot(), call, body, _NOTHING, None)
+        found = judge(self._snapshot(), call, body, {}, None)
         return None if found.unread or found.error is not None else self._answered(call, found, started)
 
     async def _judged(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -20,13 +19,13 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.noted import ANNOTATION, Noted, decision_id, log
+from webhook.serve.noted import ANNOTATION, Noted, decision_id
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["SMALL_BYTES", "Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
 
 Call = Literal["mutate", "validate"]
 
@@ -108,8 +107,8 @@ class Snapshot(NamedTuple):
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if
-    it is not logged. ``trace`` is the traceback of an unexpected error in another process.
+    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None for
+    a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
     """
 
     kind: str
@@ -151,9 +150,7 @@ def judge(
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
     try:
         version, request = decode(body)
-        catalog = by.catalog
-        if catalog is None or by.waiting:
-            catalog = by.ready()
+        catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
@@ -166,9 +163,8 @@ def judge(
         noted, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
-            if decision.causes or log.isEnabledFor(logging.DEBUG):
-                codes, about = tuple(map(_code, decision.causes)), (request.namespace, request.name)
-                noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, *about)
+            codes = tuple(map(_code, decision.causes))
+            noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, request.namespace, request.name)
             audit = {**audit, ANNOTATION: identity}
         reply = encode(call, version, request, decision, audit)
         if len(reply) > REPLY_LIMIT:
@@ -244,10 +240,8 @@ def _decided(
 
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
-    found = [(warning.code or warning.label, "warn") for warning in decision.warnings]
-    if decision.causes:
-        found = [*[(label, "deny") for cause in decision.causes for label in cause.labels], *found]
-    return tuple(found)
+    denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
+    return (*denied, *[(warning.label, "warn") for warning in decision.warnings])
 
 
 def _code(cause: Cause) -> str:

@@ -123,7 +123,7 @@ class Writer:
         return f"carried({text}, {self.constant(node)})"
 
     def match(self, pattern: str, text: str) -> str:
-        """A search for a pattern in a short text; None if there is no match."""
+        """A search for a pattern in a short text: None without a match."""
         return f"{self.constant(compiled(pattern))}({self.call('short', [text])}, 0)"
 
     def meter_length(self, text: str, characters: int, times: int) -> None:

@@ -64,17 +64,13 @@ class Immediate(HttpToolsProtocol):
         self._whole = b""  # what was received, if a message begins with it
         self._declined = False
         self._head = b""  # a head that was parsed before, and is waiting for its body
-        self._wait_timer: asyncio.TimerHandle | None = None
         self._used = 0.0  # when it was last in use
 
     def data_received(self, data: bytes) -> None:
         if self._head:
             data = self._end_wait() + data
-        if self.answered_at_once(data):
+        if self._is_settled(data):
             self._used = self.loop.time()
-        elif self._is_head(data):
-            self._head, self._used = data, self.loop.time()
-            self._wait_timer = self.loop.call_later(HOLD_SECONDS, self._give_up)
         else:
             self.parse(data)
 
@@ -89,7 +85,6 @@ class Immediate(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
-        self._end_hold()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -99,13 +94,21 @@ class Immediate(HttpToolsProtocol):
             self._release()
         super().shutdown()
 
-    def answered_at_once(self, data: bytes) -> bool:
-        """Answer a request that came in one piece, with a head that was parsed before."""
+    def _is_settled(self, data: bytes) -> bool:
+        """Whether a request with a head that was parsed before is answered; or waits for its body, which Go writes
+        after the head.
+        """
         if not (self._between and self._heads) or self.flow.write_paused or self.transport.is_closing():
             return False
         head, digits, body = _parts(data)
         known = self._heads.get(head)
-        if known is None or digits != b"%d" % len(body) or len(body) > FREE:
+        if known is None:
+            return False
+        if not body and digits != b"0" and data.endswith(b"\r\n\r\n"):
+            self._head = data
+            self._hold_timer = self.loop.call_later(HOLD_SECONDS, self._give_up)
+            return True
+        if digits != b"%d" % len(body) or len(body) > FREE:
             return False
         reply = self._answer(*known, body)
         if reply is None:
@@ -115,11 +118,6 @@ class Immediate(HttpToolsProtocol):
         self.server_state.total_requests += 1
         return True
 
-    def _is_head(self, data: bytes) -> bool:
-        """Whether it is the head of a request, parsed before, whose body is missing: Go writes the two one by one."""
-        is_whole = self._between and not self._declined and data.endswith(b"\r\n\r\n")
-        return is_whole and _parts(data)[0] in self._heads
-
     def _give_up(self) -> None:
         """Have the parser wait for the body."""
         self.parse(self._end_wait())
@@ -127,9 +125,7 @@ class Immediate(HttpToolsProtocol):
     def _end_wait(self) -> bytes:
         """The head that was waiting for its body."""
         head, self._head = self._head, b""
-        if self._wait_timer is not None:
-            self._wait_timer.cancel()
-            self._wait_timer = None
+        self._end_hold()
         return head
 
     def on_message_begin(self) -> None:
