@@ -11,7 +11,7 @@ from webhook.golang.errors import GoError
 from webhook.golang.netip import parse_address
 from webhook.golang.strconv import quote
 
-__all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values"]
+__all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values", "usual"]
 
 _PLAIN: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
@@ -38,7 +38,7 @@ def _text(value: bytes) -> str:
 
 def decoded(value: bytes) -> str:
     """The text of Go's bytes for CEL: each byte that is not UTF-8 becomes U+FFFD, as in Go's JSON."""
-    text = _text(value)
+    text = value.decode(errors="surrogateescape")
     return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
 
 
@@ -167,9 +167,17 @@ def parse_request_uri(text: str) -> ParsedURL:
 
 
 def _named(text: str, *, via_request: bool) -> ParsedURL:
-    if len(text) <= _USUAL and (url := _simple(text)) is not None:
+    if (url := usual(text)) is not None:
         return url
     return _remembered(text, via_request) if len(text) <= _USUAL else _read(text, via_request)
+
+
+def usual(text: str) -> ParsedURL | None:
+    """The URL, where it is short and has a scheme, a host and at most a path, without escapes; None for another text.
+
+    :func:`parse` and :func:`parse_request_uri` agree on it.
+    """
+    return _simple(text) if len(text) <= _USUAL else None
 
 
 @lru_cache(128)

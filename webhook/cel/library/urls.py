@@ -11,7 +11,7 @@ from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, STRING, Type, list_of, map_of
 from webhook.cel.values.value import Opaque
 from webhook.golang.errors import GoError
-from webhook.golang.url import ParsedURL, decoded, parse, parse_request_uri, query_values
+from webhook.golang.url import ParsedURL, decoded, parse, parse_request_uri, query_values, usual
 
 __all__ = ["URL", "URLS"]
 
@@ -32,6 +32,8 @@ class URL(Opaque):
 
 
 def to_url(text: str) -> URL:
+    if (simple := usual(text)) is not None:
+        return URL(simple)
     try:
         parse_request_uri(text)  # decides what is a URL …
         return URL(parse(text))  # … and this knows what a fragment is
@@ -40,6 +42,8 @@ def to_url(text: str) -> URL:
 
 
 def is_url(text: str) -> bool:
+    if usual(text) is not None:
+        return True
     try:
         parse_request_uri(text)
     except GoError:
