@@ -3,7 +3,7 @@
 ``review`` (AdmissionReviews) and ``patch`` (JSON Patch) are modules of their own: import them by name.
 """
 
-from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn
+from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn, labels
 from webhook.admission.errors import (
     CatalogError,
     DeadlineExceeded,
@@ -54,4 +54,5 @@ __all__ = [
     "UnsupportedMedia",
     "Warn",
     "group_version",
+    "labels",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from webhook.golang.credentials import masked
 
-__all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn"]
+__all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn", "labels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Cause:
         return f"{self.field}: {self.text}" if self.field else self.text
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen, and never changed: freezing doubles the time to make one
+@dataclass(init=False, slots=True, unsafe_hash=True)  # not frozen, and never changed: freezing doubles the time
 class Warn:
     """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Credentials
     in its message are hidden.
@@ -97,20 +98,21 @@ class Warn:
     code: str = ""
     policy: str = ""
 
-    def __post_init__(self) -> None:
-        self.message = masked(self.message)
+    def __init__(self, field: str, message: str, code: str = "", policy: str = "") -> None:
+        self.field, self.message, self.code, self.policy = field, masked(message), code, policy
 
     @property
     def label(self) -> str:
         return self.code or ("policy" if self.policy else "schema")
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return (self.label,)
-
     def __str__(self) -> str:
         text = f"{self.field}: {self.message}" if self.field else self.message
         return f"{text} ({self.code})" if self.code else text
+
+
+def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
+    """The rules behind findings, in their order, as metrics and audit annotations name them."""
+    return [*[label for cause in causes for label in cause.labels], *[warning.label for warning in warnings]]
 
 
 class Default(NamedTuple):

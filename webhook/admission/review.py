@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Callable
+from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -30,10 +31,12 @@ _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 # What every request of an API server has.
 _SENT: Final = itemgetter("uid", "operation", "kind", "resource", "userInfo", "object")
-_SENT_TYPES: Final = (str, str, dict, dict, dict, dict)
 _KIND: Final = itemgetter("group", "version", "kind")
 _RESOURCE: Final = itemgetter("resource", "group", "version")
-_ONLY_TEXT: Final = frozenset({str})
+_OWN: Final = itemgetter("apiVersion", "kind", "metadata")
+
+_KINDS: Final = 64
+"""Kinds remembered: many more than a cluster serves of LLMs. One may have names of 64 KiB."""
 
 
 def decode(body: bytes) -> tuple[str, Request]:
@@ -69,40 +72,57 @@ def _usual_request(raw: dict[str, Any], size: int) -> Request | None:
     """What :func:`_request` makes of a request to create or update an object, if nothing about it is unusual."""
     get: Callable[..., Any] = raw.get
     name, namespace, options, old = get("name", ""), get("namespace", ""), get("options"), get("oldObject")
+    if options is None:
+        options = {}
     try:
-        uid, operation, kind, resource, user, new = sent = _SENT(raw)
-        if tuple(map(type, sent)) != _SENT_TYPES:
-            return None
-        group, version, own = gvk = _KIND(kind)
-        plural, *api = _RESOURCE(resource)
-    except KeyError:
+        uid, operation, kind, resource, user, new = _SENT(raw)
+        known = _usual_kind(*_KIND(kind), *_RESOURCE(resource))
+        for obj in (new,) if old is None else (new, old):
+            written, own, metadata = _OWN(obj)
+            if (
+                written != known.written
+                or own != known.kind.kind
+                or metadata.get("name", name) != name
+                or metadata.get("namespace", namespace) != namespace
+            ):
+                return None
+    except (KeyError, TypeError, AttributeError):
         return None
     if (
         not uid
-        or not _ONLY_TEXT.issuperset(map(type, (*gvk, plural, name, namespace)))
-        or api != [group, version]
-        or get("subResource") not in (None, "")
-        or (old is not None if operation == "CREATE" else operation != "UPDATE" or old.__class__ is not dict)
+        or not uid.__class__ is name.__class__ is namespace.__class__ is str
+        or not user.__class__ is options.__class__ is dict
+        or get("subResource", "") != ""
+        or operation != ("CREATE" if old is None else "UPDATE")
     ):
         return None
-    if options is None:
-        options = {}
-    elif options.__class__ is not dict:
-        return None
-    api_version = f"{group}/{version}" if group else version
-    for obj in (new,) if old is None else (new, old):
-        metadata = obj.get("metadata")
-        if (
-            metadata.__class__ is not dict
-            or obj.get("apiVersion") != api_version
-            or obj.get("kind") != own
-            or metadata.get("name", name) != name
-            or metadata.get("namespace", namespace) != namespace
-        ):
-            return None
-    known = tuple.__new__(GroupVersionKind, gvk)  # as its constructor does, which is written in Python
     dry = get("dryRun") is True
-    return Request(known, plural, operation, new, old, uid, name, namespace, "", dry, user, options, gvk[:2], size)
+    return Request(
+        known.kind, known.plural, operation, new, old, uid, name, namespace, "", dry, user, options, known.api, size
+    )
+
+
+class _Usual(NamedTuple):
+    """What a request and its object say of their kind; ``written`` is the object's apiVersion."""
+
+    kind: GroupVersionKind
+    plural: str
+    written: str
+    api: tuple[str, str]
+
+
+@lru_cache(_KINDS)
+def _usual_kind(group: object, version: object, kind: object, plural: object, *api: object) -> _Usual:
+    """The kind and the resource of a request, if they belong to the same API.
+
+    Raises:
+        TypeError: they do not, or one is not a text.
+    """
+    match group, version, kind, plural:
+        case str(), str(), str(), str() if api == (group, version):
+            written = f"{group}/{version}" if group else version
+            return _Usual(GroupVersionKind(group, version, kind), plural, written, (group, version))
+    raise TypeError("not usual")
 
 
 def _request(raw: dict[str, Any], size: int) -> Request:

@@ -127,9 +127,10 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(found):
         line = str(warning)
-        if not line.isprintable() or "  " in line or line[:1] == " " or line[-1:] == " ":
+        if "  " in line or not line.isprintable() or line != line.strip():
             line = " ".join(line.split())
-        line = cut_end(line, WARNING_LENGTH)
+        if len(line) > WARNING_LENGTH:
+            line = cut_end(line, WARNING_LENGTH)
         room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
             lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from webhook.admission import Cause, Warn
+from webhook.admission import labels
 from webhook.admission.errors import DocumentError, LoadError, Problem, SettingsError
 from webhook.admission.request import GroupVersionKind
 from webhook.cli import kyverno
@@ -167,9 +167,8 @@ def _apis(folder: Path | None) -> list[Traversable]:
 
 
 def _codes_of(result: CaseResult) -> set[str]:
-    findings: list[Cause | Warn] = [*result.validation.causes, *result.validation.warnings]
     filled = {each.code for each in result.mutation.defaults if not each.removed}
-    return {label for each in findings for label in each.labels} | filled
+    return {*labels(result.validation.causes, result.validation.warnings), *filled}
 
 
 def _silent(loaded: Catalog, fired: set[str]) -> list[str]:

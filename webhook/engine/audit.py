@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from webhook.admission.decision import Cause, Warn
+from webhook.admission.decision import Cause, Warn, labels
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.cluster.readthrough import RequestView
@@ -70,8 +70,7 @@ class Verdict(NamedTuple):
 
     @property
     def codes(self) -> set[str]:
-        found: tuple[Cause | Warn, ...] = (*self.causes, *self.warnings)
-        return {label for each in found for label in each.labels}
+        return set(labels(self.causes, self.warnings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 from webhook.admission import Cause, Hint, Warn
 
@@ -29,12 +28,13 @@ class Findings:
             if hints := self.hints.pop(cause.field, None):
                 self.causes[index] = replace(cause, hints=tuple(hints))
 
-    def __iadd__(self, other: Findings) -> Self:
-        self.causes += other.causes
-        self.notices += other.notices
-        self.warnings += other.warnings
-        self.hints |= other.hints
-        return self
+    def __add__(self, other: Findings) -> Findings:
+        return Findings(
+            self.causes + other.causes,
+            self.notices + other.notices,
+            self.warnings + other.warnings,
+            self.hints | other.hints,
+        )
 
     def __iter__(self) -> Iterator[Cause | Warn]:
         yield from self.causes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from webhook.admission import Cause, Decision, Request, Warn
+from webhook.admission import Cause, Decision, Request, Warn, labels
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
@@ -57,7 +57,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, (*causes, *warnings))),
+        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings)),
         bool(findings.notices),
         hidden,
         kind,
@@ -84,17 +84,21 @@ def _findings(
     obj, old = request.object, request.old_object
     unknown: list[str] = []
     is_decoded = kind.schema.is_decoded(obj)
+    of_schema, hidden = None, _NOTHING
     if is_decoded and old is None and kind.schema.rules_hold(obj, OBJECT_BUDGET):
-        findings, hidden = Findings(metadata_errors(obj)), _NOTHING
+        if errors := metadata_errors(obj):
+            of_schema = Findings(errors)
     else:
         if not is_decoded:
             obj, unknown = kind.schema.decode(obj, incomplete=True)
         old = kind.schema.decode(old)[0] if old is not None else None
-        findings, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
+        of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     options.checkpoint("policy")
-    subject = Subject(kind, obj, old, tuple(findings.causes), hidden)
+    subject = Subject(kind, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
     scope = scope_of(kind, request, obj, old, view, options.settings)
-    findings += validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    findings = validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    if of_schema is not None:
+        findings = of_schema + findings
     if findings.hints:
         findings.attach_hints()
     if not findings.causes and not kind.foreign:
@@ -122,9 +126,8 @@ def _add_unknown_fields(
             findings.warnings.append(Warn(path, text))
 
 
-def _audit(catalog: Catalog, findings: tuple[Cause | Warn, ...]) -> dict[str, str]:
+def _audit(catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = ()) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    if not findings:
+    if not causes and not warnings:
         return {"catalog": catalog.digest}
-    codes = dict.fromkeys([label for item in findings for label in item.labels])
-    return {"catalog": catalog.digest, "codes": ",".join(codes)}
+    return {"catalog": catalog.digest, "codes": ",".join(dict.fromkeys(labels(causes, warnings)))}

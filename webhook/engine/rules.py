@@ -116,9 +116,10 @@ def validate_rules(
         each = enumerate(rule for rule, _ in actions)
         suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
+    is_new = subject.old is None and not subject.schema_causes
     for index, fails, message in suspects:
         rule, action = actions[index]
-        if fails and subject.old is None and subject.schema_valid and (options.complete or rule.unseen is None):
+        if fails and is_new and (options.complete or rule.unseen is None):
             run.fail(rule, action, message)
         else:
             run.check(rule, action, fails=fails, message=message)
@@ -183,7 +184,7 @@ class _RuleRun:
         if action is not Action.WARN:
             error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
             self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
-        elif not self._full(action):
+        elif len(self.findings.warnings) < MAX_FINDINGS:
             self.findings.warnings.append(Warn(about.text, message, rule.code))
 
     def _bindings_at(self, at: Path) -> Bindings:

@@ -7,7 +7,7 @@ These are counted and read in one thread.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -28,6 +28,12 @@ class Counts(Collector):
         """Count one occurrence."""
         self._counts[labels] = self._counts.get(labels, 0) + 1
 
+    def add_each(self, found: Iterable[tuple[str, ...]]) -> None:
+        """Count one occurrence of each of these labels."""
+        counts = self._counts
+        for labels in found:
+            counts[labels] = counts.get(labels, 0) + 1
+
     def collect(self) -> Iterator[Metric]:
         family = CounterMetricFamily(self._name, self._text, labels=self._labelnames)
         for labels, count in self._counts.items():
@@ -46,9 +52,10 @@ class Times(Collector):
 
     def add(self, label: str, seconds: float) -> None:
         """Count one duration."""
-        if label not in self._counts:
-            self._counts[label], self._sums[label] = [0] * len(self._bounds), 0.0
-        self._counts[label][bisect_left(self._bounds, seconds)] += 1
+        counts = self._counts.get(label)
+        if counts is None:
+            counts, self._sums[label] = self._counts.setdefault(label, [0] * len(self._bounds)), 0.0
+        counts[bisect_left(self._bounds, seconds)] += 1
         self._sums[label] += seconds
 
     def collect(self) -> Iterator[Metric]:

@@ -249,8 +249,8 @@ class Gate:
         """The reply, or the error, after it was counted and logged."""
         self.metrics.requests.add(call, found.kind, found.operation, found.outcome)
         self.metrics.seconds.add(call, self.clock() - started)
-        for code, action in found.findings:
-            self.metrics.rules.add(code, action)
+        if found.findings:
+            self.metrics.rules.add_each(found.findings)
         if found.noted is not None:
             note(found.noted)
         if found.trace:

@@ -19,7 +19,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.noted import ANNOTATION, Noted, decision_id
+from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.context import Offline
@@ -107,8 +107,8 @@ class Snapshot(NamedTuple):
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None for
-    a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
+    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if it is
+    not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
     """
 
     kind: str
@@ -163,8 +163,9 @@ def judge(
         noted, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
-            codes = tuple(map(_code, decision.causes))
-            noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, request.namespace, request.name)
+            if is_noted(verdict):
+                codes, about = tuple(map(_code, decision.causes)), (request.namespace, request.name)
+                noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, *about)
             audit = {**audit, ANNOTATION: identity}
         reply = encode(call, version, request, decision, audit)
         if len(reply) > REPLY_LIMIT:

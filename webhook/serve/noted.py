@@ -10,7 +10,7 @@ from webhook.admission.plain import one_line
 from webhook.admission.request import Request
 from webhook.serve.http.answers import address
 
-__all__ = ["ANNOTATION", "Noted", "decision_id", "note"]
+__all__ = ["ANNOTATION", "Noted", "decision_id", "is_noted", "note"]
 
 ANNOTATION = "decision"
 """The key of the audit annotation; the API server puts the webhook's name and "/" before it."""
@@ -40,15 +40,23 @@ def decision_id(request: Request, digest: str) -> str:
     return hashlib.sha256(f"{request.uid}\0{digest}".encode()).hexdigest()[:16]
 
 
+def is_noted(outcome: str) -> bool:
+    """Whether decisions of this outcome are logged: denials at level info, admissions at level debug."""
+    return log.isEnabledFor(_level(outcome))
+
+
 def note(noted: Noted) -> None:
-    """Log one decision: a denial at level info, an admission at level debug."""
-    level = logging.DEBUG if noted.outcome == "allowed" else logging.INFO
-    if not log.isEnabledFor(level):
-        return
+    """Log one decision."""
     name = one_line(f"{noted.namespace}/{noted.name}" if noted.namespace else noted.name)
     found = [one_line(code) for code in noted.codes]
     fields = {**noted._asdict(), "codes": found, "peer": address()}
     del fields["name"], fields["namespace"]
     text = f"{noted.outcome} %s %s %s: %s (decision %s)"
     codes = ", ".join(found)
-    log.log(level, text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields})
+    log.log(
+        _level(noted.outcome), text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields}
+    )
+
+
+def _level(outcome: str) -> int:
+    return logging.DEBUG if outcome == "allowed" else logging.INFO

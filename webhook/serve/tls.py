@@ -8,12 +8,32 @@ import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from webhook.serve.callers.certificates import client_ca
 
 __all__ = ["Certificate"]
 
 log = logging.getLogger("modelgate")
+
+
+class _Connection(ssl.SSLObject):
+    """A TLS connection whose usual methods are those of the C library's object.
+
+    An event loop takes them once for each connection; the wrappers of the ``ssl`` module add a call to each.
+    """
+
+    @property
+    def read(self) -> Any:
+        return self._sslobj.read  # type: ignore[attr-defined]
+
+    @property
+    def write(self) -> Any:
+        return self._sslobj.write  # type: ignore[attr-defined]
+
+    @property
+    def pending(self) -> Any:
+        return self._sslobj.pending  # type: ignore[attr-defined]
 
 
 class Certificate:
@@ -90,6 +110,7 @@ class Certificate:
     @staticmethod
     def _context() -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.sslobject_class = _Connection
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])  # the protocol that the API server uses for webhooks in the cluster
         context.num_tickets = 0  # the API server does not resume sessions

@@ -42,7 +42,7 @@ class Answering(Protocol):
     def answer(self, scope: Scope, url: bytes, body: bytes) -> bytes | None:
         """The JSON of a reply with status 200; None, without effects, if the application is to answer.
 
-        ``scope`` has the connection and the header fields, but neither method nor path. It is made for this call.
+        ``scope`` has the connection, the path and the header fields. Requests with the same head share it.
         """
         ...
 
@@ -59,7 +59,7 @@ class Immediate(HttpToolsProtocol):
         self._is_first = True
         self._held: list[bytes] | None = None  # the body of the request that is held back
         self._hold_timer: asyncio.TimerHandle | None = None
-        self._heads: dict[tuple[bytes, bytes], tuple[bytes, list[tuple[bytes, bytes]]]] = {}  # with URL and fields
+        self._heads: dict[tuple[bytes, bytes], tuple[bytes, Scope]] = {}  # with its URL
         self._between = True  # the parser has nothing of a message, and the last one was answered here
         self._whole = b""  # what was received, if a message begins with it
         self._declined = False
@@ -147,11 +147,12 @@ class Immediate(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self._held is not None:
             body = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-            reply = self._answer(self.url, self.headers, body)
+            scope = self._plain_scope()
+            reply = self._answer(self.url, scope, body)
             if reply is not None:
                 self._end_hold()
                 self._is_first, self._between = False, True
-                self._remember()
+                self._remember(scope)
                 self._write(reply)
                 self.on_response_complete()
                 return
@@ -174,9 +175,13 @@ class Immediate(HttpToolsProtocol):
             and not self.transport.is_closing()
         )
 
-    def _answer(self, url: bytes, fields: list[tuple[bytes, bytes]], body: bytes) -> bytes | None:
+    def _plain_scope(self) -> Scope:
+        path = self.url.partition(b"?")[0].decode()
+        connection = {"client": self.client, TRANSPORT: self.transport}
+        return {"type": "http", "path": path, "headers": self.headers, **connection}
+
+    def _answer(self, url: bytes, scope: Scope, body: bytes) -> bytes | None:
         assert self._answering is not None
-        scope = {"type": "http", "client": self.client, "headers": fields, TRANSPORT: self.transport}
         try:
             return self._answering.answer(scope, url, body)
         except Exception:  # noqa: BLE001 - the application meets the same fault, and reports it
@@ -196,13 +201,13 @@ class Immediate(HttpToolsProtocol):
             self._hold_timer.cancel()
             self._hold_timer = None
 
-    def _remember(self) -> None:
+    def _remember(self, scope: Scope) -> None:
         """Remember the head of a plain request, if what was received is this request and nothing else."""
         head, digits, body = _parts(self._whole)
         if digits == b"%d" % len(body) and len(self._whole) - len(body) <= HEAD_SIZE:
             if len(self._heads) >= HEADS:
                 self._heads.clear()
-            self._heads[head] = self.url, self.headers
+            self._heads[head] = self.url, scope
 
     def _write(self, reply: bytes) -> None:
         fields = self.server_state.default_headers
