@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from webhook.golang.credentials import masked
 
 __all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn", "labels"]
+
+_LABEL: Final = attrgetter("label")
+_LABELS: Final = attrgetter("labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +103,12 @@ class Warn:
     message: str
     code: str = ""
     policy: str = ""
+    label: str = dataclasses.field(default="", compare=False, repr=False)
+    """The rule as metrics and audit annotations name it."""
 
     def __init__(self, field: str, message: str, code: str = "", policy: str = "") -> None:
         self.field, self.message, self.code, self.policy = field, masked(message), code, policy
-
-    @property
-    def label(self) -> str:
-        return self.code or ("policy" if self.policy else "schema")
+        self.label = code or ("policy" if policy else "schema")
 
     def __str__(self) -> str:
         text = f"{self.field}: {self.message}" if self.field else self.message
@@ -112,7 +117,7 @@ class Warn:
 
 def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
     """The rules behind findings, in their order, as metrics and audit annotations name them."""
-    return [*[label for cause in causes for label in cause.labels], *[warning.label for warning in warnings]]
+    return [*chain.from_iterable(map(_LABELS, causes)), *map(_LABEL, warnings)]
 
 
 class Default(NamedTuple):

@@ -106,23 +106,18 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after storage by the API server."""
-    text = _compact(value)
-    if text is not None and value.__class__ is str:
-        return text
-    return text if text is not None and not has_unsettled(text) else _written(settle(value))
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        if value.__class__ is str or not has_unsettled(text):
+            return text
+    except orjson.JSONEncodeError:  # nested too deep, or not valid Unicode
+        pass
+    return _written(settle(value))
 
 
 def _written(settled: Any) -> bytes:
-    text = _compact(settled)
-    if text is not None:
-        return text
-    # orjson writes at most 254 levels; the API server accepts 10,000
-    return json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _compact(value: Any) -> bytes | None:
-    """None if orjson cannot write it: nested too deep, or not valid Unicode."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(settled, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
-        return None
+        # orjson writes at most 254 levels; the API server accepts 10,000
+        return json.dumps(settled, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

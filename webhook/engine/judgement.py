@@ -53,7 +53,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
     if unknown:
         _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
-    if not options.profile.denies:
+    if causes and not options.profile.denies:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
@@ -86,7 +86,7 @@ def _findings(
     is_decoded = kind.schema.is_decoded(obj)
     of_schema, hidden = None, _NOTHING
     if is_decoded and old is None and kind.schema.rules_hold(obj, OBJECT_BUDGET):
-        if errors := metadata_errors(obj):
+        if errors := metadata_errors(obj, request.size):
             of_schema = Findings(errors)
     else:
         if not is_decoded:
@@ -101,8 +101,8 @@ def _findings(
         findings = of_schema + findings
     if findings.hints:
         findings.attach_hints()
-    if not findings.causes and not kind.foreign:
-        findings.warnings += missing_spec(kind, obj)
+    if obj.get("spec") is None and not findings.causes and not kind.foreign:
+        findings.warnings += missing_spec(kind)
     return findings, hidden, unknown
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from webhook.admission import Cause
 from webhook.policy import field_path
-from webhook.schema import annotations_size
+from webhook.schema import ANNOTATIONS_LIMIT, annotations_size
 
 __all__ = ["is_readable", "metadata_errors"]
 
@@ -30,8 +30,11 @@ _TYPES: Final[dict[str, frozenset[type]]] = {
 """The types of a value, by field; the others may have any."""
 
 
-def metadata_errors(obj: dict[str, Any]) -> list[Cause]:
-    """A cause for each field of metadata of the wrong type, or for annotations that are too long."""
+def metadata_errors(obj: dict[str, Any], size: int = 0) -> list[Cause]:
+    """A cause for each field of metadata of the wrong type, or for annotations that are too long.
+
+    ``size`` is a bound of the object's bytes in JSON, 0 if none is known.
+    """
     metadata = obj.get("metadata")
     if metadata is None:
         return []
@@ -40,7 +43,7 @@ def metadata_errors(obj: dict[str, Any]) -> list[Cause]:
     if not _has_types(metadata):
         return list(_wrong_types(metadata))
     annotations = metadata.get("annotations")
-    if not annotations:
+    if not annotations or 0 < size <= ANNOTATIONS_LIMIT:
         return []
     return [Cause(error.field, error.type, error.body()) for error in annotations_size(annotations)]
 

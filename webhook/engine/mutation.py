@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final
 
 from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -19,6 +21,8 @@ from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.scope import reviewed_kind
 
 __all__ = ["mutate"]
+
+_DEFAULTS: Final = itemgetter(1)
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
@@ -106,7 +110,7 @@ def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalo
     after = found.object
     if annotations.get(ANNOTATION) != text:
         after = {**after, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
-    defaults = tuple([each for _, part in found.added for each in part])
+    defaults = tuple(chain.from_iterable(map(_DEFAULTS, found.added)))
     return Decision(after, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
 
 

@@ -44,11 +44,11 @@ def _place(error: FieldError) -> str:
     return error.field if error.field != "<nil>" else error.place if error.place != "<nil>" else ""
 
 
-def missing_spec(kind: KnownKind, obj: dict[str, Any]) -> Iterator[Warn]:
-    """Warn of an object without spec, where spec has required fields but is not required itself."""
+def missing_spec(kind: KnownKind) -> Iterator[Warn]:
+    """The warning for an object without spec, where spec has required fields but is not required itself."""
     root = kind.schema.root
     spec = root.properties.get("spec")
-    if obj.get("spec") is None and spec is not None and spec.required and "spec" not in root.required:
+    if spec is not None and spec.required and "spec" not in root.required:
         fields = ", ".join(name for name in spec.required if "default" not in spec.raw["properties"][name])
         what = f"set {fields}" if fields else "add it"
         yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: {what}")

@@ -4,10 +4,16 @@ from webhook.schema.errors import CoerceError, DecodeError, SchemaError
 from webhook.schema.fielderror import OMIT, FieldError
 from webhook.schema.load import CRD, Version, load_crd
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
-from webhook.schema.objectmeta.validation import annotations_size, validate_metadata, validate_metadata_update
+from webhook.schema.objectmeta.validation import (
+    ANNOTATIONS_LIMIT,
+    annotations_size,
+    validate_metadata,
+    validate_metadata_update,
+)
 from webhook.schema.structural import RULES_NOT_RUN, Structural
 
 __all__ = [
+    "ANNOTATIONS_LIMIT",
     "CRD",
     "OMIT",
     "RULES_NOT_RUN",

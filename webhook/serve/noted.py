@@ -42,7 +42,7 @@ def decision_id(request: Request, digest: str) -> str:
 
 def is_noted(outcome: str) -> bool:
     """Whether decisions of this outcome are logged: denials at level info, admissions at level debug."""
-    return log.isEnabledFor(_level(outcome))
+    return log.isEnabledFor(logging.DEBUG if outcome == "allowed" else logging.INFO)
 
 
 def note(noted: Noted) -> None:
@@ -53,10 +53,5 @@ def note(noted: Noted) -> None:
     del fields["name"], fields["namespace"]
     text = f"{noted.outcome} %s %s %s: %s (decision %s)"
     codes = ", ".join(found)
-    log.log(
-        _level(noted.outcome), text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields}
-    )
-
-
-def _level(outcome: str) -> int:
-    return logging.DEBUG if outcome == "allowed" else logging.INFO
+    level = logging.DEBUG if noted.outcome == "allowed" else logging.INFO
+    log.log(level, text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields})

@@ -11,6 +11,7 @@ It answers nothing where it is not sure, such as for a scalar in place of an obj
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -39,6 +40,10 @@ _PLACES: Final = 60
 """Objects with defaults of their own, in one function. A deeper part of a schema is filled in by its closure."""
 
 STAMP: Final = ("metadata", "annotations", ANNOTATION)
+_STAMP_AT: Final = patch.pointer(*STAMP)
+_ANNOTATIONS_AT: Final = patch.pointer(*STAMP[:-1])
+
+_OPERATION: Final = itemgetter(0)
 
 _FUNCTION: Final = """\
 # o0: the object. o1, o2, ...: objects in it; n1, n2, ...: they with defaults. a0, a1, ...: what is added to them;
@@ -90,13 +95,12 @@ def operations(obj: dict[str, Any], found: Fresh, stamp: str) -> bytes | None:
     too, or absent. None if it has too many operations.
     """
     annotations = obj["metadata"].get("annotations")
-    added = [each for each, _ in found.added]
+    added = list(map(_OPERATION, found.added))
     if annotations is None:
-        stamped = operation(STAMP[:-1], {ANNOTATION: stamp})
-    elif ANNOTATION not in annotations:
-        stamped = operation(STAMP, stamp)
-    elif annotations[ANNOTATION] != stamp:
-        stamped = operation(STAMP, stamp, "replace")
+        stamped = orjson.dumps({"op": "add", "path": _ANNOTATIONS_AT, "value": {ANNOTATION: stamp}})
+    elif annotations.get(ANNOTATION) != stamp:
+        how = "replace" if ANNOTATION in annotations else "add"
+        stamped = orjson.dumps({"op": how, "path": _STAMP_AT, "value": stamp})
     else:
         return b"[%b]" % b",".join(added)
     if len(added) >= patch.MOST_OPERATIONS:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
 from webhook.golang.strconv import quote
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["annotations_size", "validate_metadata", "validate_metadata_update"]
+__all__ = ["ANNOTATIONS_LIMIT", "annotations_size", "validate_metadata", "validate_metadata_update"]
 
-_ANNOTATIONS_LIMIT = 256 * 1024  # total bytes of all keys and values
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+"""Bytes of all keys and values of annotations."""
 _MANAGER_LIMIT = 128
 _SUBRESOURCE_LIMIT = 256
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
@@ -90,10 +91,10 @@ def _annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
 
 def annotations_size(annotations: dict[str, str], path: str = "metadata.annotations") -> list[FieldError]:
     """The error for annotations whose total size is too large."""
-    if 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values()))) <= _ANNOTATIONS_LIMIT:
+    if 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values()))) <= ANNOTATIONS_LIMIT:
         return []  # no character takes more than four bytes
     size = sum(map(_bytes, annotations)) + sum(map(_bytes, annotations.values()))
-    return [too_long(path, _ANNOTATIONS_LIMIT)] if size > _ANNOTATIONS_LIMIT else []
+    return [too_long(path, ANNOTATIONS_LIMIT)] if size > ANNOTATIONS_LIMIT else []
 
 
 def _bytes(text: str) -> int:
