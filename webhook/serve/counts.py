@@ -7,7 +7,7 @@ These are counted and read in one thread.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -24,12 +24,8 @@ class Counts(Collector):
         self._name, self._text, self._labelnames = name, text, labels
         self._counts: dict[tuple[str, ...], int] = {}
 
-    def add(self, *labels: str) -> None:
-        """Count one occurrence."""
-        self._counts[labels] = self._counts.get(labels, 0) + 1
-
-    def add_each(self, found: Iterable[tuple[str, ...]]) -> None:
-        """Count one occurrence of each of these labels."""
+    def add(self, *found: tuple[str, ...]) -> None:
+        """Count one occurrence of each of these combinations."""
         counts = self._counts
         for labels in found:
             counts[labels] = counts.get(labels, 0) + 1

@@ -247,10 +247,10 @@ class Gate:
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
-        self.metrics.requests.add(call, found.kind, found.operation, found.outcome)
+        self.metrics.requests.add((call, found.kind, found.operation, found.outcome))
         self.metrics.seconds.add(call, self.clock() - started)
         if found.findings:
-            self.metrics.rules.add_each(found.findings)
+            self.metrics.rules.add(*found.findings)
         if found.noted is not None:
             note(found.noted)
         if found.trace:
