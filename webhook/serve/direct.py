@@ -50,15 +50,14 @@ class Direct:
         groups = self._callers.admitted(scope)
         if groups is None:
             return None
-        peer = PEER.set(scope["client"])
+        if PEER.get() is not scope["client"]:
+            PEER.set(scope["client"])  # it stays: each connection has a context of its own
         try:
             if groups is not ALL_GROUPS:
                 covered(groups, body)
             reply = self._gate.reply_now(call, body, patience)
         except RequestError:
             return None
-        finally:
-            PEER.reset(peer)
         return None if reply is None or len(reply) > PIECE else reply
 
 
