@@ -216,6 +216,14 @@ def test_every_kind_keeps_what_is_written(apply, gvk, spec, path, value, inputs)
     assert admitted(apply(pinned, once), once) == once
 
 
+def test_a_null_for_a_default_in_what_was_derived_does_not_make_it_the_users():
+    stored = admitted(manifest(SERVICE, {"model": {"name": "m"}, "engine": {}}))
+    assert "spec.runtime" in Stamp.read(stored).defaulted
+    sent = Path.parse("spec.runtime.apiGroup").set(stored, None)
+    request = Request(SERVICE, "inferenceservices", "UPDATE", sent, stored, uid="u", name="n", namespace="default")
+    assert engine.mutate(request, LOADED, VIEW, STRICT).object == stored
+
+
 @pytest.mark.parametrize("apply", [client_side, server_side])
 def test_the_time_of_creation_stays_when_a_user_writes_it(apply):
     created = "2026-11-22T10:00:00Z"

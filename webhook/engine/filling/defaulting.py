@@ -92,14 +92,16 @@ def normalise(
     if not rules:
         return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
     ownership = Ownership.of(obj, old)
-    bare = kind.schema.default(_without_derived(obj, rules, ownership))
+    # With the schema's defaults, as the validating call has it: a null in a structure would make it a user's here only.
+    given = obj if ownership is None else kind.schema.default(obj)
+    bare = kind.schema.default(_without_derived(given, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _filled(kind, old, bare, scope_of)
-        if orphans := _orphans(rules, obj, current):
+        if orphans := _orphans(rules, given, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(obj, others, ownership))
+            bare = kind.schema.default(_without_derived(given, others, ownership))
             current, filled = _filled(kind, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
