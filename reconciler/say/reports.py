@@ -62,7 +62,7 @@ def _results(verdict: Verdict, condition: Condition, because: Mapping[str, str])
     if verdict.clean and condition.reason == REFUSED:
         yield _result("gate", "fail", "high", condition.message, {})
     for warning in verdict.warnings:
-        where = _properties(warning.field, warning.labels, because)
+        where = _properties(warning.field, (warning.label,), because)
         yield _result(warning.label, "warn", "medium", str(warning), where)
 
 

@@ -12,6 +12,8 @@ from tests.e2e.models import FINALIZER
 
 pytestmark = pytest.mark.usefixtures("gate")
 
+CHECKED = "modelgate_stamps_checked_total"
+
 kinds = pytest.mark.parametrize("row", KINDS, ids=lambda row: row.kind)
 
 
@@ -49,7 +51,8 @@ def test_a_dry_run_shows_what_is_filled_in_and_stores_nothing(kubectl, row, name
 
 
 @kinds
-def test_it_is_created_changed_and_deleted(kubectl, row, name):
+def test_it_is_created_changed_and_deleted(kubectl, gate, row, name):
+    before = gate.metrics()[CHECKED]
     created = kubectl.send("create", row.object(name))
     assert lacking(created, row.filled) == []
     changed = kubectl.send("replace", row.object(name, row.change))
@@ -57,6 +60,7 @@ def test_it_is_created_changed_and_deleted(kubectl, row, name):
     assert changed["metadata"]["annotations"][STAMP] != created["metadata"]["annotations"][STAMP]
     if "createdAt" in created["spec"]:
         assert changed["spec"]["createdAt"] == created["spec"]["createdAt"]
+    assert gate.metrics()[CHECKED] == before  # the second call of each request finds the stamp of the first
     kubectl("delete", row.resource, name)
     assert kubectl.find(row.resource, name) is None
 

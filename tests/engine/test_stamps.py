@@ -166,6 +166,7 @@ def test_a_stamp_counts_for_the_request_that_it_was_written_for():
         called(with_metadata(whole, annotations={ANNOTATION: "x"})),
     ]
     assert [each for each in others if each in recent] == []
+    assert recent.missed == len(others)
     recent.add(called(model(), **stored), whole)
     assert called(whole, **stored) in recent
     stored["old_object"]["metadata"]["resourceVersion"] = "2"

@@ -20,6 +20,7 @@ def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
     metrics.registry.register(certificate_in(tmp_path))
     metrics.watch(lambda: [Freshness("ome.io/BaseModel", 1.0, 1)])
     metrics.count_undecided(lambda: [("BaseModel", 1)])
+    metrics.count_checked_stamps(lambda: 1)
     shown = {
         (metric.name + ("_total" if metric.type == "counter" else ""), labels_of(metrics, metric.name, metric.samples))
         for metric in metrics.registry.collect()

@@ -27,6 +27,8 @@ class RecentStamps:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
+        self.missed = 0
+        """How many stamps were asked for in vain. A stamp of another replica is one of them."""
 
     def add(self, request: Request, mutated: dict[str, Any] | None) -> None:
         """Note the stamp in the mutated object of a request."""
@@ -46,9 +48,12 @@ class RecentStamps:
     def __contains__(self, request: Request) -> bool:
         """Whether the stamp in the request's object was written for this request."""
         try:
-            return _about(request, request.object) in self._known
+            if _about(request, request.object) in self._known:
+                return True
         except (KeyError, TypeError, AttributeError):
             return False
+        self.missed += 1
+        return False
 
 
 def _about(request: Request, obj: Any) -> tuple[Hashable, ...]:

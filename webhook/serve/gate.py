@@ -111,6 +111,10 @@ class Gate:
         kinds = () if self.catalog is None else self.catalog.kinds.items()
         return [(gvk.kind, known.policy.undecided) for gvk, known in kinds if known.policy.validations]
 
+    def checked_stamps(self) -> int:
+        """How many stamps of objects this process did not remember."""
+        return self._recent.missed
+
     def definition_names(self) -> list[str]:
         """The names of the definitions of the loaded catalog's kinds."""
         loaded = self._loaded or self.catalog

@@ -34,15 +34,16 @@ class _View(Collector):
         yield from (silence, held)
 
 
-class _Undecided(Collector):
-    def __init__(self, counts: Callable[[], Iterable[tuple[str, int]]]) -> None:
-        self._counts = counts
+class _Counted(Collector):
+    """What the engine counts itself; ``counts`` gives each number with its label, if there is one."""
+
+    def __init__(self, name: str, text: str, counts: Callable[[], Iterable[tuple[str, int]]], label: str = "") -> None:
+        self._name, self._text, self._counts, self._label = name, text, counts, label
 
     def collect(self) -> Iterator[Metric]:
-        text = "Accepted objects whose rules were evaluated one by one, because one function for all could not decide."
-        family = CounterMetricFamily("modelgate_rules_one_by_one", text, labels=["kind"])
-        for kind, count in self._counts():
-            family.add_metric([kind], count)
+        family = CounterMetricFamily(self._name, self._text, labels=[self._label] if self._label else [])
+        for value, count in self._counts():
+            family.add_metric([value] if self._label else [], count)
         yield family
 
 
@@ -112,7 +113,13 @@ class Metrics:
 
     def count_undecided(self, counts: Callable[[], Iterable[tuple[str, int]]]) -> None:
         """Report by kind what the function of all rules could not decide."""
-        self.registry.register(_Undecided(counts))
+        text = "Accepted objects whose rules were evaluated one by one, because one function for all could not decide."
+        self.registry.register(_Counted("modelgate_rules_one_by_one", text, counts, "kind"))
+
+    def count_checked_stamps(self, count: Callable[[], int]) -> None:
+        """Report how many stamps this process did not remember."""
+        text = "Stamps of objects that this process had not written for the same request lately, and so checked."
+        self.registry.register(_Counted("modelgate_stamps_checked", text, lambda: [("", count())]))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
