@@ -186,12 +186,11 @@ def test_metadata_without_a_stamp_matches_no_request(metadata):
 
 
 def test_metadata_that_is_nested_deeply_matches_no_request():
-    recent, deep = RecentStamps(), {}
+    recent, whole, deep, same = RecentStamps(), mutated(model()), {}, {}
     for _ in range(5000):
-        deep = {"a": deep}
-    obj = with_metadata(mutated(model()), labels={"a": deep})
-    recent.add(called(model()), obj)
-    assert called(obj) not in recent
+        deep, same = {"a": deep}, {"a": same}
+    recent.add(called(model()), with_metadata(whole, labels={"a": deep}))
+    assert called(with_metadata(whole, labels={"a": same})) not in recent
 
 
 def test_of_recent_stamps_five_hundred_are_kept_and_none_of_a_large_object():

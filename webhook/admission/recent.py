@@ -6,8 +6,6 @@ stamp is then computed again, with the same result.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
 from typing import Any, Final
 
 from webhook.admission.request import Request
@@ -26,7 +24,7 @@ class RecentStamps:
     """Stamps by what both calls of a request have in common. Its uid is not: the API server makes one for each call."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
+        self._known: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self.missed = 0
         """How many stamps were asked for in vain. A stamp of another replica is one of them."""
 
@@ -34,12 +32,14 @@ class RecentStamps:
         """Note the stamp in the mutated object of a request."""
         if not 0 < request.size <= SIZE:
             return
+        known = self._known
         try:
-            self._known[_about(request, mutated)] = None
+            key, about = _about(request, mutated)
+            known[key] = about
         except (KeyError, TypeError, AttributeError):  # without a stamp, or no usual object
             return
-        if len(self._known) > LIMIT:
-            self._known.popitem(last=False)
+        if len(known) > LIMIT:
+            del known[next(iter(known))]
 
     def clear(self) -> None:
         """Forget all."""
@@ -48,31 +48,30 @@ class RecentStamps:
     def __contains__(self, request: Request) -> bool:
         """Whether the stamp in the request's object was written for this request."""
         try:
-            if _about(request, request.object) in self._known:
+            key, about = _about(request, request.object)
+            if self._known.get(key) == about:
                 return True
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, RecursionError):
             return False
         self.missed += 1
         return False
 
 
-def _about(request: Request, obj: Any) -> tuple[Hashable, ...]:
-    """A stamp, with who sent which metadata, and what was stored. It has the hash of the specification.
+def _about(request: Request, obj: Any) -> tuple[tuple[str, str, str], tuple[Any, ...]]:
+    """A stamp, which has the hash of the specification, for which name; and who sent which metadata, and what was
+    stored.
 
     Raises:
         KeyError, TypeError, AttributeError: no stamp, or not the metadata that an API server sends.
     """
     metadata, old = obj["metadata"], request.old_object
     annotations = metadata["annotations"]
-    return (
-        annotations[ANNOTATION],
+    return (annotations[ANNOTATION], request.namespace, request.name), (
         request.kind,
         request.operation,
-        request.namespace,
-        request.name,
         request.dry_run,
-        request.user.get("username"),
+        request.user,
         None if old is None else old["metadata"]["resourceVersion"],
-        frozenset(annotations.items()),
-        frozenset(metadata.get("labels", {}).items()),
+        annotations,
+        metadata.get("labels"),
     )

@@ -47,6 +47,10 @@ ROUNDS: Final = 16
 and so on; a policy may ask the authorizer several questions in turn. Real chains are much shorter."""
 
 
+_TAKING: Final = threading.Lock()
+"""Held while a part of a gate is replaced, or its state is taken: a thread that loads rules does the first."""
+
+
 @dataclass(slots=True)
 class Gate:
     """Everything that the server answers from.
@@ -79,15 +83,20 @@ class Gate:
     _definitions: Callable[[], Iterable[Mapping[str, Any]]] = tuple
     _swapping: threading.Lock = field(default_factory=threading.Lock)
     _refused: dict[str, str] = field(default_factory=dict)
-    _waiting: set[str] = field(default_factory=set)
+    _waiting: frozenset[str] = frozenset()
     _native: Prepared | None = None
     _recent: RecentStamps = field(default_factory=RecentStamps)
-    _options: tuple[Options, Options] | None = None
-    """The last options, and the same with the memory of stamps."""
     _children: Children = field(init=False)
+    _taken: Snapshot | None = None
+    """The state that reviews are judged by, until a part of it is replaced."""
 
     def __post_init__(self) -> None:
         self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        with _TAKING:
+            object.__setattr__(self, name, value)
+            object.__setattr__(self, "_taken", None)
 
     def use(self, catalog: Catalog) -> None:
         """Use this catalog from now on, by the definitions that are installed."""
@@ -155,12 +164,13 @@ class Gate:
         """Record that a newer part is not used; if it is the ``first`` one, nothing is answered without it."""
         self._refused[part] = why
         if first:
-            self._waiting.add(part)
+            self._waiting |= {part}
 
     def accept(self, part: str) -> None:
         """Record that the newest part is used."""
         self._refused.pop(part, None)
-        self._waiting.discard(part)
+        if part in self._waiting:
+            self._waiting -= {part}
 
     @property
     def refused(self) -> str:
@@ -216,14 +226,14 @@ class Gate:
         if (patience is not None and patience < SHORTEST) or (len(body) > SMALL_BYTES and is_large(body)):
             return None
         started = self.clock()
-        found = judge(self._snapshot(), call, body, {}, None)
+        found = judge(self._taken or self._snapshot(), call, body, {}, None)
         return None if found.unread or found.error is not None else self._answered(call, found, started)
 
     async def _judged(
         self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
     ) -> Judgement:
         """The judgement of a small body is made here and now, that of a large one in a child."""
-        snapshot, checkpoint = self._snapshot(), self._deadline(started, waits)
+        snapshot, checkpoint = self._taken or self._snapshot(), self._deadline(started, waits)
         if not is_large(body):
             return judge(snapshot, call, body, known, checkpoint)
         # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
@@ -235,19 +245,19 @@ class Gate:
         return found
 
     def _snapshot(self) -> Snapshot:
-        catalog, given, made = self.catalog, self.options, self._options
-        if made is None or made[0] is not given:
-            made = self._options = given, replace(given, written=self._recent.__contains__)
-        return Snapshot(
-            catalog,
-            self.view,
-            self.live_view,
-            made[1],
-            self._policies_over(catalog) if self.policies and catalog is not None else None,
-            self._recent,
-            tuple(sorted(self._waiting)) if self._waiting else (),
-            self.stage,
-        )
+        with _TAKING:
+            taken = Snapshot(
+                self.catalog,
+                self.view,
+                self.live_view,
+                replace(self.options, written=self._recent.__contains__),
+                self._policies_over(self.catalog),
+                self._recent,
+                tuple(sorted(self._waiting)),
+                self.stage,
+            )
+            object.__setattr__(self, "_taken", taken)
+        return taken
 
     def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
         """The reply, or the error, after it was counted and logged."""
@@ -284,14 +294,14 @@ class Gate:
             except TimeoutError:
                 raise DeadlineExceeded(f"no time left to read {question}: the caller waits {waits:g}s") from None
 
-    def _policies_over(self, catalog: Catalog) -> Prepared | None:
+    def _policies_over(self, catalog: Catalog | None) -> Prepared | None:
         """The admission policies over a catalog, prepared once for each pair."""
-        policies = self.policies
-        if not policies:
+        policies, known = self.policies, self._native
+        if not policies or catalog is None:
             return None
-        known = self._native
         if known is None or known.catalog is not catalog or known.policies is not policies:
-            known = self._native = Prepared(catalog, policies, policies.over(catalog), {})
+            known = Prepared(catalog, policies, policies.over(catalog), {})
+            object.__setattr__(self, "_native", known)
         return known
 
     def _deadline(self, started: float, waits: float) -> Callable[[str], None]:
