@@ -42,7 +42,7 @@ def decoded(value: bytes) -> str:
     return text if text.isprintable() else _SURROGATES.sub("\ufffd", text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # never changed: frozen, it would take several times as long to make
 class ParsedURL:
     """The parts of a URL; ``raw_path`` and ``raw_fragment`` are set only if the default escaping would differ."""
 
@@ -187,7 +187,7 @@ def _simple(text: str) -> ParsedURL | None:
     if found is None:
         return None
     scheme, host, path = found.groups("")
-    return ParsedURL(scheme.lower().encode(), host=host.encode(), path=path.encode())
+    return ParsedURL(scheme.lower().encode(), b"", None, host.encode(), path.encode())
 
 
 @lru_cache(128)
