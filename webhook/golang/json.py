@@ -25,7 +25,8 @@ _NUMBER: Final = compiled(r"(?:^|[:,\[\s])-?[0-9]+(?:\.0+(?:[^0-9]|$)|(?:\.[0-9]
 # What orjson writes of a whole float: a point and one zero below 1e16, an exponent from there on. Each is looked for
 # alone, because a pattern that starts with a literal is found five times as fast.
 _WHOLE: Final = re.compile(rb"\.0(?:[,}\]]|\Z)").search
-_LARGE: Final = re.compile(re.escape(orjson.dumps(1e16)[1:-1]) + b"[678]").search  # e1 or e+1, by its release
+_EXPONENT: Final = re.escape(orjson.dumps(1e16)[1:-1])  # e1 or e+1, by its release
+_LARGE: Final = re.compile(_EXPONENT + rb"[678](?:[,}\]]|\Z)").search
 
 
 class GoStruct(dict[str, Any]):
