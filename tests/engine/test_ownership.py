@@ -224,6 +224,16 @@ def test_a_null_for_a_default_in_what_was_derived_does_not_make_it_the_users():
     assert engine.mutate(request, LOADED, VIEW, STRICT).object == stored
 
 
+@pytest.mark.parametrize("runtime", [{"name": "r", "apiGroup": None}, {"name": "r", "unknown": None}])
+def test_a_null_in_a_file_counts_as_absent(runtime):
+    first = manifest(SERVICE, {"model": {"name": "m"}, "engine": {}})
+    stored = admitted(client_side(first))
+    once = admitted(client_side(Path.parse("spec.runtime").set(first, runtime), stored), stored)
+    assert "spec.runtime" not in Stamp.read(once).defaulted
+    empty = admitted(client_side(Path.parse("spec.runtime").set(first, None), once), once)
+    assert "spec.runtime" in Stamp.read(empty).defaulted
+
+
 @pytest.mark.parametrize("apply", [client_side, server_side])
 def test_the_time_of_creation_stays_when_a_user_writes_it(apply):
     created = "2026-11-22T10:00:00Z"

@@ -83,7 +83,10 @@ class Ownership:
         if not isinstance(text, str) or path.keys[-1] not in text:  # most files have no such field: not worth parsing
             return False
         applied = path.get(self._file)
-        if applied is MISSING or any(step["op"] != "add" for step in patch.diff(applied, value)):
+        if applied is MISSING or applied is None:
+            return False
+        # A null in the file is a field that is absent, or has its default.
+        if any(step.op != "add" and Path(step.keys).get(applied) is not None for step in patch.steps(applied, value)):
             return False
         return not _holds(_record(self._file), path.text, value)
 
