@@ -201,4 +201,6 @@ def test_of_recent_stamps_five_hundred_are_kept_and_none_of_a_large_object():
     assert sum(each in recent for each in asked) == 512
     large = called(whole, name="large", size=100_000)
     recent.add(large, whole)
+    missed = recent.missed
     assert large not in recent
+    assert recent.missed == missed

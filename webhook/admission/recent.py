@@ -26,7 +26,7 @@ class RecentStamps:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self.missed = 0
-        """How many stamps were asked for in vain. A stamp of another replica is one of them."""
+        """How many stamps were asked for in vain, but those of large reviews: a stamp of another replica is one."""
 
     def add(self, request: Request, mutated: dict[str, Any] | None) -> None:
         """Note the stamp in the mutated object of a request."""
@@ -53,7 +53,8 @@ class RecentStamps:
                 return True
         except (KeyError, TypeError, AttributeError, RecursionError):
             return False
-        self.missed += 1
+        if 0 < request.size <= SIZE:
+            self.missed += 1
         return False
 
 

@@ -120,7 +120,7 @@ class Gate:
         kinds = () if self.catalog is None else self.catalog.kinds.items()
         return [(gvk.kind, known.policy.undecided) for gvk, known in kinds if known.policy.validations]
 
-    def checked_stamps(self) -> int:
+    def missed_stamps(self) -> int:
         """How many stamps of objects this process did not remember."""
         return self._recent.missed
 

@@ -116,10 +116,10 @@ class Metrics:
         text = "Accepted objects whose rules were evaluated one by one, because one function for all could not decide."
         self.registry.register(_Counted("modelgate_rules_one_by_one", text, counts, "kind"))
 
-    def count_checked_stamps(self, count: Callable[[], int]) -> None:
+    def count_missed_stamps(self, count: Callable[[], int]) -> None:
         """Report how many stamps this process did not remember."""
-        text = "Stamps of objects that this process had not written for the same request lately, and so checked."
-        self.registry.register(_Counted("modelgate_stamps_checked", text, lambda: [("", count())]))
+        text = "Stamps of objects that this process had not written for the same request lately; not of large reviews."
+        self.registry.register(_Counted("modelgate_stamps_missed", text, lambda: [("", count())]))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -204,7 +204,7 @@ def _certificate(gate: Gate, settings: Settings) -> _Files:
     gate.trust = Trust(settings.tls_dir)
     gate.metrics.registry.register(gate.trust)
     gate.metrics.count_undecided(gate.undecided)
-    gate.metrics.count_checked_stamps(gate.checked_stamps)
+    gate.metrics.count_missed_stamps(gate.missed_stamps)
     try:
         client_ca = settings.client_ca if settings.caller == "mtls" else None
         return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve, client_ca))
