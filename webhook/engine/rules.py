@@ -116,14 +116,15 @@ def validate_rules(
         each = enumerate(rule for rule, _ in actions)
         suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
-    is_new = subject.old is None and not subject.schema_causes
+    is_new, complete = subject.old is None and not subject.schema_causes, options.complete
+    fail, causes = run.fail, run.findings.causes
     for index, fails, message in suspects:
         rule, action = actions[index]
-        if fails and is_new and (options.complete or rule.unseen is None):
-            run.fail(rule, action, message)
+        if fails and is_new and (complete or rule.unseen is None):
+            fail(rule, action, message)
         else:
             run.check(rule, action, fails=fails, message=message)
-        if len(run.findings.causes) >= MAX_FINDINGS:
+        if len(causes) >= MAX_FINDINGS:
             break
     return run.findings
 
@@ -184,8 +185,8 @@ class _RuleRun:
         if action is not Action.WARN:
             error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
             self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
-        elif len(self.findings.warnings) < MAX_FINDINGS:
-            self.findings.warnings.append(Warn(about.text, message, rule.code))
+        elif len(warnings := self.findings.warnings) < MAX_FINDINGS:
+            warnings.append(Warn(about.text, message, rule.code))
 
     def _bindings_at(self, at: Path) -> Bindings:
         """The bindings at the only node of a path."""
