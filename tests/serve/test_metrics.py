@@ -11,6 +11,7 @@ from certs.issue import issue
 from certs.names import LOCAL
 from tests.certs.material import NOW, ca
 from tests.serve.test_app import a_review
+from tests.serve.test_noted import KIND, MODEL, RESOURCE
 from tests.shared import ROOT
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request
@@ -20,21 +21,6 @@ from webhook.serve.gate import Gate
 from webhook.serve.judgement import Call
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
-
-GVK = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
-MODEL = Request(
-    GVK,
-    "models",
-    "CREATE",
-    {
-        "apiVersion": f"{GVK.group}/{GVK.version}",
-        "kind": GVK.kind,
-        "metadata": {"name": "m", "namespace": "n"},
-        "spec": {"source": "hf://org/repo"},
-    },
-    name="m",
-    namespace="n",
-)
 
 
 def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
@@ -54,17 +40,18 @@ def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
 
 def test_a_stamp_that_another_process_has_written_is_counted() -> None:
     here, other = Gate(catalog=catalog.load()), Gate(catalog=catalog.load())
-    whole = engine.mutate(MODEL, other.catalog, other.view).object
-    for gate, expected in ((other, 0), (here, 1)):
-        if gate is other:
-            asked(gate, "mutate", MODEL.object)
-        asked(gate, "validate", whole)
-        assert gate.missed_stamps() == expected
+    model = {**MODEL, "spec": {"source": "hf://org/repo"}}
+    asked = Request(GroupVersionKind(**KIND), "models", "CREATE", model)
+    stamped = engine.mutate(asked, catalog.load(), here.view).object
+    reply(here, "mutate", model)
+    reply(here, "validate", stamped)
+    assert here.missed_stamps() == 0
+    reply(other, "validate", stamped)
+    assert other.missed_stamps() == 1
 
 
-def asked(gate: Gate, call: Call, obj: Any) -> None:
-    kind, resource = MODEL.kind, {"group": MODEL.kind.group, "version": MODEL.kind.version, "resource": MODEL.resource}
-    review = a_review(kind=kind._asdict(), resource=resource, name="m", object=obj)
+def reply(gate: Gate, call: Call, obj: Any) -> None:
+    review = a_review(kind=KIND, resource=RESOURCE, name="m", object=obj)
     assert gate.reply_now(call, json.dumps(review).encode(), None) is not None
 
 

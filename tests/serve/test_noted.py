@@ -23,7 +23,7 @@ RESOURCE = {"group": "inference.llmkube.dev", "version": "v1alpha1", "resource":
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    gate = Gate(catalog=catalog.load())
+    gate = Gate(catalog=catalog.load().compiled())  # as the server has it: nothing is read in its event loop
     return TestClient(Answers(application(gate), gate.metrics))
 
 

@@ -103,7 +103,7 @@ class Warn:
     message: str
     code: str = ""
     policy: str = ""
-    label: str = dataclasses.field(default="", compare=False, repr=False)
+    label: str = dataclasses.field(init=False, compare=False, repr=False)
     """The rule as metrics and audit annotations name it."""
 
     def __init__(self, field: str, message: str, code: str = "", policy: str = "") -> None:

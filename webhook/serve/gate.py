@@ -20,7 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.serve.forked import Children
-from webhook.serve.judgement import SMALL_BYTES, Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
+from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
@@ -223,7 +223,7 @@ class Gate:
 
         A small body takes milliseconds, so a usual deadline is not looked at.
         """
-        if (patience is not None and patience < SHORTEST) or (len(body) > SMALL_BYTES and is_large(body)):
+        if (patience is not None and patience < SHORTEST) or is_large(body):
             return None
         started = self.clock()
         found = judge(self._taken or self._snapshot(), call, body, {}, None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from webhook import engine
 from webhook.admission import review
-from webhook.admission.decision import Cause, Decision, labels
+from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.admission.recent import RecentStamps
 from webhook.admission.request import Request
@@ -26,7 +25,7 @@ if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at s
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["SMALL_BYTES", "Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
+__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
 
 Call = Literal["mutate", "validate"]
 
@@ -151,9 +150,7 @@ def judge(
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
     try:
         version, request = decode(body)
-        catalog = by.catalog
-        if catalog is None or by.waiting:
-            catalog = by.ready()
+        catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
@@ -244,8 +241,8 @@ def _decided(
 
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
-    denied, warned = labels(decision.causes, ()), labels((), decision.warnings)
-    return (*zip(denied, repeat("deny")), *zip(warned, repeat("warn")))
+    denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
+    return (*denied, *[(warning.label, "warn") for warning in decision.warnings])
 
 
 def _code(cause: Cause) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.admission.plain import one_line
 from webhook.admission.request import Request
@@ -16,6 +16,8 @@ ANNOTATION = "decision"
 """The key of the audit annotation; the API server puts the webhook's name and "/" before it."""
 
 log = logging.getLogger("modelgate")
+
+_LEVELS: Final = {"allowed": logging.DEBUG, "denied": logging.INFO}
 
 
 class Noted(NamedTuple):
@@ -48,7 +50,7 @@ def decision_id(request: Request, digest: str) -> str:
 
 def is_noted(outcome: str) -> bool:
     """Whether decisions of this outcome are logged: denials at level info, admissions at level debug."""
-    return log.isEnabledFor(logging.DEBUG if outcome == "allowed" else logging.INFO)
+    return log.isEnabledFor(_LEVELS[outcome])
 
 
 def note(noted: Noted) -> None:
@@ -57,7 +59,6 @@ def note(noted: Noted) -> None:
     found = [one_line(code) for code in noted.codes]
     fields = {**noted._asdict(), "codes": found, "peer": address()}
     del fields["name"], fields["namespace"]
-    text = f"{noted.outcome} %s %s %s: %s (decision %s)"
-    codes = ", ".join(found)
-    level = logging.DEBUG if noted.outcome == "allowed" else logging.INFO
-    log.log(level, text, noted.operation, noted.kind, name, codes, noted.decision, extra={"fields": fields})
+    text, codes = f"{noted.outcome} %s %s %s: %s (decision %s)", ", ".join(found)
+    told = (noted.operation, noted.kind, name, codes, noted.decision)
+    log.log(_LEVELS[noted.outcome], text, *told, extra={"fields": fields})
