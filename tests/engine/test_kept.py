@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,13 @@ def test_an_image_has_files_that_everyone_can_read(
     ship(tmp_path / "shipped")
     assert {file.stat().st_mode & 0o777 for file in (tmp_path / "shipped").iterdir()} == {0o644}
     assert (tmp_path / "shipped").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_built_in_definition_is_read_in_part_first_and_then_whole(load_anew: Load) -> None:
+    """As a user's are read, all at once and checked."""
+    built_in, given = load_anew(), catalog.load(files("policies"))
+    assert [*built_in.kinds] == [*given.kinds]
+    for gvk, whole in given.kinds.items():
+        part = built_in.kinds[gvk]
+        assert (part.plural, part.namespaced, part.status) == (whole.plural, whole.namespaced, whole.status)
+        assert part.schema.raw == whole.schema.raw

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
+import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -39,6 +41,9 @@ ALIASES: Final = {"normalize": "normalise"}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; :mod:`webhook.cli.exits` has the exit codes."""
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
+    atexit.register(gc.freeze)  # or Python looks for garbage once more, which takes 20 ms
+    # Whatever is installed beside must not see or change what pydantic reads here; to search for it takes 10 ms.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:  # imports are inside: an interrupt in the first second must not print their traceback
         return int(with_room(importlib.import_module("webhook.cli.shell.running").run, argv))
     except KeyboardInterrupt:

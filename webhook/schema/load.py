@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from webhook.schema.errors import SchemaError
@@ -38,14 +39,17 @@ class CRD:
     versions: Mapping[str, Version]
 
 
-def load_crd(document: dict[str, Any], *, trusted: bool = False, on_demand: bool = False) -> CRD:
+def load_crd(
+    document: dict[str, Any], *, trusted: bool = False, whole: Callable[[], dict[str, Any]] | None = None
+) -> CRD:
     """Compile a CRD.
 
     Args:
         document: the CRD as JSON.
         trusted: compile the CRD without checking it. The tests check the shipped CRDs, so a server trusts them:
             checking a CRD that contains the schema of a pod takes ten times as long as compiling it.
-        on_demand: compile each schema when it is first needed; it is known to compile.
+        whole: reads the CRD with its schemas, which the document then needs not have. A schema is read and compiled
+            when it is first needed; it is known to compile.
 
     Raises:
         SchemaError: the API server would refuse to create the CRD.
@@ -64,7 +68,10 @@ def load_crd(document: dict[str, Any], *, trusted: bool = False, on_demand: bool
         singular=names.get("singular") or kind.lower(),
         short_names=tuple(names.get("shortNames") or ()),
         scope=spec["scope"],
-        versions={version["name"]: _version(version, kind, on_demand=on_demand) for version in spec["versions"]},
+        versions={
+            version["name"]: _version(version, kind, whole and partial(_schema_in, whole, number))
+            for number, version in enumerate(spec["versions"])
+        },
     )
 
 
@@ -75,9 +82,9 @@ def _document_errors(document: dict[str, Any]) -> list[FieldError]:
     return validate_document(document)
 
 
-def _version(raw: Mapping[str, Any], kind: str, *, on_demand: bool) -> Version:
-    schema = Structural((raw.get("schema") or {}).get("openAPIV3Schema") or {}, name=kind)
-    if not on_demand:
+def _version(raw: Mapping[str, Any], kind: str, read: Callable[[], Mapping[str, Any]] | None) -> Version:
+    schema = Structural(read or _schema_of(raw), name=kind)
+    if read is None:
         schema.compile()
     return Version(
         name=raw["name"],
@@ -86,3 +93,12 @@ def _version(raw: Mapping[str, Any], kind: str, *, on_demand: bool) -> Version:
         schema=schema,
         status="status" in (raw.get("subresources") or {}),
     )
+
+
+def _schema_of(version: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return schema
+
+
+def _schema_in(whole: Callable[[], dict[str, Any]], number: int) -> Mapping[str, Any]:
+    return _schema_of(whole()["spec"]["versions"][number])

@@ -77,16 +77,25 @@ class Structural:
     No method changes its argument. A method that has nothing to change returns its argument, by identity.
     """
 
-    def __init__(self, raw: dict[str, Any], *, version: tuple[int, int] = COMPATIBLE, name: str = "schema") -> None:
-        """``raw`` is an ``openAPIV3Schema`` of the kind ``name``; the formats of Kubernetes ``version`` count."""
+    def __init__(
+        self,
+        raw: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+        *,
+        version: tuple[int, int] = COMPATIBLE,
+        name: str = "schema",
+    ) -> None:
+        """``raw`` is an ``openAPIV3Schema`` of the kind ``name``, or reads it; the formats of Kubernetes ``version``
+        count.
+        """
         self.name = name
         self.version = version
-        self._given: Mapping[str, Any] = raw
+        self._given = raw
 
     @cached_property
     def root(self) -> SchemaNode:
         """The tree of the schema, built when it is first needed: a command needs one or two of all kinds."""
-        root = prune_defaults(build(self._given, version=self.version))
+        given = self._given() if callable(self._given) else self._given
+        root = prune_defaults(build(given, version=self.version))
         self._given = root.raw  # equal parts are one object there
         return root
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from webhook.cli.report import cisystems, junit, machine, sarif
 from webhook.cli.report.finding import Report, Severity
 
 __all__ = ["BY_FILE", "FORMATS", "rendered"]
@@ -17,9 +16,20 @@ BY_FILE: Final = ("github", "gitlab")
 
 def rendered(report: Report, form: str, failing: Collection[Severity]) -> Iterator[str]:
     """The report in a format, as lines or as one text; findings of a severity in ``failing`` are failures."""
-    if form == "github":
-        yield from cisystems.github(report)
+    # Each is loaded when it is asked for: together they take 10 ms, and most reports are text.
+    if form in BY_FILE:
+        from webhook.cli.report import cisystems  # noqa: PLC0415
+
+        yield from cisystems.github(report) if form == "github" else [cisystems.gitlab(report)]
     elif form == "junit":
+        from webhook.cli.report import junit  # noqa: PLC0415
+
         yield junit.render(report, failing)
+    elif form == "sarif":
+        from webhook.cli.report import sarif  # noqa: PLC0415
+
+        yield sarif.render(report)
     else:
-        yield {"json": machine.render, "sarif": sarif.render, "gitlab": cisystems.gitlab}[form](report)
+        from webhook.cli.report import machine  # noqa: PLC0415
+
+        yield machine.render(report)
