@@ -44,14 +44,14 @@ def test_an_unreadable_range_is_named(text: str) -> None:
 
 
 def test_leading_zeros_and_plus_signs_are_read_as_go_does() -> None:
-    assert parse_layer_split(["+0-" + "0" * 5000 + "7", "8-15"]) == LayerSplit()
+    assert parse_layer_split(["+0-" + "0" * 5000 + "7", "8-15"]) == LayerSplit("", [], [])
 
 
 def test_overlaps_and_gaps_are_found_in_any_order() -> None:
-    assert parse_layer_split(["8-15", "0-9"]).overlaps == ("0-9 and 8-15",)
-    assert parse_layer_split(["0-30", "1-2", "5-6"]).overlaps == ("0-30 and 1-2", "0-30 and 5-6")
-    assert parse_layer_split(["20-31", "4-15"]).gaps == ("0-3", "16-19")
-    assert parse_layer_split(["16-31", "0-15"]) == LayerSplit()
+    assert parse_layer_split(["8-15", "0-9"]).overlaps == ["0-9 and 8-15"]
+    assert parse_layer_split(["0-30", "1-2", "5-6"]).overlaps == ["0-30 and 1-2", "0-30 and 5-6"]
+    assert parse_layer_split(["20-31", "4-15"]).gaps == ["0-3", "16-19"]
+    assert parse_layer_split(["16-31", "0-15"]) == LayerSplit("", [], [])
 
 
 ODD = [

@@ -84,7 +84,7 @@ def comparison(operator: str, exact: Callable[[Any, Any], bool]) -> Callable[[Wr
             _meter_shorter(writer, first, second)
         else:
             writer.cost += 1
-        if kinds in (("int", "int"), ("string", "string")):
+        if kinds in (("int", "int"), ("string", "string"), ("double", "double")):
             return Code(f"({first.text} {operator} {second.text})", BOOL)
         helper = writer.constant(exact)
         if kinds == ("dyn", "dyn") and first.is_name and second.is_name:

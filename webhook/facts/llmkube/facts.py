@@ -33,7 +33,7 @@ def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
     split = parse_layer_split([each for each in ranges if isinstance(each, str)] if isinstance(ranges, list) else ())
-    return {"overlaps": list(split.overlaps), "gaps": list(split.gaps)}
+    return {"overlaps": split.overlaps, "gaps": split.gaps}
 
 
 def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 __all__ = ["LayerSplit", "accelerator_resource", "parse_layer_split"]
 
@@ -27,27 +26,34 @@ def accelerator_resource(accelerator: str, resource_name: str = "") -> str:
     return _RESOURCES.get(accelerator, "nvidia.com/gpu")
 
 
-@dataclass(frozen=True, slots=True)
-class LayerSplit:
+class LayerSplit(NamedTuple):
     """Ranges of layers, one per GPU.
 
     ``error`` names an invalid range; the operator then silently splits evenly. ``overlaps`` are
     pairs of ranges that share a layer. ``gaps`` are ranges of layers that no GPU has.
     """
 
-    error: str = ""
-    overlaps: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
+    error: str
+    overlaps: list[str]
+    gaps: list[str]
 
 
 def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
     """Parse ``["0-15", "16-31"]``: first and last layer, both inclusive, with optional spaces around them."""
-    parsed = [_range(text) for text in ranges]
-    spans = [span for span in parsed if span]
-    if len(spans) < len(parsed):
-        return LayerSplit(error=f"not a range of layers: {ranges[parsed.index(None)]!r}")
-    ordered = sorted(spans)
-    return LayerSplit(overlaps=tuple(_overlaps(ordered)), gaps=tuple(_gaps(ordered)))
+    spans, overlaps, gaps = [], [], []
+    for text in ranges:
+        if (span := _range(text)) is None:
+            return LayerSplit(f"not a range of layers: {text!r}", [], [])
+        spans.append(span)
+    first, last = 0, -1  # the range with the highest end so far
+    for start, end in sorted(spans):
+        if start <= last:
+            overlaps.append(f"{first}-{last} and {start}-{end}")
+        elif start > last + 1:
+            gaps.append(f"{last + 1}-{start - 1}")
+        if end > last:
+            first, last = start, end
+    return LayerSplit("", overlaps, gaps)
 
 
 def _range(text: str) -> tuple[int, int] | None:
@@ -64,20 +70,3 @@ def _range(text: str) -> tuple[int, int] | None:
         return None
     first, last = map(int, digits)
     return (first, last) if first <= last <= _INT64 else None
-
-
-def _overlaps(ordered: Sequence[tuple[int, int]]) -> Iterator[str]:
-    first, last = 0, -1  # the range with the highest end so far
-    for start, end in ordered:
-        if start <= last:
-            yield f"{first}-{last} and {start}-{end}"
-        if end > last:
-            first, last = start, end
-
-
-def _gaps(ordered: Sequence[tuple[int, int]]) -> Iterator[str]:
-    covered = -1
-    for first, last in ordered:
-        if first > covered + 1:
-            yield f"{covered + 1}-{first - 1}"
-        covered = max(covered, last)
