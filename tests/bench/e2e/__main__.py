@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.bars import THROUGH_API_SERVER, beside
-from tests.bench.e2e.variants import NAMES, Variant, installed
+from tests.bench.e2e.variants import GO, NAMES, Variant, installed
 from tests.bench.objects import sparse
 from tests.bench.report import PAGE, Row, Table, document, machine, markdown, published
 from tests.bench.timing import cpu_of, memory_of
@@ -36,6 +36,8 @@ from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 
 CREATES = 4000
+CLEARED = 500
+"""Turns, after which all objects are deleted: with more of them the API server collects garbage for longer."""
 CONNECTIONS = 8
 SECONDS = 5.0
 CREATE, DRY = ("create p50 ms", "create p99 ms"), ("dry run p50 ms", "dry run p99 ms")
@@ -79,9 +81,10 @@ class Creator:
             raise RuntimeError(f"{variant.name}: {reply.code} {reply.body}")
         return seconds * 1e3, reply.body
 
-    def clear(self, variant: Variant) -> None:
-        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
-        self._client.ask("DELETE", path, None)
+    def clear(self, variants: Sequence[Variant]) -> None:
+        for variant in variants:
+            path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
+            self._client.ask("DELETE", path, None)
 
     def close(self) -> None:
         self._client.connection.close()
@@ -97,6 +100,8 @@ def a_run(
         for dry, names in ((False, CREATE), (True, DRY)):
             samples: dict[str, list[float]] = {each.name: [] for each in variants}
             for turn in range(count + count // 10):
+                if turn % CLEARED == 0:
+                    creator.clear(variants)
                 for variant in order.sample(variants, len(variants)):
                     taken = creator.create(variant, dry=dry)
                     if turn >= count // 10:  # the first tenth warms up
@@ -107,8 +112,9 @@ def a_run(
                     zip(names, (statistics.median(ordered), ordered[len(ordered) * 99 // 100]), strict=True)
                 )
         for place, variant in enumerate(order.sample(variants, len(variants))):
+            creator.clear(variants)
             found[variant.name] |= _load(plane, variant, first + (place + 1) * 10**6)
-            creator.clear(variant)
+        creator.clear(variants)
     for variant in variants:
         if variant.pid is not None:
             found[variant.name] |= dict(zip(STATE, (memory_of(variant.pid), variant.ready), strict=True))
@@ -160,7 +166,7 @@ def _wait_for(plane: Plane, variants: Sequence[Variant]) -> None:
 
 def _ratios(cells: dict[str, dict[str, list[float]]]) -> Iterator[Table]:
     """Run by run, because each run meets another machine."""
-    base = cells.get("Go controller-runtime")
+    base = cells.get(GO)
     if base is None:
         return
     columns = (*CREATE, *DRY, *LOAD, STATE[0])

@@ -35,14 +35,15 @@ from tests.e2e.processes import Process, free_port
 from tests.e2e.recipes import go
 from tests.oracle.build import CACHE
 
-__all__ = ["NAMES", "Variant", "installed"]
+__all__ = ["GO", "NAMES", "Variant", "installed"]
 
 PEERS = Path(__file__).with_name("peers")
 SYSTEM = "bench-system"
 LABEL = "bench.modelgate.dev/variant"
 KOPF = "kopf==1.45.2"
 PATIENCE = 60.0
-NAMES = ("nothing", "native policies", "Go controller-runtime", "bare ASGI", "kopf", "modelgate")
+GO, GO_AGAIN = "Go controller-runtime", "the same Go again"
+NAMES = ("nothing", "native policies", GO, GO_AGAIN, "bare ASGI", "kopf", "modelgate")
 
 
 @dataclass
@@ -85,7 +86,7 @@ def installed(plane: Plane, stack: ExitStack, names: Sequence[str] = NAMES) -> l
 
 
 def _peer(plane: Plane, name: str) -> Peer:
-    if name == "Go controller-runtime":
+    if name in (GO, GO_AGAIN):
         program = str(_built())
         return Peer(name, lambda port, tls: [program, f"--port={port}", f"--tls-dir={tls}"])
     if name == "bare ASGI":
