@@ -35,7 +35,7 @@ from tests.e2e.kubectl import Object
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 
-CREATES = 4000
+CREATES = 2000
 CLEARED = 500
 """Turns, after which all objects are deleted: with more of them the API server collects garbage for longer."""
 CONNECTIONS = 8

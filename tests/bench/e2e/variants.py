@@ -42,8 +42,8 @@ SYSTEM = "bench-system"
 LABEL = "bench.modelgate.dev/variant"
 KOPF = "kopf==1.45.2"
 PATIENCE = 60.0
-GO, GO_AGAIN = "Go controller-runtime", "the same Go again"
-NAMES = ("nothing", "native policies", GO, GO_AGAIN, "bare ASGI", "kopf", "modelgate")
+GO = "Go controller-runtime"
+NAMES = ("nothing", "native policies", GO, "bare ASGI", "kopf", "modelgate")
 
 
 @dataclass
@@ -86,7 +86,7 @@ def installed(plane: Plane, stack: ExitStack, names: Sequence[str] = NAMES) -> l
 
 
 def _peer(plane: Plane, name: str) -> Peer:
-    if name in (GO, GO_AGAIN):
+    if name == GO:
         program = str(_built())
         return Peer(name, lambda port, tls: [program, f"--port={port}", f"--tls-dir={tls}"])
     if name == "bare ASGI":
