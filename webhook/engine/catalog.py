@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import product
+from itertools import product, starmap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
@@ -18,6 +17,7 @@ from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.filling.fresh import Run, fresh
 from webhook.engine.kept import Kept
+from webhook.engine.shipped import definition, targets
 from webhook.facts import FACTS
 from webhook.facts.fact import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
@@ -35,9 +35,6 @@ __all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource",
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
-_TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
-_SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
-"""Where the schema of a built-in definition begins; nothing else comes after it."""
 NO_POLICY: Final = Policy("", {}, (), ())
 SUCCESSORS: Final = {"aim.eai.amd.com": "aim.silogen.ai"}
 """The API group with which upstream has replaced one of the catalog, with other kinds → the group of the catalog."""
@@ -198,9 +195,9 @@ class _Loader:
         crds, name = folder.joinpath("crds"), f"{folder.name}/crds"
         if self.built_in:
             for source, text in self._files(crds, name):
-                self._crd(folder.name, _definition(text, source))
+                self._crd(folder.name, definition(text, source))
             for source, text in self._files(folder, folder.name):
-                for gvk in _target(text, source):
+                for gvk in targets(text, source):
                     self.waiting.setdefault(gvk, []).append((source, text))
             return
         for document in self._documents(crds, name):
@@ -253,7 +250,7 @@ class _Loader:
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target
-        for gvk in _gvks(target.group, target.versions, target.kinds):
+        for gvk in starmap(GroupVersionKind, product((target.group,), target.versions, target.kinds)):
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
                 message = f"no CRD in {api}/crds serves {gvk}"
@@ -286,33 +283,6 @@ def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], 
     """What the rules of a kind can read: the schemas of its objects and facts."""
     facts = FACTS.get(api, {}).get(kind, {})
     return schema.raw, {name: fact.schema for name, fact in facts.items()}
-
-
-def _definition(text: str, source: str) -> CRD:
-    """A built-in definition, read without its schema: those with the schema of a pod take 15 ms."""
-    found = _SCHEMA.search(text)
-    start = text if found is None else text[: found.start()]
-    rest = '"schema":{}}]}}' if found is not None and text.startswith("{") else ""
-    return load_crd(_built_in(start + rest, source), trusted=True, whole=partial(_built_in, text, source))
-
-
-def _built_in(text: str, source: str) -> dict[str, Any]:
-    (document,) = documents.parse(text, source, trusted=True)
-    return document.value
-
-
-def _target(text: str, source: str) -> Iterator[GroupVersionKind]:
-    """The kinds of a built-in policy, read without the rest of the document, which takes a hundred times longer."""
-    found = _TARGET.search(text)
-    part = found[0] if found is not None else text
-    read = _built_in(part, source)
-    target = read["target"] if found is not None else read["spec"]["target"]
-    return _gvks(target["group"], target["versions"], (target["kind"], *target.get("alsoKinds", ())))
-
-
-def _gvks(group: str, versions: Iterable[str], kinds: Iterable[str]) -> Iterator[GroupVersionKind]:
-    for version, kind in product(versions, kinds):
-        yield GroupVersionKind(group, version, kind)
 
 
 class _Kinds(Mapping[GroupVersionKind, KnownKind]):

@@ -94,8 +94,8 @@ class Structural:
     @cached_property
     def root(self) -> SchemaNode:
         """The tree of the schema, built when it is first needed: a command needs one or two of all kinds."""
-        given = self._given() if callable(self._given) else self._given
-        root = prune_defaults(build(given, version=self.version))
+        given = self._given  # taken once: another thread may set it meanwhile
+        root = prune_defaults(build(given() if callable(given) else given, version=self.version))
         self._given = root.raw  # equal parts are one object there
         return root
 

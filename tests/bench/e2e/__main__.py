@@ -81,10 +81,9 @@ class Creator:
             raise RuntimeError(f"{variant.name}: {reply.code} {reply.body}")
         return seconds * 1e3, reply.body
 
-    def clear(self, variants: Sequence[Variant]) -> None:
-        for variant in variants:
-            path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
-            self._client.ask("DELETE", path, None)
+    def clear(self, variant: Variant) -> None:
+        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
+        self._client.ask("DELETE", path, None)
 
     def close(self) -> None:
         self._client.connection.close()
@@ -101,7 +100,8 @@ def a_run(
             samples: dict[str, list[float]] = {each.name: [] for each in variants}
             for turn in range(count + count // 10):
                 if turn % CLEARED == 0:
-                    creator.clear(variants)
+                    for variant in variants:
+                        creator.clear(variant)
                 for variant in order.sample(variants, len(variants)):
                     taken = creator.create(variant, dry=dry)
                     if turn >= count // 10:  # the first tenth warms up
@@ -112,9 +112,8 @@ def a_run(
                     zip(names, (statistics.median(ordered), ordered[len(ordered) * 99 // 100]), strict=True)
                 )
         for place, variant in enumerate(order.sample(variants, len(variants))):
-            creator.clear(variants)
             found[variant.name] |= _load(plane, variant, first + (place + 1) * 10**6)
-        creator.clear(variants)
+            creator.clear(variant)
     for variant in variants:
         if variant.pid is not None:
             found[variant.name] |= dict(zip(STATE, (memory_of(variant.pid), variant.ready), strict=True))
