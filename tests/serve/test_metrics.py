@@ -16,7 +16,8 @@ from tests.shared import ROOT
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster.view import Freshness
-from webhook.engine import catalog
+from webhook.engine import Options, catalog
+from webhook.policy import Profile
 from webhook.serve.gate import Gate
 from webhook.serve.judgement import Call
 from webhook.serve.metrics import Metrics
@@ -50,9 +51,23 @@ def test_a_stamp_that_another_process_has_written_is_counted() -> None:
     assert other.missed_stamps() == 1
 
 
-def reply(gate: Gate, call: Call, obj: Any) -> None:
+def test_a_stamp_of_options_that_have_been_replaced_is_told() -> None:
+    gate = Gate(catalog=catalog.load(), options=Options(Profile.STRICT))
+    model = {**MODEL, "spec": {"source": "hf://org/repo"}}
+    asked = Request(GroupVersionKind(**KIND), "models", "CREATE", model)
+    assert gate.catalog is not None
+    stamped = engine.mutate(asked, gate.catalog, gate.view, gate.options).object
+    reply(gate, "mutate", model)
+    assert b"of profile" not in reply(gate, "validate", stamped)
+    gate.options = Options(Profile.STANDARD)
+    assert b"of profile" in reply(gate, "validate", stamped)
+
+
+def reply(gate: Gate, call: Call, obj: Any) -> bytes:
     review = a_review(kind=KIND, resource=RESOURCE, name="m", object=obj)
-    assert gate.reply_now(call, json.dumps(review).encode(), None) is not None
+    found = gate.reply_now(call, json.dumps(review).encode(), None)
+    assert found is not None
+    return found
 
 
 def certificate_in(folder: Path) -> Trust:

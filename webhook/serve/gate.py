@@ -246,6 +246,7 @@ class Gate:
 
     def _snapshot(self) -> Snapshot:
         with _TAKING:
+            self._recent.clear()  # these stamps were written by what has been replaced
             taken = Snapshot(
                 self.catalog,
                 self.view,
