@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import shutil
 import ssl
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -27,6 +25,7 @@ import yaml
 from certs.keeper import Keeper
 from certs.names import LOCAL, Names
 from certs.store import DirectoryStore
+from tests.bench.e2e.interpreter import environment, interpreter
 from tests.bench.objects import body, full
 from tests.e2e.gate import CHECKOUT, modelgate
 from tests.e2e.kubectl import Object
@@ -91,16 +90,20 @@ def _peer(plane: Plane, name: str) -> Peer:
         return Peer(name, lambda port, tls: [program, f"--port={port}", f"--tls-dir={tls}"])
     if name == "bare ASGI":
         module = "tests.bench.e2e.peers.bare"
-        return Peer(name, lambda port, tls: [sys.executable, "-m", module, str(port), str(tls)], _ours())
+        return Peer(name, lambda port, tls: [str(interpreter()), "-m", module, str(port), str(tls)], _ours())
     if name == "kopf":
         program, file = str(_kopf()), str(PEERS / "kopf_peer.py")
         return Peer(name, lambda *_: [program, "run", "--standalone", "--all-namespaces", "--quiet", file])
     view = ["--view=live", f"--view-kubeconfig={plane.kubeconfig}"]
     return Peer(
         name,
-        lambda port, tls: modelgate("serve", f"--port={port}", f"--tls-dir={tls}", "--drain-seconds=0", *view),
+        lambda port, tls: [str(interpreter()), *_serve(port, tls), *view],
         _ours(),
     )
+
+
+def _serve(port: int, tls: Path) -> list[str]:
+    return ["-m", "webhook", "serve", f"--port={port}", f"--tls-dir={tls}", "--drain-seconds=0"]
 
 
 def _ours() -> Mapping[str, str]:
@@ -207,11 +210,4 @@ def _built() -> Path:
 
 def _kopf() -> Path:
     """Kopf in a virtual environment of its own."""
-    folder = CACHE / f"bench-{KOPF.replace('==', '-')}"
-    program = folder / "bin" / "kopf"
-    if not program.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        subprocess.run([*pip, KOPF, "uvloop"], check=True, env=environment)
-    return program
+    return environment(KOPF, "uvloop") / "bin" / "kopf"
