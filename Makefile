@@ -95,7 +95,7 @@ BENCH ?=
 bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish
 	$(PY) -m tests.bench $(BENCH)
 
-bench-e2e: assets  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
+bench-e2e: $(READY)  ## measure creates through a real API server beside a Go webhook and others; options in BENCH
 	$(PY) -m tests.bench.e2e $(BENCH)
 
 image:  ## build the container image with docker, podman or buildah
