@@ -89,21 +89,14 @@ def _peer(plane: Plane, name: str) -> Peer:
         program = str(_built())
         return Peer(name, lambda port, tls: [program, f"--port={port}", f"--tls-dir={tls}"])
     if name == "bare ASGI":
-        module = "tests.bench.e2e.peers.bare"
-        return Peer(name, lambda port, tls: [str(interpreter()), "-m", module, str(port), str(tls)], _ours())
+        command = [str(interpreter()), "-m", "tests.bench.e2e.peers.bare"]
+        return Peer(name, lambda port, tls: [*command, str(port), str(tls)], _ours())
     if name == "kopf":
         program, file = str(_kopf()), str(PEERS / "kopf_peer.py")
         return Peer(name, lambda *_: [program, "run", "--standalone", "--all-namespaces", "--quiet", file])
-    view = ["--view=live", f"--view-kubeconfig={plane.kubeconfig}"]
-    return Peer(
-        name,
-        lambda port, tls: [str(interpreter()), *_serve(port, tls), *view],
-        _ours(),
-    )
-
-
-def _serve(port: int, tls: Path) -> list[str]:
-    return ["-m", "webhook", "serve", f"--port={port}", f"--tls-dir={tls}", "--drain-seconds=0"]
+    command = [str(interpreter()), "-m", "webhook", "serve", "--drain-seconds=0"]
+    command += ["--view=live", f"--view-kubeconfig={plane.kubeconfig}"]
+    return Peer(name, lambda port, tls: [*command, f"--port={port}", f"--tls-dir={tls}"], _ours())
 
 
 def _ours() -> Mapping[str, str]:
