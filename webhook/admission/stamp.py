@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from webhook.golang.json import has_unsettled, settle
+from webhook.golang.json import settle, settled_text
 
 __all__ = ["ANNOTATION", "UNSTAMPED", "Stamp", "canonical", "specification"]
 
@@ -106,13 +106,8 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys, compact, UTF-8: the same bytes before and after storage by the API server."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        if value.__class__ is str or not has_unsettled(text):
-            return text
-    except orjson.JSONEncodeError:  # nested too deep, or not valid Unicode
-        pass
-    return _written(settle(value))
+    text = settled_text(value, orjson.OPT_SORT_KEYS)
+    return _written(settle(value)) if text is None else text  # nested too deep, not valid Unicode, or not settled
 
 
 def _written(settled: Any) -> bytes:
