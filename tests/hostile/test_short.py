@@ -19,8 +19,6 @@ from tests.hostile.serving import Gate, serving, wait_until
 ITEMS = 20_000
 """Enough for a large review; few enough for CI."""
 
-ENDS = [each[0] for each in children.ENDS]
-
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # of peers that never close
 
 
@@ -94,10 +92,10 @@ def test_descriptors_are_back_after_an_attack_and_the_gate_answers(gate: Gate, a
     assert processes.zombies(gate.pid) == []
 
 
-@pytest.mark.parametrize(("name", "end", "outcomes", "statuses"), children.ENDS, ids=ENDS)
-def test_a_child_that_dies_costs_one_answer(gate: Gate, name: str, end, outcomes: tuple[str, ...], statuses: set[int]):
+@pytest.mark.parametrize(("name", "end", "outcome", "statuses"), children.ENDS, ids=[each[0] for each in children.ENDS])
+def test_a_child_that_dies_costs_one_answer(gate: Gate, name: str, end, outcome: str, statuses: set[int]):
     report = bars.Report()
-    children.ended(report, gate, name, end, outcomes, statuses)
+    children.ended(report, gate, name, end, outcome, statuses)
     assert report.missed == []
 
 
