@@ -60,7 +60,9 @@ def asked(gate: Gate, call: Any) -> Callable[[bytes], bytes]:
         found = gate.reply_now(call, raw, 10)
         if found is None:
             raise AssertionError("the review cannot be answered at once")
-        return found
+        given, finish = found
+        finish()
+        return given
 
     return reply
 

@@ -22,6 +22,7 @@ from webhook.serve.callers import ALL_GROUPS, Anyone
 from webhook.serve.direct import Direct
 from webhook.serve.gate import Gate
 from webhook.serve.http.connection import Connection
+from webhook.serve.http.immediate import Answer
 from webhook.serve.server import Draining
 
 MODEL = {
@@ -37,7 +38,7 @@ class Counted(Direct):
 
     answered = 0
 
-    def answer(self, *arguments: Any) -> bytes | None:
+    def answer(self, *arguments: Any) -> Answer | None:
         reply = super().answer(*arguments)
         self.answered += reply is not None
         return reply

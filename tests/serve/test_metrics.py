@@ -67,7 +67,9 @@ def reply(gate: Gate, call: Call, obj: Any) -> bytes:
     review = a_review(kind=KIND, resource=RESOURCE, name="m", object=obj)
     found = gate.reply_now(call, json.dumps(review).encode(), None)
     assert found is not None
-    return found
+    given, finish = found
+    finish()
+    return given
 
 
 def certificate_in(folder: Path) -> Trust:

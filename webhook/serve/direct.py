@@ -19,6 +19,7 @@ from webhook.serve.callers import Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import PEER
 from webhook.serve.http.exchange import PIECE
+from webhook.serve.http.immediate import Answer
 from webhook.serve.judgement import Call
 
 __all__ = ["Direct"]
@@ -41,8 +42,8 @@ class Direct:
         """Whether requests of this URL may be answered now."""
         return not self._gate.draining and _called(url) is not None
 
-    def answer(self, scope: Scope, url: bytes, body: bytes) -> bytes | None:
-        """The reply to a review; None if only the ordinary way can answer it."""
+    def answer(self, scope: Scope, url: bytes, body: bytes) -> Answer | None:
+        """The answer to a review; None if only the ordinary way can answer it."""
         called = _called(url)
         if called is None or self._gate.draining:
             return None
@@ -54,10 +55,10 @@ class Direct:
             PEER.set(scope["client"])  # it stays: each connection has a context of its own
         try:
             covered(groups, body)
-            reply = self._gate.reply_now(call, body, patience)
+            answer = self._gate.reply_now(call, body, patience)
         except RequestError:
             return None
-        return None if reply is None or len(reply) > PIECE else reply
+        return None if answer is None or len(answer[0]) > PIECE else answer
 
 
 @lru_cache(_URLS)

@@ -208,36 +208,53 @@ class Gate:
         waits = PATIENCE if patience is None else patience
         known: dict[ClusterQuestion, ClusterAnswer] = {}
         for _ in range(ROUNDS):
-            found = await self._judged(call, body, known, started, waits)
+            by = self._taken or self._snapshot()
+            found = await self._judged(by, call, body, known, started, waits)
             if not found.unread:
-                return self._answered(call, found, started)
+                break
             try:
                 await self._read(found.unread, started, waits, known)
             except Unavailable as error:
-                return self._answered(call, Judgement.failed(error), started)
-        endless = Unavailable(f"each of {ROUNDS} reads of the API server led to another")
-        return self._answered(call, Judgement.failed(endless), started)
+                found = Judgement.failed(error)
+                break
+        else:
+            found = Judgement.failed(Unavailable(f"each of {ROUNDS} reads of the API server led to another"))
+        self._finish(by, call, found, self.clock() - started)
+        if found.error is not None:
+            raise found.error
+        return found.reply
 
-    def reply_now(self, call: Call, body: bytes, patience: float | None) -> bytes | None:
-        """As :meth:`reply`, but None, and nothing counted, for whatever would wait, fork or fail.
+    def reply_now(self, call: Call, body: bytes, patience: float | None) -> tuple[bytes, Callable[[], None]] | None:
+        """As :meth:`reply`, but None, without effects, for whatever would wait, fork or fail.
 
         A small body takes milliseconds, so a usual deadline is not looked at.
+
+        Returns:
+            The reply; and what counts and logs it, to be called soon after the reply was sent.
         """
         if (patience is not None and patience < SHORTEST) or is_large(body):
             return None
-        started = self.clock()
-        found = judge(self._taken or self._snapshot(), call, body, {}, None)
-        return None if found.unread or found.error is not None else self._answered(call, found, started)
+        started, by = self.clock(), self._taken or self._snapshot()
+        found = judge(by, call, body, {}, None)
+        if found.unread or found.error is not None:
+            return None
+        return found.reply, partial(self._finish, by, call, found, self.clock() - started)
 
     async def _judged(
-        self, call: Call, body: bytes, known: Mapping[ClusterQuestion, ClusterAnswer], started: float, waits: float
+        self,
+        by: Snapshot,
+        call: Call,
+        body: bytes,
+        known: Mapping[ClusterQuestion, ClusterAnswer],
+        started: float,
+        waits: float,
     ) -> Judgement:
         """The judgement of a small body is made here and now, that of a large one in a child."""
-        snapshot, checkpoint = self._taken or self._snapshot(), self._deadline(started, waits)
+        checkpoint = self._deadline(started, waits)
         if not is_large(body):
-            return judge(snapshot, call, body, known, checkpoint)
+            return judge(by, call, body, known, checkpoint)
         # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
-        job = partial(judge, snapshot._replace(stage=None), call, body, known, checkpoint)
+        job = partial(judge, by._replace(stage=None), call, body, known, checkpoint)
         try:
             found: Judgement = await self._children.run(lambda: portable(job()), len(body), started + waits - RESERVE)
         except ModelgateError as error:
@@ -260,19 +277,19 @@ class Gate:
             object.__setattr__(self, "_taken", taken)
         return taken
 
-    def _answered(self, call: Call, found: Judgement, started: float) -> bytes:
-        """The reply, or the error, after it was counted and logged."""
+    def _finish(self, by: Snapshot, call: Call, found: Judgement, seconds: float) -> None:
+        """Count and log a judgement, and remember the stamp that was written."""
         self.metrics.requests.add((call, found.kind, found.operation, found.outcome))
-        self.metrics.seconds.add(call, self.clock() - started)
+        self.metrics.seconds.add(call, seconds)
         if found.findings:
             self.metrics.rules.add(*found.findings)
         if found.noted is not None:
             note(found.noted)
         if found.trace:
             log.error("%s", one_line(found.trace))
-        if found.error is not None:
-            raise found.error
-        return found.reply
+        if call == "mutate" and found.made is not None and by is self._taken:
+            request, decision = found.made
+            by.recent.add(request, decision.object)
 
     async def _read(
         self,

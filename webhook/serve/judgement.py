@@ -109,6 +109,7 @@ class Judgement(NamedTuple):
 
     ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if it is
     not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
+    ``made`` is what the reply was made of, in this process only.
     """
 
     kind: str
@@ -120,6 +121,7 @@ class Judgement(NamedTuple):
     noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
+    made: tuple[Request, Decision] | None = None
 
     @classmethod
     def failed(cls, error: Exception, kind: str = "", operation: str = "") -> Judgement:
@@ -156,8 +158,6 @@ def judge(
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)
-        if call == "mutate":
-            by.recent.add(request, decision.object)
         verdict = "denied" if decision.causes else "allowed"
         outcome = "untouched" if kind == OTHER and by.native is None else verdict
         noted, audit = None, decision.audit
@@ -173,7 +173,7 @@ def judge(
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
     findings = _findings(decision) if decision.causes or decision.warnings else ()
-    return Judgement(kind, operation, outcome, reply, (), findings, noted)
+    return Judgement(kind, operation, outcome, reply, (), findings, noted, made=(request, decision))
 
 
 def _traced(stage: Stage) -> tuple[Any, Any, Any]:
@@ -195,7 +195,7 @@ def portable(found: Judgement) -> Judgement:
     Raises:
         MemoryError: the judgement ended with it.
     """
-    error = found.error
+    error, found = found.error, found._replace(made=None)
     if isinstance(error, MemoryError):
         raise error
     if error is None or isinstance(error, ModelgateError):

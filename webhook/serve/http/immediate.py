@@ -10,6 +10,7 @@ and has them again, but for its length, is not parsed at all.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol
 
 from starlette.types import Scope
@@ -18,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from webhook.serve.callers.certificates import TRANSPORT
 from webhook.serve.http.budget import FREE
 
-__all__ = ["Answering", "Immediate"]
+__all__ = ["Answer", "Answering", "Immediate"]
 
 HOLD_SECONDS: Final = 0.05
 """The wait for the rest of a body, which Go writes within microseconds. Timeouts start when it ends."""
@@ -32,6 +33,10 @@ HEAD_SIZE: Final = 4096
 _HEAD: Final = b"content-length: %d\r\ncontent-type: application/json\r\n\r\n"
 
 
+Answer = tuple[bytes, Callable[[], None]]
+"""The JSON of a reply; and what is left to do when it is sent: the caller need not wait for it."""
+
+
 class Answering(Protocol):
     """Answers requests, or leaves them to the application."""
 
@@ -39,8 +44,8 @@ class Answering(Protocol):
         """Whether it may answer requests of this URL."""
         ...
 
-    def answer(self, scope: Scope, url: bytes, body: bytes) -> bytes | None:
-        """The JSON of a reply with status 200; None, without effects, if the application is to answer.
+    def answer(self, scope: Scope, url: bytes, body: bytes) -> Answer | None:
+        """The answer with status 200; None, without effects, if the application is to answer.
 
         ``scope`` has the connection, the path and the header fields. Requests with the same head share it.
         """
@@ -110,11 +115,11 @@ class Immediate(HttpToolsProtocol):
             return True
         if digits != b"%d" % len(body) or len(body) > FREE:
             return False
-        reply = self._answer(*known, body)
-        if reply is None:
+        answer = self._answer(*known, body)
+        if answer is None:
             self._declined = True
             return False
-        self._write(reply)
+        self._write(*answer)
         self.server_state.total_requests += 1
         return True
 
@@ -148,12 +153,12 @@ class Immediate(HttpToolsProtocol):
         if self._held is not None:
             body = self._held[0] if len(self._held) == 1 else b"".join(self._held)
             scope = self._plain_scope()
-            reply = self._answer(self.url, scope, body)
-            if reply is not None:
+            answer = self._answer(self.url, scope, body)
+            if answer is not None:
                 self._end_hold()
                 self._is_first, self._between = False, True
                 self._remember(scope)
-                self._write(reply)
+                self._write(*answer)
                 self.on_response_complete()
                 return
             self._release()
@@ -180,7 +185,7 @@ class Immediate(HttpToolsProtocol):
         connection = {"client": self.client, TRANSPORT: self.transport}
         return {"type": "http", "path": path, "headers": self.headers, **connection}
 
-    def _answer(self, url: bytes, scope: Scope, body: bytes) -> bytes | None:
+    def _answer(self, url: bytes, scope: Scope, body: bytes) -> Answer | None:
         assert self._answering is not None
         try:
             return self._answering.answer(scope, url, body)
@@ -209,13 +214,17 @@ class Immediate(HttpToolsProtocol):
                 self._heads.clear()
             self._heads[head] = self.url, scope
 
-    def _write(self, reply: bytes) -> None:
+    def _write(self, reply: bytes, finish: Callable[[], None]) -> None:
+        """Send a reply, and then ``finish``: the event loop sends what is written before it calls what comes soon, and
+        reads nothing in between.
+        """
         fields = self.server_state.default_headers
         known, text = Immediate._fields
         if known is not fields:
             text = STATUS_LINE[200] + b"".join([b"%b: %b\r\n" % field for field in fields])
             Immediate._fields = fields, text
         self.transport.write(b"".join((text, _HEAD % len(reply), reply)))
+        self.loop.call_soon(finish)
 
 
 def _parts(data: bytes) -> tuple[tuple[bytes, bytes], bytes, bytes]:
