@@ -4,13 +4,21 @@ import contextlib
 import functools
 import json
 import re
+import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 
+import webhook.serve.direct
+from certs.authority import Authority
+from certs.issue import issue
+from certs.names import LOCAL
 from tests.serve.conftest import until
 from tests.serve.test_app import DEPLOYMENT, a_review
 from tests.serve.test_connection import connected, one_answer
@@ -44,6 +52,27 @@ class Counted(Direct):
         return reply
 
 
+class Patient(Counted):
+    """Counts a reply only when its caller has got it, or after 20 seconds."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.got = threading.Event()
+        self.in_time: list[bool] = []
+
+    def answer(self, *arguments: Any) -> Answer | None:
+        found = super().answer(*arguments)
+        if found is None:
+            return None
+        reply, finish = found
+
+        def patient() -> None:
+            self.in_time.append(self.got.wait(20))
+            finish()
+
+        return reply, patient
+
+
 class OneGroup(Anyone):
     """Callers that may ask about one API group only."""
 
@@ -67,13 +96,15 @@ class Late(Anyone):
 class Served:
     """A real server on loopback, with or without the short way."""
 
-    def __init__(self, loaded: Catalog, callers: Anyone, *, short: bool) -> None:
+    def __init__(
+        self, loaded: Catalog, callers: Anyone, *, short: bool, direct: type[Counted] = Counted, **more: Any
+    ) -> None:
         assert loaded.find(GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model"))  # now, not in the loop
         self.gate = Gate(catalog=loaded, view=MemoryView())
-        self.direct = Counted(self.gate, callers)
+        self.direct = direct(self.gate, callers)
         app = Draining(application(self.gate, callers=callers), self.gate)
         http = functools.partial(Connection, answering=self.direct if short else None)
-        self.server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", log_config=None))
+        self.server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", log_config=None, **more))
 
     @property
     def counted(self) -> str:
@@ -218,6 +249,35 @@ def test_while_the_server_drains_connections_are_closed_after_their_answer(loade
         answers = [told(each, [post(GOOD)], 1) for each in (short, ordinary)]
         assert answers[0] == answers[1]
         assert b"connection: close" in answers[0][0]
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "TLS"])
+def test_the_caller_has_the_reply_before_it_is_counted(loaded: Catalog, tmp_path: Path, encrypted: bool) -> None:
+    now = datetime.now(UTC)
+    issue(tmp_path, Authority.create(now), LOCAL, now)
+    files = {"ssl_certfile": tmp_path / "tls.crt", "ssl_keyfile": tmp_path / "tls.key"} if encrypted else {}
+    served = Served(loaded, Anyone(), short=True, direct=Patient, **files)
+    assert isinstance(served.direct, Patient)
+    with _running(served.server), connected(served.server) as plain, contextlib.ExitStack() as stack:
+        peer: socket.socket = plain
+        if encrypted:
+            context = ssl.create_default_context(cafile=str(tmp_path / "ca.crt"))
+            peer = stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+        peer.sendall(post(GOOD))
+        assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
+        served.direct.got.set()
+        until(lambda: 'requests_total{call="validate"' in served.counted, "the reply is counted")
+    assert served.direct.in_time == [True]
+
+
+def test_a_reply_that_is_too_long_for_one_piece_is_counted_once(
+    loaded: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook.serve.direct, "PIECE", 100)
+    with two_ways(loaded) as (short, ordinary):
+        assert told(short, [post(BAD)], 1) == told(ordinary, [post(BAD)], 1)
+        assert short.direct.answered == 0
+        assert short.counted == ordinary.counted
 
 
 def test_a_body_that_takes_its_time_goes_the_ordinary_way(loaded: Catalog) -> None:
