@@ -1,8 +1,8 @@
 """The short way of a review: a complete, plain request is answered while its bytes are parsed, without a task.
 
 It answers only what it can answer with 200 and without waiting. Everything else, every error included, goes the
-ordinary way (:mod:`webhook.serve.app`), which judges it again, counts and logs it: nothing is counted here before there
-is a reply.
+ordinary way (:mod:`webhook.serve.app`), which judges it again, counts and logs it: nothing is counted here before the
+reply is written.
 """
 
 from __future__ import annotations
