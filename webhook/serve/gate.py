@@ -20,6 +20,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.serve.forked import Children
+from webhook.serve.http.immediate import Answer
 from webhook.serve.judgement import Call, Judgement, Prepared, Snapshot, Stage, is_large, judge, portable
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.metrics import Metrics
@@ -224,13 +225,11 @@ class Gate:
             raise found.error
         return found.reply
 
-    def reply_now(self, call: Call, body: bytes, patience: float | None) -> tuple[bytes, Callable[[], None]] | None:
+    def reply_now(self, call: Call, body: bytes, patience: float | None) -> Answer | None:
         """As :meth:`reply`, but None, without effects, for whatever would wait, fork or fail.
 
-        A small body takes milliseconds, so a usual deadline is not looked at.
-
-        Returns:
-            The reply; and what counts and logs it, to be called soon after the reply was sent.
+        A small body takes milliseconds, so a usual deadline is not looked at. What is left to do counts and logs the
+        reply.
         """
         if (patience is not None and patience < SHORTEST) or is_large(body):
             return None

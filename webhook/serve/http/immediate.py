@@ -215,7 +215,7 @@ class Immediate(HttpToolsProtocol):
             self._heads[head] = self.url, scope
 
     def _write(self, reply: bytes, finish: Callable[[], None]) -> None:
-        """Send a reply, and then ``finish``: the event loop sends what is written before it calls what comes soon, and
+        """Send a reply, then call ``finish``: the event loop sends what is written before it calls what comes soon, and
         reads nothing in between.
         """
         fields = self.server_state.default_headers
