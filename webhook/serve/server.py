@@ -55,10 +55,14 @@ LAST_REQUESTS: Final = 10
 """Seconds for requests that still run when the listener closes; longer than the timeout of the chart's webhooks."""
 
 
-MEMORY_SECONDS: Final = 3.0
+DATE_SECONDS: Final = 1.0
+"""Seconds for which replies have the same date. Whatever a server without requests does, it does on other callers' time:
+woken up ten times in a second, as uvicorn does by default, it takes longer for what comes just then."""
+
+MEMORY_SECONDS: Final = 10.0
 """Seconds between two looks at the memory that could be given back."""
 
-SCREEN_SECONDS: Final = 1.0
+SCREEN_SECONDS: Final = 5.0
 """Seconds between two looks for kinds whose rules should become one function (:mod:`webhook.cel.screen`)."""
 
 STARTUP_FAILURE: Final = 3
@@ -96,6 +100,13 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._gate = gate
         self._seconds = seconds
+        self._ended = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """As uvicorn does, until it is stopped, but rarely."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), DATE_SECONDS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but with a listener that limits handshakes."""
@@ -114,6 +125,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig != signal.SIGTERM:
             super().handle_exit(sig, frame)
+            self._ended.set()
             return
         if self._gate.draining or not self._seconds:
             self._stop()
@@ -125,6 +137,7 @@ class _Server(uvicorn.Server):
     def _stop(self) -> None:
         """Stop without raising the signal again, as uvicorn would: a server that was asked to end exits with 0."""
         self.should_exit = True
+        self._ended.set()
 
 
 def run(settings: Settings) -> int:

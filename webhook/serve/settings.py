@@ -47,7 +47,7 @@ class Settings(BaseModel):
     """How often to check those folders. The kubelet updates a mounted ConfigMap within a minute."""
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
     """How long to serve after SIGTERM: longer than endpoints need to leave every kube-proxy."""
-    tls_poll_seconds: Annotated[float, Field(gt=0)] = 2.0
+    tls_poll_seconds: Annotated[float, Field(gt=0)] = 5.0
     """How often to check the certificate files. A mounted Secret changes by a symlink: inotify loses track of it."""
     health_port: Annotated[int, Field(ge=0, le=65535)] = 0
     """The port of health and metrics; 0: on the port of the webhooks."""
