@@ -320,6 +320,10 @@ rules:
     {{- end }}
     {{- end }}
   verbs: [get]
+# list, watch: to notice that one of them was installed or changed. Only metadata is read by this.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  verbs: [list, watch]
 {{- if .Values.apis.ome.enabled }}
 # get: OME's defaults, in OME's namespace. No other ConfigMap.
 - apiGroups: [""]

@@ -67,6 +67,7 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
     assert rights("modelgate-view") == {
         **{("ClusterRole", kind.group, plurals[kind], ()): ["get", "list", "watch"] for kind in WATCHED},
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", DEFINITIONS): ["get"],
+        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
         **{("ClusterRole", kind.group, f"{kind.kind.lower()}s", ()): ["get"] for kind in FETCHED - {CONFIG}},
     }
@@ -140,7 +141,6 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds},
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
-        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
         **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},

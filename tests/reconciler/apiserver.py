@@ -113,7 +113,7 @@ class ApiServer:
             self._announce("DELETED", place, self._objects.pop(place))
 
     def fail(self, method: str, path: str, code: int, message: str = "no", times: int = 1) -> None:
-        """The next requests whose path contains ``path`` are answered with an error (0: the connection is cut)."""
+        """The next requests with ``path`` in their path or query get an error (0: the connection is cut)."""
         self._faults += [(method, path, code, message)] * times
 
     def serve(self, *resources: APIResource) -> None:
@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
             (state.dry_runs if "dryRun" in self.query else state.requests).append((self.command, url.path))
             state.changed.notify_all()
         for fault in state._faults:
-            if fault[0] == self.command and fault[1] in url.path:
+            if fault[0] == self.command and fault[1] in self.path:
                 state._faults.remove(fault)
                 self._fault(*fault[2:])
                 return

@@ -1,11 +1,15 @@
 """The gate follows the definitions of the cluster: it judges by them, and says once what differs."""
 
+import asyncio
 import json
 import logging
+import threading
+from contextlib import contextmanager
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.cluster.test_live import until
 from tests.engine.test_installed import changed, with_prefetch
 from tests.reconciler.apiserver import ApiServer
 from webhook.admission.errors import NotReady
@@ -143,3 +147,80 @@ def test_without_a_connection_the_gate_is_not_ready(gate):
     found = InstalledDefinitions(gate, nowhere)
     found.look()
     assert found.unready() == ["the installed definitions cannot be read: no kubeconfig"]
+
+
+@contextmanager
+def followed(installed):
+    """What the server does: follow the definitions while it serves."""
+    stop, started = threading.Event(), threading.Event()
+
+    async def follow():
+        async with installed.following():
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(follow()))
+    thread.start()
+    started.wait()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    until(lambda: not [each.name for each in threading.enumerate() if each.name.startswith("definitions")])
+
+
+def looks(server):
+    return sum(path.endswith(f"/{NAME}") for _, path in server.requests)
+
+
+def test_a_watch_tells_what_was_installed_replaced_and_removed(gate, installed, server, loaded, monkeypatch):
+    monkeypatch.setattr("webhook.serve.installed.SECONDS", 600.0)
+    with followed(installed):
+        until(installed._watched)
+        put(server, with_prefetch)
+        until(lambda: gate.catalog is not loaded)
+        assert verdict(gate, LATER)
+        put(server, lambda _: None)
+        until(lambda: gate.catalog is loaded)
+        put(server, with_prefetch)
+        until(lambda: gate.catalog is not loaded)
+        server.delete("customresourcedefinitions", NAME, "")
+        until(lambda: gate.catalog is loaded)
+
+
+def test_a_change_of_another_definition_leads_to_no_look(gate, installed, server, loaded, monkeypatch):
+    monkeypatch.setattr("webhook.serve.installed.SECONDS", 600.0)
+    with followed(installed):
+        until(installed._watched)
+        before = looks(server)
+        other = {"apiVersion": "apiextensions.k8s.io/v1", "metadata": {"name": "others.example.com"}, "spec": {}}
+        server.put("customresourcedefinitions", other)
+        put(server, with_prefetch)
+        until(lambda: gate.catalog is not loaded)
+    assert looks(server) - before == 2  # the metadata and the definition, once
+
+
+def test_without_the_right_to_watch_it_looks_again_and_again(gate, installed, server, loaded, monkeypatch):
+    monkeypatch.setattr("webhook.serve.installed.SECONDS", 0.02)
+    server.fail("GET", "customresourcedefinitions?", 403, "no rights", times=1000)
+    with followed(installed):
+        until(lambda: looks(server) > 1)
+        put(server, with_prefetch)
+        until(lambda: gate.catalog is not loaded)
+        assert not installed._watched()
+
+
+def test_an_unexpected_error_is_not_the_last_look(gate, installed, server, loaded, monkeypatch, caplog):
+    monkeypatch.setattr("webhook.serve.installed.SECONDS", 0.02)
+    once, real = iter([ZeroDivisionError()]), Gate.definition_names
+    monkeypatch.setattr(Gate, "definition_names", lambda gate: broken(once) or real(gate))
+    put(server, with_prefetch)
+    with followed(installed):
+        until(lambda: gate.catalog is not loaded)
+    assert "a look at the installed definitions has failed" in caplog.text
+
+
+def broken(errors):
+    for error in errors:
+        raise error

@@ -98,6 +98,15 @@ def test_on_sigterm_the_gate_serves_on_tells_clients_to_leave_and_stops(serve: S
     assert "Traceback" not in served.log()
 
 
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_gate_that_nothing_else_wakes_up(serve: Serve, tmp_path: Path, sent: int, code: int) -> None:
+    (tmp_path / "sitecustomize.py").write_text("from webhook.serve import server\n\nserver.DATE_SECONDS = 3600.0\n")
+    served = serve("--drain-seconds", "0", PYTHONPATH=str(tmp_path))
+    served.process.send_signal(sent)
+    assert served.process.wait(timeout=20) == code
+    assert "Traceback" not in served.log()
+
+
 def a_review_of_seconds() -> str:
     """An AIMService with many image pull secrets."""
     api = {"group": "aim.silogen.ai", "version": "v1alpha1"}

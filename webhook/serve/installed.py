@@ -5,37 +5,51 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from webhook.admission.errors import NotReady
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.definitions import Definitions
+from webhook.cluster.backoff import join
+from webhook.cluster.definitions import DEFINITIONS, Definitions
+from webhook.cluster.reflector import Reflector
+from webhook.cluster.resource import Key
 from webhook.serve.gate import Gate
-from webhook.serve.periodic import repeated
 
 __all__ = ["InstalledDefinitions"]
 
 log = logging.getLogger("modelgate")
 
 SECONDS: Final = 10.0
-"""Between two looks: a definition changes with a release of its operator, and this costs 19 small requests."""
+"""Between two looks without a watch: a look costs 19 small requests."""
+
+WATCHED_SECONDS: Final = 60.0
+"""Between two looks with a watch, which should not miss a change."""
 
 TIMEOUT: Final = 10.0
 """Seconds for one request: a definition has up to two megabytes."""
+
+GRACE: Final = 5.0
+"""Seconds for a look to end; its thread is a daemon, so a request that hangs does not keep the process alive."""
 
 
 class InstalledDefinitions:
     """Tells a gate the definitions of its kinds. ``connect`` raises NotReady if it is not possible yet.
 
     The gate is not ready before the first look, because it may refuse what is valid. If it is not allowed to read
-    definitions, it judges by its own and says so.
+    definitions, it judges by its own and says so. A watch of their metadata tells when to look again; if it is not
+    allowed to watch, it looks every SECONDS.
     """
 
     def __init__(self, gate: Gate, connect: Callable[[], Reader]) -> None:
         self._gate = gate
         self._connect = connect
+        self._api: Reader | None = None
         self._definitions: Definitions | None = None
+        self._reflector: Reflector | None = None
+        self._due = threading.Event()
+        self._stop = threading.Event()
         self._trouble = "the installed definitions are not read yet"
         self._looked = False
 
@@ -60,17 +74,49 @@ class InstalledDefinitions:
             self._looked, self._trouble = True, ""
             self._gate.accept("installed definitions")
 
+    @contextlib.asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """Look at once, and then at each change, while the context lasts."""
+        keeper = threading.Thread(target=self._keep, name="definitions", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._end, keeper)
+
     def _look(self) -> None:
         if self._definitions is None:
-            self._definitions = Definitions(self._connect())
+            self._api = self._connect()
+            self._definitions = Definitions(self._api)
         if self._definitions.refresh(self._gate.definition_names(), TIMEOUT):
             self._gate.use_definitions(self._definitions.documents)
 
-    @contextlib.asynccontextmanager
-    async def following(self) -> AsyncIterator[None]:
-        """Look at once, and then repeatedly, while the context lasts."""
-        first = asyncio.create_task(asyncio.to_thread(self.look))
-        async with repeated(self.look, SECONDS):
-            yield
-        with contextlib.suppress(asyncio.CancelledError):
-            await first
+    def _keep(self) -> None:
+        while not self._stop.is_set():
+            self._due.clear()
+            try:
+                self.look()
+            except Exception:  # one unexpected error must not be the last look
+                log.exception("a look at the installed definitions has failed")
+            self._watch()
+            self._due.wait(WATCHED_SECONDS if self._watched() and not self._trouble else SECONDS)
+
+    def _watch(self) -> None:
+        """Begin to watch, if there is a connection now."""
+        if self._reflector is None and self._api is not None and not self._stop.is_set():
+            self._reflector = Reflector(self._api, DEFINITIONS, self._changed, self._changed, metadata_only=True)
+            threading.Thread(target=self._reflector.run, name="definitions-watch", daemon=True).start()
+
+    def _watched(self) -> bool:
+        return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble
+
+    def _changed(self, key: Key, _: object = None) -> None:
+        if key.name in self._gate.definition_names():
+            self._due.set()
+
+    def _end(self, keeper: threading.Thread) -> None:
+        self._stop.set()
+        self._due.set()
+        if self._reflector is not None:
+            self._reflector.stop()
+        join([keeper], GRACE)

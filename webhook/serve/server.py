@@ -54,10 +54,9 @@ it does not retry a POST on a connection that was closed meanwhile."""
 LAST_REQUESTS: Final = 10
 """Seconds for requests that still run when the listener closes; longer than the timeout of the chart's webhooks."""
 
-
 DATE_SECONDS: Final = 1.0
-"""Seconds for which replies have the same date. Whatever a server without requests does, it does on other callers' time:
-woken up ten times in a second, as uvicorn does by default, it takes longer for what comes just then."""
+"""Seconds for which replies have the same date. uvicorn wakes up ten times in a second; a request that comes just then
+waits, and finds its data displaced from the caches."""
 
 MEMORY_SECONDS: Final = 10.0
 """Seconds between two looks at the memory that could be given back."""

@@ -134,6 +134,7 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     for gvk in _covered(found, catalog):
         name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
         yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", name)
+    yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
     if GROUPS["ome"] in found.groups():
         yield _Right("", "configmaps", "get", "inferenceservice-config")
         yield _Right("", "persistentvolumeclaims", "get")
@@ -152,7 +153,6 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
         yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch"))
         if verb := _verb_of_conditions(known):
             yield _Right(gvk.group, f"{known.plural}/status", verb)
-    yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
     yield _Right("", "events", "create")
     yield _Right("coordination.k8s.io", "leases", "create")
     yield from _each("coordination.k8s.io", ["leases"], _REPLACED, found.flags("reconciler").lease)
