@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import re
+import select
 import socket
 import ssl
 import threading
@@ -30,7 +31,7 @@ from webhook.serve.callers import ALL_GROUPS, Anyone
 from webhook.serve.direct import Direct
 from webhook.serve.gate import Gate
 from webhook.serve.http.connection import Connection
-from webhook.serve.http.immediate import Answer
+from webhook.serve.http.immediate import Answer, Waiting
 from webhook.serve.server import Draining
 
 MODEL = {
@@ -57,8 +58,12 @@ class Patient(Counted):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.got = threading.Event()
+        self.got, self._heard = socket.socketpair()
         self.in_time: list[bool] = []
+
+    def close(self) -> None:
+        self.got.close()
+        self._heard.close()
 
     def answer(self, *arguments: Any) -> Answer | None:
         found = super().answer(*arguments)
@@ -67,7 +72,7 @@ class Patient(Counted):
         reply, finish = found
 
         def patient() -> None:
-            self.in_time.append(self.got.wait(20))
+            self.in_time.append(bool(select.select([self._heard], [], [], 20)[0]))
             finish()
 
         return reply, patient
@@ -103,7 +108,7 @@ class Served:
         self.gate = Gate(catalog=loaded, view=MemoryView())
         self.direct = direct(self.gate, callers)
         app = Draining(application(self.gate, callers=callers), self.gate)
-        http = functools.partial(Connection, answering=self.direct if short else None)
+        http = functools.partial(Connection, answering=self.direct if short else None, waiting=Waiting())
         self.server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", log_config=None, **more))
 
     @property
@@ -265,9 +270,33 @@ def test_the_caller_has_the_reply_before_it_is_counted(loaded: Catalog, tmp_path
             peer = stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
         peer.sendall(post(GOOD))
         assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
-        served.direct.got.set()
+        served.direct.got.send(b"yes")
         until(lambda: 'requests_total{call="validate"' in served.counted, "the reply is counted")
+    served.direct.close()
     assert served.direct.in_time == [True]
+
+
+class Forgetful(Counted):
+    """Fails when it should count a reply."""
+
+    def answer(self, *arguments: Any) -> Answer | None:
+        found = super().answer(*arguments)
+
+        def failing() -> None:
+            raise ZeroDivisionError("cannot count")
+
+        return found and (found[0], failing)
+
+
+def test_a_fault_after_a_reply_is_reported_and_the_connection_stays(
+    loaded: Catalog, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = Served(loaded, Anyone(), short=True, direct=Forgetful)
+    with _running(served.server), connected(served.server) as peer:
+        for _ in range(2):
+            peer.sendall(post(GOOD))
+            assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
+    assert caplog.text.count("ZeroDivisionError: cannot count") == 2
 
 
 def test_a_reply_that_is_too_long_for_one_piece_is_counted_once(

@@ -190,6 +190,24 @@ def test_a_server_that_ends_answers_the_head_that_waits(loaded: Catalog) -> None
         assert peer.recv(1) == b""
 
 
+def test_each_connection_that_waits_too_long_gives_up(loaded: Catalog, parsed: list[bytes]) -> None:
+    with two_ways(loaded) as (short, _), contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(connected(short.server)) for _ in range(3)]
+        for peer in peers:
+            peer.sendall(as_go(GOOD))
+            one_answer(peer)
+        connections = [*short.server.server_state.connections]
+        before = len(parsed)
+        for count, peer in enumerate(peers, before + 1):
+            peer.sendall(as_go(GOOD)[: -len(GOOD)])
+            until(lambda count=count: len(parsed) == count, "the parser has the head")
+        assert not any(map(waits, connections))
+        for peer in peers:
+            peer.sendall(GOOD)
+            assert one_answer(peer).startswith(b"HTTP/1.1 200 ")
+        assert not short.server.config.http_protocol_class.keywords["waiting"]._until
+
+
 def test_a_known_head_in_the_middle_of_a_body_is_not_a_request(loaded: Catalog) -> None:
     outer = as_go(GOOD + as_go(GOOD))
     pieces = [as_go(GOOD), outer[: -len(as_go(GOOD))], as_go(GOOD), as_go(BAD), LAST]

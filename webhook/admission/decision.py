@@ -5,16 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.golang.credentials import masked
 
 __all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn", "labels"]
-
-_LABEL: Final = attrgetter("label")
-_LABELS: Final = attrgetter("labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +112,12 @@ class Warn:
 
 def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
     """The rules behind findings, in their order, as metrics and audit annotations name them."""
-    return [*chain.from_iterable(map(_LABELS, causes)), *map(_LABEL, warnings)]
+    found: list[str] = []
+    for cause in causes:
+        found += cause.labels
+    for warning in warnings:
+        found.append(warning.label)
+    return found
 
 
 class Default(NamedTuple):

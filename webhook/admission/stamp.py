@@ -78,9 +78,8 @@ class Stamp:
 
     def encode(self) -> str:
         """The annotation's text, canonical JSON: equal stamps encode to equal bytes."""
-        catalog, profile, spec = map(canonical, (self.catalog, self.profile, self.spec))
-        defaulted = canonical(self.defaulted)
-        return (b'{"catalog":%b,"defaulted":%b,"profile":%b,"spec":%b}' % (catalog, defaulted, profile, spec)).decode()
+        content = {"catalog": self.catalog, "defaulted": self.defaulted, "profile": self.profile, "spec": self.spec}
+        return canonical(content).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether the object's specification is the stamped one."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from webhook.cel.codegen.conditions import Condition, ConditionsWriter, Part
-from webhook.cel.codegen.generate import made
+from webhook.cel.codegen.generate import defined
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.limits import DEEP_RECURSION
 
@@ -61,7 +61,7 @@ class Screen:
         writer, others = _written(conditions, variables)
         self.others = frozenset(others)
         file = file_name(name)
-        self.run: Run = made(writer.text(), file)(*writer.constants)
+        self.run: Run = defined(writer.text(), file, writer.constants)
         register(file, self)
 
     def text(self) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
@@ -21,8 +19,6 @@ from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.scope import reviewed_kind
 
 __all__ = ["mutate"]
-
-_DEFAULTS: Final = itemgetter(1)
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
@@ -110,8 +106,10 @@ def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalo
     after = found.object
     if annotations.get(ANNOTATION) != text:
         after = {**after, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
-    defaults = tuple(chain.from_iterable(map(_DEFAULTS, found.added)))
-    return Decision(after, (), (), defaults, _audit(catalog, defaults), operations(obj, found, text))
+    defaults: list[Default] = []
+    for _, more in found.added:
+        defaults += more
+    return Decision(after, (), (), tuple(defaults), _audit(catalog, defaults), operations(obj, found, text))
 
 
 def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:
@@ -142,7 +140,7 @@ def _standing(
     return not faults, faults
 
 
-def _audit(catalog: Catalog, defaults: tuple[Default, ...]) -> dict[str, str]:
+def _audit(catalog: Catalog, defaults: Sequence[Default]) -> dict[str, str]:
     if not defaults:
         return {"catalog": catalog.digest}
     filled = ",".join([f"{item.path}={item.code or 'schema'}" for item in defaults])

@@ -32,6 +32,7 @@ from webhook.serve.hangup import Hangup
 from webhook.serve.http.answers import Answers, refusals
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
+from webhook.serve.http.immediate import Waiting
 from webhook.serve.http.listener import Listener
 from webhook.serve.installed import InstalledDefinitions
 from webhook.serve.liveview import live_view, reader
@@ -292,7 +293,7 @@ def _config(
         port=settings.listen_port,
         ws="none",
         ssl_context_factory=lambda _config, _default: certificate.context,
-        **{**shared, "http": functools.partial(shared["http"], answering=direct)},
+        **{**shared, "http": functools.partial(shared["http"], answering=direct, waiting=Waiting())},
     )
 
 

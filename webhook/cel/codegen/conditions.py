@@ -25,14 +25,13 @@ _FUNCTION: Final = """\
 # V: the bindings. S: computes facts and variables. b: what the call may still cost.
 # bad: conditions that do not hold or are to be evaluated by themselves.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.
-def make({parameters}):
- def run(V, S):
+# k0, k1, ...: constants.
+def run(V, S):
   try:
    bad = []
 {body}
   except Exception: return None
   return bad, {bound}
- return run
 """
 
 

@@ -12,7 +12,8 @@ A value read from under a schema is checked where its class matters, once on eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from webhook.cel.codegen import calls, comprehensions, members
@@ -162,3 +163,20 @@ def made(text: str, file: str) -> Callable[..., Fast]:
     exec(compile(text, file, "exec"), GLOBALS, scope)  # noqa: S102 - it contains no text of users, see above
     make: Callable[..., Fast] = scope["make"]
     return make
+
+
+def defined(text: str, file: str, constants: Sequence[object], names: Mapping[str, object] = GLOBALS) -> Any:
+    """The function ``run`` of a generated source, compiled under a file name. Its ``constants`` are the global names
+    k0, k1 and so on: a closure of a hundred would be taken up anew at each call.
+    """
+    scope: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 - as in made
+    return bound(scope["run"].__code__, tuple(constants), names)
+
+
+def bound(code: CodeType, constants: tuple[object, ...], names: Mapping[str, object] = GLOBALS) -> FunctionType:
+    """The function of a code with these global names."""
+    run = FunctionType(code, {**names, **{f"k{index}": value for index, value in enumerate(constants)}})
+    if names is GLOBALS:
+        vars(run)["__reduced__"] = (bound, (code, constants))  # how it is pickled
+    return run

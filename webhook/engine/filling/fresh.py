@@ -19,6 +19,7 @@ import orjson
 from webhook.admission import Default, patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.cel.codegen.code import Block, render
+from webhook.cel.codegen.generate import defined
 from webhook.cel.codegen.listing import file_name
 from webhook.cel.codegen.runtime import GLOBALS
 from webhook.cel.codegen.variables import Around
@@ -50,11 +51,9 @@ _FUNCTION: Final = """\
 # s0, s1, ...: with what is added below. r: a value of the policy; A: it does not apply. rec: these values.
 # t0, t1, ...: what it is computed from; b, i, E: as in webhook.cel.formula.
 # k0, k1, ...: constants. To return nothing is to give no answer.
-def make({parameters}):
- def run(o0):
+def run(o0):
 {body}
   return F(n0, rec, s0)
- return run
 """
 
 
@@ -157,13 +156,8 @@ class _Writer:
             first.append(f"{' = '.join(f'n{index} = a{index}' for index in range(1, len(self._parts)))} = None")
         lines: list[str] = []
         render(block, 2, lines)
-        text = _FUNCTION.format(
-            parameters=", ".join(f"k{index}" for index in range(len(self._constants))), body="\n".join(lines)
-        )
-        scope: dict[str, Any] = {}
-        file = file_name(f"defaults of {self._kind.gvk.kind}")
-        exec(compile(text, file, "exec"), _GLOBALS, scope)  # noqa: S102 - names and literals of a schema, by repr
-        run: Run = scope["make"](*self._constants)
+        text = _FUNCTION.format(body="\n".join(lines))
+        run: Run = defined(text, file_name(f"defaults of {self._kind.gvk.kind}"), self._constants, _GLOBALS)
         return run
 
     def _constant(self, value: Any) -> str:

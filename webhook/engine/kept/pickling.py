@@ -73,10 +73,10 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _function_parts(function: FunctionType) -> Any:
-    if "<locals>" not in function.__qualname__ and function.__globals__ is not GLOBALS:
-        return NotImplemented
     if (reduced := getattr(function, "__reduced__", None)) is not None:
         return reduced
+    if "<locals>" not in function.__qualname__ and function.__globals__ is not GLOBALS:
+        return NotImplemented
     code, cells = function.__code__, function.__closure__ or ()
     made = _function, (code, _place(function), function.__name__, function.__defaults__, function.__kwdefaults__)
     return *made, tuple(cell.cell_contents for cell in cells), None, None, _close

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from webhook.serve.callers.certificates import TRANSPORT
 from webhook.serve.http.budget import FREE
 
-__all__ = ["Answer", "Answering", "Immediate"]
+__all__ = ["Answer", "Answering", "Immediate", "Waiting"]
 
 HOLD_SECONDS: Final = 0.05
 """The wait for the rest of a body, which Go writes within microseconds. Timeouts start when it ends."""
@@ -52,18 +52,50 @@ class Answering(Protocol):
         ...
 
 
+class Waiting:
+    """The connections that hold a part of a request back, with one timer for all: most do it for microseconds, and a
+    timer for each would cost more than the wait.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[Immediate, float] = {}  # in the order of time
+        self._is_timed = False
+
+    def add(self, connection: Immediate) -> None:
+        """Have the connection give up after :data:`HOLD_SECONDS`; does nothing if it waits already."""
+        loop = connection.loop
+        self._until.setdefault(connection, loop.time() + HOLD_SECONDS)
+        if not self._is_timed:
+            self._is_timed = True
+            loop.call_later(HOLD_SECONDS, self._look, loop)
+
+    def remove(self, connection: Immediate) -> None:
+        self._until.pop(connection, None)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for connection in [each for each, until in self._until.items() if until <= now]:
+            self._until.pop(connection, None)
+            connection.give_up()
+        self._is_timed = bool(self._until)
+        if self._is_timed:
+            loop.call_later(min(self._until.values()) - now, self._look, loop)
+
+
 class Immediate(HttpToolsProtocol):
     """Answers at most one request of each piece of data by itself, so that one peer cannot hold the event loop."""
 
     _fields: ClassVar[tuple[object, bytes]] = (None, b"")
     """The header fields of all replies, and how they are written: uvicorn replaces them each second."""
 
-    def __init__(self, *arguments: Any, answering: Answering | None = None, **more: Any) -> None:
+    def __init__(
+        self, *arguments: Any, answering: Answering | None = None, waiting: Waiting | None = None, **more: Any
+    ) -> None:
         super().__init__(*arguments, **more)
         self._answering = answering
+        self._waiting = Waiting() if waiting is None else waiting
         self._is_first = True
         self._held: list[bytes] | None = None  # the body of the request that is held back
-        self._hold_timer: asyncio.TimerHandle | None = None
         self._heads: dict[tuple[bytes, bytes], tuple[bytes, Scope]] = {}  # with its URL
         self._between = True  # the parser has nothing of a message, and the last one was answered here
         self._whole = b""  # what was received, if a message begins with it
@@ -85,18 +117,15 @@ class Immediate(HttpToolsProtocol):
         self._whole = data if self._between else b""
         super().data_received(data)
         self._whole = b""
-        if self._held is not None and self._hold_timer is None:
-            self._hold_timer = self.loop.call_later(HOLD_SECONDS, self._release)
+        if self._held is not None:
+            self._waiting.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        if self._head:
-            self._give_up()
-        if self._held is not None:
-            self._release()
+        self.give_up()
         super().shutdown()
 
     def _is_settled(self, data: bytes) -> bool:
@@ -111,7 +140,7 @@ class Immediate(HttpToolsProtocol):
             return False
         if not body and digits != b"0" and data.endswith(b"\r\n\r\n"):
             self._head = data
-            self._hold_timer = self.loop.call_later(HOLD_SECONDS, self._give_up)
+            self._waiting.add(self)
             return True
         if digits != b"%d" % len(body) or len(body) > FREE:
             return False
@@ -123,9 +152,12 @@ class Immediate(HttpToolsProtocol):
         self.server_state.total_requests += 1
         return True
 
-    def _give_up(self) -> None:
-        """Have the parser wait for the body."""
-        self.parse(self._end_wait())
+    def give_up(self) -> None:
+        """Have the parser, or the application, wait for the rest of a request."""
+        if self._head:
+            self.parse(self._end_wait())
+        if self._held is not None:
+            self._release()
 
     def _end_wait(self) -> bytes:
         """The head that was waiting for its body."""
@@ -202,9 +234,7 @@ class Immediate(HttpToolsProtocol):
 
     def _end_hold(self) -> None:
         self._held = None
-        if self._hold_timer is not None:
-            self._hold_timer.cancel()
-            self._hold_timer = None
+        self._waiting.remove(self)
 
     def _remember(self, scope: Scope) -> None:
         """Remember the head of a plain request, if what was received is this request and nothing else."""
@@ -215,16 +245,17 @@ class Immediate(HttpToolsProtocol):
             self._heads[head] = self.url, scope
 
     def _write(self, reply: bytes, finish: Callable[[], None]) -> None:
-        """Send a reply, then call ``finish``: the event loop sends what is written before it calls what comes soon, and
-        reads nothing in between.
-        """
+        """Send a reply, then call ``finish``: a transport sends at once what it can."""
         fields = self.server_state.default_headers
         known, text = Immediate._fields
         if known is not fields:
             text = STATUS_LINE[200] + b"".join([b"%b: %b\r\n" % field for field in fields])
             Immediate._fields = fields, text
         self.transport.write(b"".join((text, _HEAD % len(reply), reply)))
-        self.loop.call_soon(finish)
+        try:
+            finish()
+        except Exception as error:  # noqa: BLE001 - the caller has its reply, and may ask again
+            self.loop.call_exception_handler({"message": "after a reply was sent", "exception": error})
 
 
 def _parts(data: bytes) -> tuple[tuple[bytes, bytes], bytes, bytes]:
