@@ -141,9 +141,9 @@ def tables(*, quick: bool = False) -> list[Table]:
     }
     note = (
         f"Over TLS with kept-alive connections, the server on one core and the load on another; {REVIEWS} different "
-        f"reviews in turn, median of {ROUNDS} rounds. validate gets what mutate has answered. "
-        "Large reviews are judged in "
-        "processes of their own, and of many at once some are refused: they are sent over 1 and 10 connections only."
+        f"reviews in turn, median of {ROUNDS} rounds. validate gets what mutate of another replica has answered, so it "
+        "computes the stamps again. Large reviews are judged in processes of their own, and of many at once some are "
+        "refused: they are sent over 1 and 10 connections only."
     )
     table = Table("Server", note, COLUMNS)
     memory = Table("Memory of the server", "RSS in MiB.", ("MiB",))

@@ -1,7 +1,7 @@
 """The stamps that this process has written of late: the second call of a request need not compute its stamp again.
 
-It only saves work. Another replica may get the second call, and a forked child keeps what it writes to itself. The
-stamp is then computed again, with the same result.
+It only saves work. Another replica may get the second call, a third call is rare, and a forked child keeps what it
+writes to itself. The stamp is then computed again, with the same result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from webhook.admission.stamp import ANNOTATION
 __all__ = ["RecentStamps"]
 
 LIMIT: Final = 512
-"""Stamps kept: the API server makes the second call within milliseconds, and a gate answers 4,000 calls a second."""
+"""Stamps that wait for the second call: an API server makes it within milliseconds, unless it refuses the request."""
 
 SIZE: Final = 16 * 1024
 """Bytes of the largest review to remember: all labels and annotations that are kept take 8 MiB at most."""
@@ -45,11 +45,12 @@ class RecentStamps:
         """Forget all."""
         self._known.clear()
 
-    def __contains__(self, request: Request) -> bool:
-        """Whether the stamp in the request's object was written for this request."""
+    def take(self, request: Request) -> bool:
+        """Whether the stamp in the request's object was written for this request; it is forgotten then."""
         try:
             key, about = _about(request, request.object)
             if self._known.get(key) == about:
+                del self._known[key]  # its memory, which is in the caches, is for the next request
                 return True
         except (KeyError, TypeError, AttributeError, RecursionError):
             return False

@@ -33,6 +33,8 @@ ENVELOPE = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 _WITH_SPEC = ENVELOPE | {"spec"}
 
+_SHA256 = hashlib.sha256()  # a copy of it takes less than a new one, which OpenSSL looks for among its algorithms
+
 _HEX = re.compile(r"([0-9a-f]{64})?\Z")
 
 
@@ -99,8 +101,10 @@ def specification(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(obj: Mapping[str, Any]) -> str:
-    part = obj["spec"] if "spec" in obj and obj.keys() <= _WITH_SPEC else specification(obj)
-    return hashlib.sha256(canonical(part)).hexdigest()
+    part = obj["spec"] if "spec" in obj and _WITH_SPEC.issuperset(obj) else specification(obj)
+    hashed = _SHA256.copy()
+    hashed.update(canonical(part))
+    return hashed.hexdigest()
 
 
 def canonical(value: Any) -> bytes:

@@ -267,7 +267,7 @@ class Gate:
                 self.catalog,
                 self.view,
                 self.live_view,
-                replace(self.options, written=self._recent.__contains__),
+                replace(self.options, written=self._recent.take),
                 self._policies_over(self.catalog),
                 self._recent,
                 tuple(sorted(self._waiting)),

@@ -75,11 +75,11 @@ class Waiting:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for connection in [each for each, until in self._until.items() if until <= now]:
-            self._until.pop(connection, None)
-            connection.give_up()
+            del self._until[connection]
+            loop.call_soon(connection.give_up)
         self._is_timed = bool(self._until)
         if self._is_timed:
-            loop.call_later(min(self._until.values()) - now, self._look, loop)
+            loop.call_later(next(iter(self._until.values())) - now, self._look, loop)
 
 
 class Immediate(HttpToolsProtocol):
