@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from webhook.admission.errors import RequestError
 from webhook.serve.app import MAX_TIMEOUT
-from webhook.serve.callers import ALL_GROUPS, Callers, covered
+from webhook.serve.callers import Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import PEER
 from webhook.serve.http.exchange import PIECE
@@ -54,8 +54,7 @@ class Direct:
         if PEER.get() is not scope["client"]:
             PEER.set(scope["client"])  # it stays: each connection has a context of its own
         try:
-            if groups is not ALL_GROUPS:
-                covered(groups, body)
+            covered(groups, body)
             answer = self._gate.reply_now(call, body, patience)
         except RequestError:
             return None

@@ -93,13 +93,13 @@ class InstalledDefinitions:
 
     def _keep(self) -> None:
         while not self._stop.is_set():
-            self._due.clear()
             try:
                 self.look()
             except Exception:  # one unexpected error must not be the last look
                 log.exception("a look at the installed definitions has failed")
             self._watch()
             self._due.wait(WATCHED_SECONDS if self._watched() and not self._trouble else SECONDS)
+            self._due.clear()  # before the next look, and before the next question whether to stop: neither is missed
 
     def _watch(self) -> None:
         """Begin to watch, if there is a connection now."""

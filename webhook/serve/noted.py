@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from webhook.admission.plain import one_line
@@ -44,15 +43,9 @@ def decision_id(request: Request, digest: str) -> str:
     The uid of an API server is random already; another one is hashed.
     """
     try:
-        return f"{int(request.uid.replace('-', '')[:16], 16) ^ _number(digest):016x}"
+        return f"{int(request.uid.replace('-', '')[:16], 16) ^ int(digest, 16):016x}"
     except ValueError:
         return hashlib.sha256(f"{request.uid}\0{digest}".encode()).hexdigest()[:16]
-
-
-@lru_cache(1)
-def _number(digest: str) -> int:
-    """The digest of a catalog as a number. Raises ValueError for another text."""
-    return int(digest, 16)
 
 
 def is_noted(outcome: str) -> bool:
