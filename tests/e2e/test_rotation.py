@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import queue
 import signal
+import threading
+import time
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
@@ -19,13 +22,18 @@ from certs.lifetimes import Lifetimes
 from tests.e2e.client import connected
 from tests.e2e.gate import external_name, modelgate, with_clients
 from tests.e2e.handshakes import Callers, Webhook
-from tests.e2e.processes import Process, wait_until
+from tests.e2e.processes import Failed, Process, wait_until
 from tests.e2e.test_certs import kubeconfig_of
 from tests.e2e.widgets import CHART, GROUP, GUARDED, definition, widget
+from webhook.cluster.api import Reader
+from webhook.cluster.live import connect
+from webhook.cluster.reflector import Reflector
+from webhook.cluster.resource import APIResource
 
 RELEASE = "turning"
 NAME = f"{RELEASE}-modelgate"
 SECRET = f"{NAME}-ca"
+SECRETS = APIResource("", "v1", "secrets", "Secret")
 # A year in a minute and a half. The margins are wide for a busy machine: a leaf has 8 s left when it is renewed.
 LIFETIMES = Lifetimes(ca=timedelta(seconds=90), leaf=timedelta(seconds=24), uptake=timedelta(seconds=4))
 FLAGS = ["--ca-seconds=90", "--leaf-seconds=24", "--uptake-seconds=4", "--look-seconds=0.5"]
@@ -78,23 +86,36 @@ class Sidecars:
 
 
 class Secret:
-    """The Secret of the CAs, over one connection: a phase may last a tenth of a second."""
+    """The Secret of the CAs, and the phases of its state as a watch tells them: one may last a tenth of a second."""
 
-    def __init__(self, client, namespace):
+    def __init__(self, plane, client, namespace):
         self._client, self._path = client, f"/api/v1/namespaces/{namespace}/secrets/{SECRET}"
+        self._phases = queue.SimpleQueue()
+        api = Reader(connect(plane.kubeconfig))
+        self._reflector = Reflector(api, SECRETS, self._changed, lambda _: None, namespace, name=SECRET)
+
+    def __enter__(self):
+        threading.Thread(target=self._reflector.run, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._reflector.stop()
+
+    def _changed(self, _, secret):
+        self._phases.put(phase_of(files_of(secret)))
+
+    def reach(self, *phases, seconds=120):
+        """Wait for one of these phases among those that were not read yet."""
+        deadline = time.monotonic() + seconds
+        passed = []
+        while not passed or passed[-1] not in phases:
+            try:
+                passed.append(self._phases.get(timeout=max(0, deadline - time.monotonic())))
+            except queue.Empty:
+                raise Failed(f"waited {seconds} s in vain for the phase {' or '.join(phases)}; saw {passed}") from None
 
     def files(self):
-        data = self._client.ask("GET", self._path, None).body.get("data") or {}
-        return {name: base64.b64decode(text) for name, text in data.items()}
-
-    def phase(self):
-        files = self.files()
-        record = json.loads(files.get("state.json", b"{}"))
-        if not record:
-            return ""
-        if record["next"]:
-            return "wait" if record["next"]["confirmed"] else "publish"
-        return "retire" if record["retired"] else "steady"
+        return files_of(self._client.ask("GET", self._path, None).body)
 
     def signer(self):
         return self.files().get("tls.crt")
@@ -109,6 +130,19 @@ class Secret:
         secret["data"] = {name: base64.b64encode(content).decode() for name, content in files.items()}
         del secret["metadata"]["resourceVersion"]
         assert self._client.ask("PUT", self._path, secret).code == 200
+
+
+def files_of(secret):
+    return {name: base64.b64decode(text) for name, text in (secret.get("data") or {}).items()}
+
+
+def phase_of(files):
+    record = json.loads(files.get("state.json", b"{}"))
+    if not record:
+        return ""
+    if record["next"]:
+        return "wait" if record["next"]["confirmed"] else "publish"
+    return "retire" if record["retired"] else "steady"
 
 
 @pytest.fixture
@@ -140,7 +174,7 @@ def turning(plane, namespace, tmp_path):
                 "create", [with_clients(each, {"service": {"port": webhook.port}}) for each in hooks]
             )
             client = stack.enter_context(connected(plane.kubeconfig))
-            yield sidecars, Secret(client, namespace), webhook
+            yield sidecars, stack.enter_context(Secret(plane, client, namespace)), webhook
     finally:
         plane.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(objects))
         plane.kubectl("delete", "crd", definition()["metadata"]["name"], "--wait=false")
@@ -158,16 +192,16 @@ def test_no_call_fails_while_cas_and_leaves_change(plane, namespace, turning):
     path = f"/apis/{GROUP}/v1/namespaces/{namespace}/widgets"
     with connected(plane.kubeconfig) as client:
         wait_until(lambda: client.ask("POST", f"{path}?dryRun=All", widget("w")).code == 201, "the first call")
-    wait_until(lambda: secret.phase() == "steady", "a steady state", 60)
+    secret.reach("steady")
     with Callers(plane.kubeconfig, path, widget("w"), threads=4, each=14).calling() as callers:
         # A rotation with a crash in each phase.
         first = signer = secret.signer()
         for phase in ("publish", "wait", "retire"):
-            sidecars.wait_until(lambda phase=phase: secret.phase() == phase, f"the phase {phase}")
+            secret.reach(phase)
             sidecars.kill()
         signer = sidecars.wait_until(lambda: rotated(sidecars, secret, first), "the first rotation")
         # A rotation with a replica that sleeps through most of it.
-        sidecars.wait_until(lambda: secret.phase() in {"publish", "wait"}, "the next rotation")
+        secret.reach("publish", "wait")
         sidecars.suspend(0, on=True)
         sidecars.wait_until(lambda: secret.signer() != signer, "the next CA to sign")
         sidecars.suspend(0, on=False)
