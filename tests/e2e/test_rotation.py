@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
-import queue
 import signal
 import threading
-import time
+from collections import deque
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
@@ -22,7 +21,7 @@ from certs.lifetimes import Lifetimes
 from tests.e2e.client import connected
 from tests.e2e.gate import external_name, modelgate, with_clients
 from tests.e2e.handshakes import Callers, Webhook
-from tests.e2e.processes import Failed, Process, wait_until
+from tests.e2e.processes import Process, wait_until
 from tests.e2e.test_certs import kubeconfig_of
 from tests.e2e.widgets import CHART, GROUP, GUARDED, definition, widget
 from webhook.cluster.api import Reader
@@ -90,7 +89,7 @@ class Secret:
 
     def __init__(self, plane, client, namespace):
         self._client, self._path = client, f"/api/v1/namespaces/{namespace}/secrets/{SECRET}"
-        self._phases = queue.SimpleQueue()
+        self._phases = deque()
         api = Reader(connect(plane.kubeconfig))
         self._reflector = Reflector(api, SECRETS, self._changed, lambda _: None, namespace, name=SECRET)
 
@@ -102,17 +101,14 @@ class Secret:
         self._reflector.stop()
 
     def _changed(self, _, secret):
-        self._phases.put(phase_of(files_of(secret)))
+        self._phases.append(phase_of(files_of(secret)))
 
-    def reach(self, *phases, seconds=120):
-        """Wait for one of these phases among those that were not read yet."""
-        deadline = time.monotonic() + seconds
-        passed = []
-        while not passed or passed[-1] not in phases:
-            try:
-                passed.append(self._phases.get(timeout=max(0, deadline - time.monotonic())))
-            except queue.Empty:
-                raise Failed(f"waited {seconds} s in vain for the phase {' or '.join(phases)}; saw {passed}") from None
+    def reached(self, *phases):
+        """Whether one of these phases is among those that were not read yet; reads up to it."""
+        while self._phases:
+            if self._phases.popleft() in phases:
+                return True
+        return False
 
     def files(self):
         return files_of(self._client.ask("GET", self._path, None).body)
@@ -192,16 +188,16 @@ def test_no_call_fails_while_cas_and_leaves_change(plane, namespace, turning):
     path = f"/apis/{GROUP}/v1/namespaces/{namespace}/widgets"
     with connected(plane.kubeconfig) as client:
         wait_until(lambda: client.ask("POST", f"{path}?dryRun=All", widget("w")).code == 201, "the first call")
-    secret.reach("steady")
+    wait_until(lambda: secret.reached("steady"), "a steady state", 60)
     with Callers(plane.kubeconfig, path, widget("w"), threads=4, each=14).calling() as callers:
         # A rotation with a crash in each phase.
         first = signer = secret.signer()
         for phase in ("publish", "wait", "retire"):
-            secret.reach(phase)
+            sidecars.wait_until(lambda phase=phase: secret.reached(phase), f"the phase {phase}")
             sidecars.kill()
         signer = sidecars.wait_until(lambda: rotated(sidecars, secret, first), "the first rotation")
         # A rotation with a replica that sleeps through most of it.
-        secret.reach("publish", "wait")
+        sidecars.wait_until(lambda: secret.reached("publish", "wait"), "the next rotation")
         sidecars.suspend(0, on=True)
         sidecars.wait_until(lambda: secret.signer() != signer, "the next CA to sign")
         sidecars.suspend(0, on=False)
