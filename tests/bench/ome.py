@@ -92,7 +92,7 @@ def whole(obj: Json, view: MemoryView, loaded: catalog.Catalog, old: Json | None
 
 def rows() -> list[tuple[str, Callable[[], None]]]:
     loaded = catalog.load()
-    loaded.kinds[SERVICE].policy.prepare()  # as served
+    loaded.prepared(loaded.kinds[SERVICE]).prepare()  # as served
     cluster = models()
     view = MemoryView([*cluster, *runtimes()])
     odd = {**format_of(0), "modelArchitecture": "Unheard", "storage": {"storageUri": "hf://example/odd"}}

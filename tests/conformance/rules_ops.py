@@ -105,8 +105,8 @@ def ratchet_ops(case: Case) -> str | None:
             schema = _merge(schema, step["patch"])
         else:
             structural = Structural(schema)
-            obj, _ = structural.decode(step["obj"])
-            errors, _ = structural.check(obj, stored.get(step["name"]))
+            obj = structural.decode(step["obj"]).object
+            errors = structural.check(obj, stored.get(step["name"])).errors
             if bool(errors) != step.get("expectError", False):
                 return f"{step.get('description')}: {[*map(str, errors)]}"
             if not errors:

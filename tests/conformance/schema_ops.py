@@ -115,11 +115,11 @@ def custom_resource(case: Case) -> str | None:
     given, wanted = case["in"], case["expect"] | case["actual"]
     schema = Structural(given["schema"])
     obj, before = _untouched(case)
-    decoded, unknown = schema.decode(obj, fresh=True)
+    decoded, unknown, _ = schema.decode_file(obj)
     old = given.get("oldObj")
     if old is not None:
-        old, _ = schema.decode(old, fresh=True, stored=True)
-    errors, warnings = schema.check(decoded, old)
+        old = schema.decode_file(old, drop_invalid=True).object
+    errors, warnings, _ = schema.check(decoded, old)
     return first(
         differs("object", wanted["obj"], decoded),
         differs("unknown fields", wanted.get("unknownFields", []), unknown),

@@ -91,7 +91,7 @@ def admission(case: Case) -> str | None:
     if (obj or case["oldObject"])["kind"] != KIND.kind:
         return None  # Playground, Service, BackendRuntime: not covered
     if case.get("subresource"):
-        errors = known.schema.validate(obj, case["oldObject"])
+        errors = known.schema.check(obj, case["oldObject"]).errors
         return verdict(case, allowed=not errors, found=list(map(str, errors)))
     stored, decided = decide(case, known)
     if (obj or {}).get("metadata", {}).get("deletionTimestamp"):

@@ -281,7 +281,7 @@ def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> 
     assert steps[:4] == ["schema", "policy", "rules", "LK201"]
     assert steps.count("LK213") == 2  # once for each file
     steps.clear()
-    LOADED.kinds[MODEL].policy.prepare()
+    LOADED.prepared(LOADED.kinds[MODEL]).prepare()
     engine.validate(request, LOADED, VIEW, options)
     assert steps[:3] == ["schema", "policy", "rules"]  # one function for all, whose cost is bounded
     assert steps.count("LK213") == 2
@@ -347,7 +347,7 @@ def validated(spec: dict[str, Any], options: Options = Options()) -> Decision:  
 def test_a_rule_explains_the_error_of_the_schema_in_one_finding():
     decision = validated({"source": "ab c"})
     (cause,) = decision.causes
-    raw, _ = LOADED.find(MODEL).schema.check({"spec": {"source": "ab c"}})
+    raw, _, _ = LOADED.find(MODEL).schema.check({"spec": {"source": "ab c"}})
     assert [cause.message] == [error.body() for error in raw]  # the API server's words, as it would send them
     assert [hint.code for hint in cause.hints] == ["LK201"]
     assert cause.text == f"{cause.message}; {cause.hints[0]}"

@@ -72,7 +72,7 @@ def test_one_function_for_all_rules_decides_as_the_rules_one_by_one(file, loaded
     judged = 0
     for document in read(file):
         known: KnownKind = target(document, loaded)
-        known.policy.prepare()
+        loaded.prepared(known).prepare()
         for case in document.cases:
             view = MemoryView(case.others)
             options = Options(Profile(case.profile), settings=case.settings)
@@ -101,17 +101,18 @@ def outcome(request: Request, loaded: Catalog, view: MemoryView, options: Option
 
 
 def test_the_function_covers_all_rules(loaded: Catalog):
-    left = {known.gvk.kind: known.policy.prepare().others for known in loaded.kinds.values()}
+    left = {known.gvk.kind: loaded.prepared(known).prepare().rules.others for known in loaded.kinds.values()}
     assert not any(left.values()), left
 
 
 def test_what_the_function_cannot_decide_is_counted(loaded: Catalog, monkeypatch):
     known = next(known for gvk, known in loaded.kinds.items() if gvk.kind == "Model")
-    screen, before = known.policy.prepare(), known.policy.undecided
+    prepared = loaded.prepared(known)
+    screen, before = prepared.prepare().rules, prepared.undecided
     obj = {"apiVersion": f"{known.gvk.group}/v1alpha1", "kind": "Model", "metadata": {"name": "m"}}
     request = Request(known.gvk, known.plural, "CREATE", {**obj, "spec": {"source": "org/repo"}}, name="m")
     decided = engine.validate(request, loaded, MemoryView())
-    assert known.policy.undecided == before
+    assert prepared.undecided == before
     monkeypatch.setattr(screen, "run", lambda *_: None)
     assert engine.validate(request, loaded, MemoryView()) == decided
-    assert known.policy.undecided == before + 1
+    assert prepared.undecided == before + 1

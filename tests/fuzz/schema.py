@@ -116,18 +116,18 @@ def _disagreement(request: Request, answer: dict[str, Any]) -> str | None:
 def _object_disagreement(request: Request, answer: dict[str, Any]) -> str | None:
     schema = Structural(request["schema"])
     try:
-        decoded, unknown = schema.decode(request["obj"], fresh=True)
+        decoded, unknown, _ = schema.decode_file(request["obj"])
     except CoerceError:
         return None if "decodeError" in answer else "we refuse to decode it"
     if "decodeError" in answer:
         return None if answer["decodeError"].startswith("old: ") else f"not decoded: {answer['decodeError']}"
     old = request.get("oldObj")
-    old = None if old is None else schema.decode(old, fresh=True, stored=True)[0]
-    errors, warnings = schema.check(decoded, old)
+    old = None if old is None else schema.decode_file(old, drop_invalid=True).object
+    errors, warnings, _ = schema.check(decoded, old)
     wanted = [error for key in ("openapi", "embedded", "listtype", "cel") for error in answer.get(key) or []]
     if answer.get("celBlocked"):
         wanted.append({"type": "FieldValueInvalid", "message": _BLOCKED})
-    again, dropped = schema.decode(decoded)
+    again, dropped, _ = schema.decode(decoded)
     return first(
         differs("object", _plain(answer["obj"]), _plain(decoded)),
         differs("unknown fields", answer.get("unknownFields") or [], unknown),

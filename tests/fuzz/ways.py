@@ -1,6 +1,6 @@
 """The fast way of a decision and the exact one give the same bytes: ``python -m tests.fuzz.ways -n 10000 -j 2``.
 
-Fast: one generated function for all rules, generated functions for other expressions and defaults, reviews that are
+Fast: one generated function for all rules, one for each default and other expression, reviews that are
 decoded in one pass, and stamps that are known. Exact: the interpreter, for each expression, every default until nothing
 changes, and each part of a review checked by itself. The objects are those of the policies' cases, changed at random,
 as creations and updates under each profile. Compared are the replies of the gate, from bytes to bytes: of mutate, and
@@ -16,7 +16,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -38,27 +38,27 @@ from webhook.policy import Profile
 from webhook.serve.gate import Gate
 
 SHARE: Final = 0.95
-"""The part of the valid objects that each fast way must decide: else this proves nothing."""
+"""The part of the valid objects that generated functions must decide: else this proves nothing."""
 
 
 @dataclass
 class Result:
     """What was compared of one kind. ``compared`` and ``valid`` are numbers of objects by operation.
 
-    ``fast`` are the valid ones that a fast way has decided, by the way and the operation: ``rules``, and ``defaults``
-    of new objects, where the kind has it. ``alone`` are the codes of the rules that the function for all rules lacks.
+    ``fast`` are the valid ones that generated functions have decided, the defaults of mutate and the rules of validate.
+    ``alone`` are the codes of the rules that the function for all rules lacks.
     """
 
     kind: str
     compared: Counter[str] = field(default_factory=Counter)
     valid: Counter[str] = field(default_factory=Counter)
-    fast: Counter[tuple[str, str]] = field(default_factory=Counter)
+    fast: Counter[str] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
     alone: Sequence[str] = ()
 
-    def shares(self) -> dict[tuple[str, str], float]:
-        """The part of the valid objects that each fast way has decided."""
-        return {key: number / (self.valid[key[1]] or 1) for key, number in sorted(self.fast.items())}
+    def shares(self) -> dict[str, float]:
+        """The part of the valid objects that generated functions have decided, by the operation."""
+        return {key: number / (self.valid[key] or 1) for key, number in sorted(self.fast.items())}
 
     @property
     def passed(self) -> bool:
@@ -66,7 +66,7 @@ class Result:
 
     def __str__(self) -> str:
         numbers = (f"{self.compared[each]} {each}, {self.valid[each]} valid" for each in sorted(self.compared))
-        ways = (f"{way} of {operation} {share:.1%}" for (way, operation), share in self.shares().items())
+        ways = (f"{share:.1%} of {operation}" for operation, share in self.shares().items())
         fused = f"not in the function: {', '.join(self.alone)}" if self.alone else "all rules in the function"
         first = f"{self.kind}: {'; '.join(numbers)}; fast: {', '.join(ways)}; {fused}; {len(self.different)} different"
         return "\n  ".join([first, *self.different[:5]])
@@ -84,7 +84,7 @@ def exact(loaded: Catalog) -> Catalog:
         for expression in parts:
             if program := getattr(expression, "program", None):
                 program.evaluate = program.evaluate_exactly
-        policy._repeated[0] = policy.defaults
+        loaded.prepared(known)._repeated = policy.defaults
     return loaded
 
 
@@ -92,24 +92,21 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     """Judge random objects of a kind both ways."""
     result, dice = Result(kind), random.Random(kind)
     known, bases = _bases(kind, fast)
-    known.prepare()
-    ways = _ways(known)
-    others = known.policy.prepare().others
+    prepared = fast.prepared(known)
+    functions = prepared.prepare()
+    others = () if functions.rules is None else functions.rules.others
     result.alone = sorted({rule.code for index, rule in enumerate(known.policy.validations) if index in others})
     gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
         for gate, each in zip(gates, (fast, slow), strict=True):
             gate.catalog, gate.view, gate.options = each, view, replace(options, profile=profile)
         result.compared[request.operation] += 1
-        for has_decided in ways.values():
-            has_decided()
+        before = prepared.undecided
         mutated = _same(result, gates, "mutate", request)
         judged = _same(result, gates, "validate", request)
         if profile.denies and b'"allowed":true' in judged and _is_valid(known, request):
             result.valid[request.operation] += 1
-            for way, has_decided in ways.items():
-                if way == "rules" or request.operation == "CREATE":
-                    result.fast[way, request.operation] += has_decided()
+            result.fast[request.operation] += prepared.undecided == before
         if steps := _patch(mutated):
             _same(result, gates, "validate", replace(request, object=patch.apply(request.object, steps)))
     return result
@@ -173,36 +170,10 @@ def _patch(reply: bytes) -> Any:
     return orjson.loads(base64.b64decode(response["patch"])) if "patch" in response else None
 
 
-def _ways(known: KnownKind) -> dict[str, Callable[[], bool]]:
-    """The fast ways of a kind. Each tells whether it has decided all that it was asked since it was called last."""
-    seen, taken = [0], list[bool]()
-
-    def rules() -> bool:
-        before, seen[0] = seen[0], known.policy.undecided
-        return seen[0] == before
-
-    def defaults() -> bool:
-        decided = bool(taken) and all(taken)
-        taken.clear()
-        return decided
-
-    run = known.fresh
-    if run is None:
-        return {"rules": rules}
-
-    def counted(obj: dict[str, Any]) -> Any:
-        found = run(obj)
-        taken.append(found is not None)
-        return found
-
-    known._fresh[0] = counted
-    return {"rules": rules, "defaults": defaults}
-
-
 def _is_valid(known: KnownKind, request: Request) -> bool:
     """Whether the schema accepts an admitted object; an update is not refused for errors that are stored already."""
     assert request.object is not None
-    return not known.schema.check(known.schema.decode(request.object)[0])[0]
+    return not known.schema.check(known.schema.decode(request.object).object).errors
 
 
 @cache

@@ -39,7 +39,7 @@ CHANGES: dict[str, list[tuple[str, Any]]] = {
 
 
 def rules(known: KnownKind) -> list[ValidationRule]:
-    return [rule for rule, action in known.policy.actions(Profile.STRICT) if action is Action.DENY]
+    return [rule for rule in known.policy.validations if rule.action_under(Profile.STRICT) is Action.DENY]
 
 
 def firing(loaded: Catalog) -> Iterator[tuple[KnownKind, ValidationRule, Case, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.cel.program import Budget
 from webhook.engine import catalog
 from webhook.manifests import documents
-from webhook.policy import Policy, PolicyScope, compile_policy, parse_policy
+from webhook.policy import Policy, PolicyScope, Prepared, compile_policy, parse_policy
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 POLICY = """\
@@ -39,7 +39,8 @@ def scope(spec: dict[str, Any], budget: Budget) -> tuple[PolicyScope, list[str]]
         asked.append(name)
         return "y"
 
-    return PolicyScope(policy(), {"object": {"spec": spec}, "oldObject": None}, fact, budget), asked
+    prepared = Prepared(policy(), MODEL.schema)
+    return PolicyScope(prepared, {"object": {"spec": spec}, "oldObject": None}, fact, budget), asked
 
 
 def test_what_is_not_reached_is_not_computed():

@@ -19,7 +19,7 @@ def schema(**properties):
 
 
 def decode(structural, spec, **how):
-    decoded, unknown = structural.decode({**META, "spec": spec}, **how)
+    decoded, unknown, _ = structural.decode({**META, "spec": spec}, **how)
     return decoded["spec"], unknown
 
 
@@ -95,14 +95,14 @@ def test_unknown_fields_are_pruned_and_reported(properties, spec, wanted, paths)
 
 def test_the_objects_own_type_and_metadata_are_never_pruned():
     obj = {**META, "metadata": {"name": "x", "unheardOf": 1}, "more": 1}
-    decoded, unknown = Structural({"type": "object"}).decode(obj)
+    decoded, unknown, _ = Structural({"type": "object"}).decode(obj)
     assert decoded == {**META, "metadata": {"name": "x", "unheardOf": 1}}
     assert unknown == ["more"]
 
 
 def test_a_fresh_object_gets_its_metadata_decoded():
     obj = {**META, "metadata": {"name": "x", "unheardOf": 1, "creationTimestamp": None}}
-    decoded, unknown = Structural({"type": "object"}).decode(obj, fresh=True)
+    decoded, unknown, _ = Structural({"type": "object"}).decode_file(obj)
     assert decoded["metadata"] == {"name": "x"}
     assert unknown == ["metadata.unheardOf"]
 
@@ -123,7 +123,7 @@ def test_malformed_metadata_of_an_embedded_resource_is_refused():
 
 
 def test_malformed_metadata_of_a_stored_object_is_dropped():
-    spec, _ = decode(schema(**EMBEDDED), {"e": {"kind": 5, "metadata": {"name": "x", "labels": 5}}}, stored=True)
+    spec, _ = decode(schema(**EMBEDDED), {"e": {"kind": 5, "metadata": {"name": "x", "labels": 5}}}, drop_invalid=True)
     assert spec == {"e": {"metadata": {"name": "x"}}}
 
 
@@ -140,7 +140,7 @@ def test_a_changed_object_shares_unchanged_parts_and_the_original_does_not_chang
     structural = schema(a=WHOLE | {"default": 1}, p=ANY)
     obj = {**META, "spec": {"p": {"deep": [1]}, "unknown": 1}}
     before = copy.deepcopy(obj)
-    decoded, _ = structural.decode(obj)
+    decoded = structural.decode(obj).object
     assert obj == before
     assert decoded["metadata"] is obj["metadata"]
     assert decoded["spec"]["p"] is obj["spec"]["p"]

@@ -37,8 +37,8 @@ def test_clean_parts_have_no_errors_and_stay_as_they_are(loaded: Catalog, monkey
 def _all(schema: Structural, obj: dict[str, Any], old: dict[str, Any]) -> Any:
     """What the walkers say of an object, as a creation and as an update."""
     try:
-        decoded, unknown = schema.decode(obj)
+        decoded, unknown, _ = schema.decode(obj)
         before = schema.decode(old)[0]
     except DecodeError as error:
         return str(error)
-    return decoded, unknown, schema.check_change(decoded, None), schema.check_change(decoded, before)
+    return decoded, unknown, schema.check(decoded), schema.check(decoded, before)

@@ -170,10 +170,10 @@ def _verdict(crd: CRD, value: dict[str, Any]) -> frozenset[str]:
     if version is None:
         return frozenset({"no such version"})
     try:
-        decoded, unknown = version.schema.decode(value, fresh=True)
+        decoded, unknown, _ = version.schema.decode_file(value)
     except CoerceError as error:
         return frozenset({str(error)})
-    errors, _ = version.schema.check(decoded)
+    errors = version.schema.check(decoded).errors
     return frozenset({*map(str, errors), *(f'unknown field "{path}"' for path in unknown)})
 
 

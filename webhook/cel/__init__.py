@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         ParseFailure,
         ResultFailure,
     )
-    from webhook.cel.group import Group
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
     from webhook.cel.versions import COMPATIBLE, LATEST
 
@@ -40,7 +39,6 @@ __all__ = [
     "CompileFailure",
     "Environment",
     "FoldingFailure",
-    "Group",
     "Issue",
     "ParseFailure",
     "Program",
@@ -56,7 +54,6 @@ _MODULES: Final = {
     "RUNTIME_BUDGET": "program",
     "Budget": "program",
     "Environment": "environment",
-    "Group": "group",
     "Program": "program",
     **dict.fromkeys(
         ("BudgetExceeded", "CelError", "CompileFailure", "FoldingFailure", "Issue", "ParseFailure", "ResultFailure"),

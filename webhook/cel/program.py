@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from webhook.cel.codegen.generate import Generated, generate, write
+from webhook.cel.codegen.generate import Fast, generate, write
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter.frame import COST, LIMIT, Frame, over_limit
@@ -215,32 +216,23 @@ class Program:
     CEL value for each variable, or raw JSON if the environment has a schema for it; they must
     not change while the budget is in use. It raises ``CelError`` if the evaluation
     fails, and ``BudgetExceeded`` if it costs more than the limit of a call or the budget allow.
-    ``attempt`` and ``bound`` are for :mod:`webhook.cel.group`; :meth:`generated` shows the
-    generated function.
+    :meth:`generated` shows the generated function.
     """
 
-    __slots__ = ("attempt", "bound", "evaluate", "evaluate_exactly", "result", "source", "variables")
+    __slots__ = ("evaluate", "evaluate_exactly", "result", "source", "variables")
 
-    evaluate: Evaluate
-    evaluate_exactly: Exact
-
-    def __init__(
-        self, source: str, result: Type, variables: frozenset[str], fast: Generated | None, exact: Exact
-    ) -> None:
+    def __init__(self, source: str, result: Type, variables: frozenset[str], fast: Fast | None, exact: Exact) -> None:
         self.source = source
         self.result = result
         self.variables = variables
-        self.evaluate = exact if fast is None else fast.evaluate
-        self.attempt = None if fast is None else fast.attempt
-        self.bound = None if fast is None else fast.bound
+        self.evaluate: Evaluate = exact if fast is None else fast
         self.evaluate_exactly = exact
-        if fast is not None:
-            register(fast.file, exact)
+        if isinstance(fast, FunctionType):
+            register(fast.__code__.co_filename, exact)
 
-    def __reduce__(self) -> tuple[Callable[..., Program], tuple[Any, ...]]:
-        fast = None if self.attempt is None else Generated(self.evaluate, self.attempt, self.bound)
-        other = self.evaluate if isinstance(self.evaluate, _OnDemand) else None
-        return _restored, (self.source, self.result, self.variables, fast, self.evaluate_exactly, other)
+    def __reduce__(self) -> tuple[type[Program], tuple[Any, ...]]:
+        fast = None if self.evaluate is self.evaluate_exactly else self.evaluate
+        return Program, (self.source, self.result, self.variables, fast, self.evaluate_exactly)
 
     def make(self) -> None:
         """Make what waits for the first call."""
@@ -254,23 +246,8 @@ class Program:
 
     def generated(self) -> Source | None:
         """The generated function as text, written again; None if only the interpreter runs this program."""
-        interpreted = self.attempt is None and not isinstance(self.evaluate, _OnDemand)
-        return None if interpreted else self.evaluate_exactly.origin.source()
-
-
-def _restored(
-    source: str,
-    result: Type,
-    variables: frozenset[str],
-    fast: Generated | None,
-    exact: Exact,
-    on_demand: Evaluate | None,
-) -> Program:
-    """A program that was pickled (:mod:`webhook.engine.kept`)."""
-    program = Program(source, result, variables, fast, exact)
-    if on_demand is not None:
-        program.evaluate = on_demand
-    return program
+        is_interpreted = self.evaluate is self.evaluate_exactly
+        return None if is_interpreted else self.evaluate_exactly.origin.source()
 
 
 class _OnDemand:
@@ -320,9 +297,7 @@ def build(checked: Checked, environment: Environment, name: str = "", *, on_dema
         origin = Origin(environment.again or (lambda: environment), checked.source)
         slots = frozenset(planned.slots)
         if on_demand:
-            program = Program(checked.source, checked.result, slots, None, Exact(origin))
-            program.evaluate = _OnDemand(origin, name)
-            return program
+            return Program(checked.source, checked.result, slots, _OnDemand(origin, name), Exact(origin))
         exact = Exact(origin)
         fast = generate(checked, functions, nodes, exact, file_name(name or checked.source))
     if fast is None:

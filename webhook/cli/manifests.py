@@ -301,7 +301,7 @@ def _decisions(
     if mutation.allowed:
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
     if kind is not None:
-        kind.prepare_if_due()
+        loaded.prepared(kind).prepare_if_due()
     causes += [cause for cause in validation.causes if cause not in causes]
     return mutation, replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
 

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in rules:
             if rule.code == code:
-                print("\n".join(_sources(rule, known) if options.source else _explain(rule, known, loaded)))
+                print("\n".join(_sources(rule, known, loaded) if options.source else _explain(rule, known, loaded)))
                 return GOOD
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
     say(f"modelgate rule: {unknown(options.code, [*codes, *CODES])}", sys.stderr)
@@ -118,7 +118,7 @@ def _where(rule: DefaultRule | ValidationRule, kinds: Iterable[KnownKind]) -> st
     return ", ".join(dict.fromkeys(str(each.at) for each in same))
 
 
-def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[str]:
+def _sources(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
     """The generated function of each expression of a rule, and of the variables that they read."""
     if isinstance(rule, DefaultRule):
         parts = {"when": rule.when, "value": rule.value}
@@ -128,8 +128,10 @@ def _sources(rule: DefaultRule | ValidationRule, known: KnownKind) -> Iterator[s
     read = {name for part in expressions.values() for name in part.variables}
     variables = {f"variables.{name}": part for name, part in known.policy.variables.items() if name in read}
     if isinstance(rule, ValidationRule):
-        is_screened = known.policy.is_screened(rule.code)
-        yield f"{rule.code} {'is part of' if is_screened else 'has no form in'} the function of all rules of the kind"
+        screen = loaded.prepared(known).prepare().rules
+        alone = () if screen is None else (known.policy.validations[index].code for index in screen.others)
+        whether = "has no form in" if rule.code in alone else "is part of"
+        yield f"{rule.code} {whether} the function of all rules of the kind"
         yield ""
     for name, expression in (expressions | variables).items():
         yield f"{rule.code} {name}: {_one_line(expression.source)}"

@@ -185,10 +185,10 @@ def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | Non
         update = _request(known, "UPDATE", obj, obj)  # what an empty patch sends through the gate
     else:
         update = _request(known, "CREATE", _as_sent(obj, known))
-    result = normalised(known, update, update.object or {}, view, options)
+    result = normalised(known, update, update.object or {}, rules.catalog, view, options)
     create = _request(known, "CREATE", _as_sent(result.object, known))
     decision = validate(create, rules.catalog, view, options)
-    known.prepare_if_due()
+    rules.catalog.prepared(known).prepare_if_due()
     findings = bool(decision.causes or decision.warnings)
     return Verdict(
         decision.causes,

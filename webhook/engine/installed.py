@@ -17,7 +17,8 @@ from typing import Any, Final
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.stamp import canonical
-from webhook.engine.catalog import NO_POLICY, Catalog, KnownKind
+from webhook.engine.catalog import Catalog
+from webhook.engine.kinds import NO_POLICY, KnownKind
 from webhook.facts.inputs import inputs_of
 from webhook.policy import OBJECT, Path, Policy, Reads
 from webhook.schema import CRD, SchemaError, load_crd
@@ -97,7 +98,7 @@ def with_installed(
                 deviations.append(Deviation(gvk, aside=aside, changed=False))
         if change is not None:
             deviations.append(change.deviation)
-    return Catalog(kinds, _digest(catalog, found)), tuple(deviations)
+    return replace(catalog, kinds=kinds, digest=_digest(catalog, found)), tuple(deviations)
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:

@@ -17,7 +17,7 @@ from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.rules import Subject, validate_rules
 from webhook.engine.schema import missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
-from webhook.policy import PolicyScope
+from webhook.policy import PolicyScope, Prepared
 
 __all__ = ["Judgement", "judge"]
 
@@ -49,7 +49,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
     refusal = over_bound(kind, request)
     if refusal is not None:
         return Judgement(_unjudged(request, refusal, catalog, options), kind=kind)
-    findings, hidden, unknown = _findings(kind, request, view, options)
+    findings, hidden, unknown = _findings(kind, catalog.prepared(kind), request, view, options)
     if unknown:
         _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
@@ -76,27 +76,28 @@ def _unjudged(request: Request, refusal: Cause, catalog: Catalog, options: Optio
 
 
 def _findings(
-    kind: KnownKind, request: Request, view: ClusterView, options: Options
+    kind: KnownKind, prepared: Prepared, request: Request, view: ClusterView, options: Options
 ) -> tuple[Findings, tuple[Cause, ...], list[str]]:
     """The findings of the schema and of the policy, what ratcheting hides, and the paths of unknown fields."""
     assert request.object is not None
     options.checkpoint("schema")
-    obj, old = request.object, request.old_object
-    unknown: list[str] = []
-    is_decoded = kind.schema.is_decoded(obj)
+    obj, unknown, is_clean = kind.schema.decode(request.object)
+    old = None if request.old_object is None else kind.schema.decode(request.old_object).object
     of_schema, hidden = None, _NOTHING
-    if is_decoded and old is None and kind.schema.rules_hold(obj, OBJECT_BUDGET):
-        if errors := metadata_errors(obj, request.size):
-            of_schema = Findings(errors)
-    else:
-        if not is_decoded:
-            obj, unknown = kind.schema.decode(obj, incomplete=True)
-        old = kind.schema.decode(old)[0] if old is not None else None
+    if not is_clean or not prepared.schema_rules_hold(obj, old, OBJECT_BUDGET):
         of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
+    elif errors := metadata_errors(obj, request.size):
+        of_schema = Findings(errors)
     options.checkpoint("policy")
-    subject = Subject(kind, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
-    scope = scope_of(kind, request, obj, old, view, options.settings)
-    findings = validate_rules(subject, scope, options, lambda: _stored_scope(kind, request, old, view, options))
+    subject = Subject(kind, prepared, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
+    scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
+
+    def stored_scope() -> PolicyScope:
+        """The scope over the stored object, as if it were sent again."""
+        again = replace(request, object=request.old_object)
+        return scope_of(kind, prepared, again, old or {}, old, view, options.settings)
+
+    findings = validate_rules(subject, scope, options, stored_scope)
     if of_schema is not None:
         findings = of_schema + findings
     if findings.hints:
@@ -104,14 +105,6 @@ def _findings(
     if obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
     return findings, hidden, unknown
-
-
-def _stored_scope(
-    kind: KnownKind, request: Request, old: dict[str, object] | None, view: ClusterView, options: Options
-) -> PolicyScope:
-    """The scope over the stored object of an update, as if it were sent again."""
-    again = replace(request, object=request.old_object)
-    return scope_of(kind, again, old or {}, old, view, options.settings)
 
 
 def _add_unknown_fields(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from webhook.admission import Decision, Default, Request, Warn, patch
-from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
+from webhook.admission.stamp import ANNOTATION, UNSTAMPED
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.filling.fresh import STAMP, Run, operations
+from webhook.engine.catalog import Catalog
 from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
@@ -19,6 +18,8 @@ from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.scope import reviewed_kind
 
 __all__ = ["mutate"]
+
+_STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
 
 def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
@@ -66,12 +67,7 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if kind.foreign:
         return Decision(kind.schema.default(obj))
     options.checkpoint("defaults")
-    run = kind.fresh
-    if run is not None and request.operation == "CREATE":
-        decision = _default_new(run, kind, obj, catalog, options)
-        if decision is not None:
-            return decision
-    result = normalised(kind, request, obj, view, options)
+    result = normalised(kind, request, obj, catalog, view, options)
     options.checkpoint("stamp")
     valid, faults = (
         (True, []) if request.operation == "CREATE" else _standing(request, result.object, catalog, view, options)
@@ -86,38 +82,12 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
 
 
-def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalog, options: Options) -> Decision | None:
-    """The decision about a new object, by the function of its kind; None if that has no answer."""
-    metadata = obj.get("metadata")
-    if metadata.__class__ is not dict:
-        return None
-    annotations = metadata.get("annotations", {})
-    if annotations.__class__ is not dict:
-        return None
-    if ANNOTATION in annotations and kind.policy.defaults:
-        stamp = Stamp.read(obj)
-        if stamp is not None and stamp.defaulted:
-            return None  # it tells what was filled in before
-    found = run(obj)
-    if found is None:
-        return None
-    options.checkpoint("stamp")
-    text = Stamp.of(found.object, catalog.digest, found.recorded, options.profile).encode()
-    after = found.object
-    if annotations.get(ANNOTATION) != text:
-        after = {**after, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
-    defaults: list[Default] = []
-    for _, more in found.added:
-        defaults += more
-    return Decision(after, (), (), tuple(defaults), _audit(catalog, defaults), operations(obj, found, text))
-
-
 def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:
     """The steps that set defaults."""
     for step in steps:
-        if len(step.keys) == len(STAMP) and step.keys == STAMP:
+        if len(step.keys) == len(_STAMP) and step.keys == _STAMP:
             continue
-        if step.keys == STAMP[:-1] and step.op != "remove":
+        if step.keys == _STAMP[:-1] and step.op != "remove":
             value = {key: item for key, item in step.value.items() if key != ANNOTATION}
             if value:
                 yield step._replace(value=value)

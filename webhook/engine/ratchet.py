@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.engine.catalog import KnownKind
-from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
+from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, Prepared, ValidationRule
 
 __all__ = ["Ratchet", "TargetNode"]
 
@@ -24,13 +24,21 @@ _STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
 Keys = tuple[str | int, ...]
 
 
-class TargetNode(NamedTuple):
-    """A node that a rule is about: its path, its value, the stored value (or MISSING), and what expressions see."""
+class TargetNode:
+    """A node that a rule is about: its path, its value, and the stored value (or MISSING)."""
 
-    keys: Keys
-    value: Any
-    stored: Any
-    bindings: Mapping[str, Any]
+    __slots__ = ("_bindings", "_scope", "keys", "stored", "value")
+
+    def __init__(self, keys: Keys, value: Any, stored: Any, scope: PolicyScope) -> None:
+        self.keys, self.value, self.stored, self._scope = keys, value, stored, scope
+        self._bindings: Mapping[str, Any] | None = None
+
+    @property
+    def bindings(self) -> Mapping[str, Any]:
+        """What expressions see at the node; made when one is evaluated."""
+        if self._bindings is None:
+            self._bindings = self._scope.at(self.value, self.stored)
+        return self._bindings
 
 
 class Ratchet:
@@ -38,6 +46,7 @@ class Ratchet:
 
     Args:
         kind: the kind of the object.
+        prepared: what is generated for it.
         obj: the new object.
         old: the stored object.
         scope: the scope of the policy's expressions over the new object.
@@ -47,12 +56,14 @@ class Ratchet:
     def __init__(
         self,
         kind: KnownKind,
+        prepared: Prepared,
         obj: dict[str, Any],
         old: dict[str, Any],
         scope: PolicyScope,
         stored_scope: Callable[[], PolicyScope],
     ) -> None:
-        self._kind, self._obj, self._old = kind, _unstamped(obj), _unstamped(old)
+        self._kind, self._prepared = kind, prepared
+        self._obj, self._old = _unstamped(obj), _unstamped(old)
         self._filled = (_filled(old, kind.policy), _filled(obj, kind.policy))
         self._scope, self._make_stored_scope = scope, stored_scope
         self._outside: dict[str, bool] = {}
@@ -62,7 +73,7 @@ class Ratchet:
         outside = self._outside.get(rule.code)
         if outside is None:  # the same for all nodes of the rule, of which there may be very many
             outside = self._outside[rule.code] = self._is_same_outside(rule)
-        reads = self._kind.policy.reads(rule)
+        reads = self._prepared.reads(rule)
         below = any(path[0] == SELF for path in (*reads.values, *reads.tests))
         return (
             outside
@@ -72,7 +83,7 @@ class Ratchet:
 
     def _is_same_outside(self, rule: ValidationRule) -> bool:
         """Whether the fields and the facts are unchanged that the rule reads, without those of a node in a list."""
-        reads = self._kind.policy.reads(rule)
+        reads = self._prepared.reads(rule)
         return (
             all(self._is_same(path[1:]) for path in reads.values if path[0] == OBJECT)
             and all(self._is_same(path[1:], presence=True) for path in reads.tests if path[0] == OBJECT)
@@ -81,7 +92,7 @@ class Ratchet:
 
     def _facts(self, rule: ValidationRule) -> set[tuple[str, ...]]:
         """The paths into facts that the rule reads, without facts that no object changes."""
-        reads = self._kind.policy.reads(rule)
+        reads = self._prepared.reads(rule)
         paths = {path for path in (*reads.values, *reads.tests) if path[0] == FACTS}
         return {path for path in paths if not self._kind.facts[path[1]].constant}
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from webhook.admission import Cause, Hint, Warn
 from webhook.admission.stamp import canonical
 from webhook.admission.status import cut_end
+from webhook.cel.batch import Suspect
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
@@ -17,8 +18,7 @@ from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
-from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, ValidationRule, field_path
-from webhook.policy.evaluate import Bindings, Suspect
+from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
@@ -54,6 +54,7 @@ class Subject:
     """
 
     kind: KnownKind
+    prepared: Prepared
     obj: dict[str, Any]
     old: dict[str, Any] | None
     schema_causes: Sequence[Cause] = ()
@@ -87,7 +88,7 @@ class Subject:
             return self.schema_valid
         if self.hidden or not is_readable(self.old):
             return False
-        return not any(self.kind.schema.check(each)[0] for each in (self.obj, self.old))
+        return not any(self.kind.schema.check(each).errors for each in (self.obj, self.old))
 
 
 def validate_rules(
@@ -111,19 +112,13 @@ def validate_rules(
     suspects = _suspects(subject, scope, options)
     if suspects is not None and not suspects:
         return Findings()
-    actions = subject.kind.policy.actions(options.profile)
+    rules = subject.kind.policy.validations
     if suspects is None:
-        each = enumerate(rule for rule, _ in actions)
-        suspects = [(index, False, None) for index, rule in each if options.references or not rule.referential]
+        suspects = [Suspect(index) for index, rule in enumerate(rules) if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
-    is_new, complete = subject.old is None and not subject.schema_causes, options.complete
-    fail, causes = run.fail, run.findings.causes
-    for index, fails, message in suspects:
-        rule, action = actions[index]
-        if fails and is_new and (complete or rule.unseen is None):
-            fail(rule, action, message)
-        else:
-            run.check(rule, action, fails=fails, message=message)
+    causes = run.findings.causes
+    for suspect in suspects:
+        run.check(rules[suspect.position], suspect)
         if len(causes) >= MAX_FINDINGS:
             break
     return run.findings
@@ -142,20 +137,20 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequenc
     if found is None or options.references:
         return found
     rules = subject.kind.policy.validations
-    return [each for each in found if not rules[each[0]].referential]
+    return [each for each in found if not rules[each.position].referential]
 
 
 class _RuleRun:
+    """The rules of one object that fail or may fail, and what is found of them."""
+
     def __init__(
         self, subject: Subject, scope: PolicyScope, options: Options, stored_scope: Callable[[], PolicyScope]
     ) -> None:
         self.findings = Findings()
-        self._subject, self._scope = subject, scope
-        self._checkpoint = options.checkpoint
-        self._complete = options.complete
+        self._subject, self._scope, self._options = subject, scope, options
+        self._oversized = bool(subject.schema_causes) and bool(subject.oversized)
         self._unseen: set[str] = set()
         self._nodes: dict[str, Iterable[TargetNode]] = {}
-        self._bindings: dict[str, Bindings] = {}
         self._stored_scope = stored_scope
 
     @cached_property
@@ -163,94 +158,59 @@ class _RuleRun:
         subject = self._subject
         if subject.old is None:
             return None
-        return Ratchet(subject.kind, subject.obj, subject.old, self._scope, self._stored_scope)
+        return Ratchet(subject.kind, subject.prepared, subject.obj, subject.old, self._scope, self._stored_scope)
 
-    def fail(self, rule: ValidationRule, action: Action, message: str | None) -> None:
-        """Record a rule that is known to fail at its only node, in a new object that its schema accepts.
-
-        ``message`` is the value of its message expression, None if it is not known.
-        """
-        if message is None:
-            message = rule.message
-            if rule.message_expression is not None:
-                self._checkpoint(rule.code)
-                try:
-                    message = str(self._scope.value(rule.message_expression, self._bindings_at(rule.at)))
-                except CelError:
-                    self.check(rule, action)
+    def check(self, rule: ValidationRule, suspect: Suspect) -> None:
+        """Record where one rule fails, of the nodes that it is about, until the object's cost budget is spent."""
+        action = rule.action_under(self._options.profile)
+        for node in self._nodes_at(rule.at):
+            if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                continue
+            try:
+                text = self._failure(rule, node, suspect)
+            except BudgetExceeded:
+                if self._subject.schema_valid:
+                    self._record(rule, action, node, _too_large(rule, node))
+                return
+            if text is not None:
+                self._record(rule, action, node, _error(rule, node, text))
+                if self._full(action):
                     return
-        if len(message) > MESSAGE:
-            message = _cut(rule, message)
-        about = rule.about
-        if action is not Action.WARN:
-            error = FieldError(rule.reason, about.text, message, _shown(about.get(self._subject.obj)))
-            self.findings.causes.append(Cause(about.text, rule.reason, error.body(), rule.code))
-        elif len(warnings := self.findings.warnings) < MAX_FINDINGS:
-            warnings.append(Warn(about.text, message, rule.code))
-
-    def _bindings_at(self, at: Path) -> Bindings:
-        """The bindings at the only node of a path."""
-        bindings = self._bindings.get(at.text)
-        if bindings is None:
-            bindings = self._bindings[at.text] = self._scope.at(at.get(self._subject.obj))
-        return bindings
-
-    def check(self, rule: ValidationRule, action: Action, *, fails: bool = False, message: str | None = None) -> None:
-        """Evaluate one rule at every node that it is about, until the object's cost budget is spent.
-
-        ``fails``: it is known to fail, at its only node, with this ``message`` if that is known, too.
-        """
-        nodes = self._nodes.get(rule.at.text)
-        if nodes == ():
-            return
-        oversized = self._subject.schema_causes and self._subject.oversized
-        node = TargetNode(rule.at.keys, OMIT, MISSING, {})  # stands for all, if they cannot even be listed
-        try:
-            for node in self._nodes_at(rule.at) if nodes is None else nodes:
-                self._checkpoint(rule.code)
-                if (rule.transition and node.stored is MISSING) or (oversized and self._is_oversized(node)):
-                    continue
-                text = self._failure(rule, node, fails=fails, message=message)
-                if text is not None:
-                    self._record(rule, action, node, _error(rule, node, text))
-                    if self._full(action):
-                        return
-        except BudgetExceeded:
-            if self._subject.schema_valid:
-                self._record_too_large(rule, action, node)
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
         return any(field_path(node.keys[:end]) in self._subject.oversized for end in range(len(node.keys) + 1))
-
-    def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
-        text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
-        self._record(rule, action, node, FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT))
 
     def _full(self, action: Action) -> bool:
         return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
 
     def _nodes_at(self, at: Path) -> Iterable[TargetNode]:
         """The nodes at a path; kept for the next rule only where there is one: a list may have a million items."""
-        nodes: Iterable[TargetNode] = _target_nodes(at, self._subject, self._scope)
-        if at.single:
-            nodes = self._nodes[at.text] = tuple(nodes)
+        nodes = self._nodes.get(at.text)
+        if nodes is None:
+            nodes = _target_nodes(at, self._subject, self._scope)
+            if at.single:
+                nodes = self._nodes[at.text] = tuple(nodes)
         return nodes
 
-    def _failure(self, rule: ValidationRule, node: TargetNode, *, fails: bool, message: str | None) -> str | None:
+    def _failure(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
-        value, bindings = self._scope.value, node.bindings
+        value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
+        if suspect.certain and not is_unsure and (suspect.message is not None or rule.message_expression is None):
+            return rule.message if suspect.message is None else suspect.message
+        self._options.checkpoint(rule.code)
         try:
-            if not fails and rule.when is not None and value(rule.when, bindings) is False:
-                return None
-            if not fails and value(rule.rule, bindings) is not False:
-                return None
-            if not self._complete and rule.unseen is not None and (missing := str(value(rule.unseen, bindings))):
+            if not suspect.certain:
+                if rule.when is not None and value(rule.when, node.bindings) is False:
+                    return None
+                if value(rule.rule, node.bindings) is not False:
+                    return None
+            if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
                 return None
-            if message is not None or rule.message_expression is None:
-                return rule.message if message is None else message
-            return str(value(rule.message_expression, bindings))
+            if suspect.message is not None or rule.message_expression is None:
+                return rule.message if suspect.message is None else suspect.message
+            return str(value(rule.message_expression, node.bindings))
         except BudgetExceeded:
             raise
         except CelError as error:
@@ -265,7 +225,7 @@ class _RuleRun:
             self._record(rule, Action.WARN, node, _error(rule, node, f"{cut_end(missing, SHOWN)} {UNSEEN}"))
 
     def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
-        if error.field in self._subject.refused and not isinstance(_value_at(rule, node), dict | list):
+        if error.field in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains:
                 self.findings.hints.setdefault(error.field, []).append(Hint(rule.code, error.detail))
@@ -280,24 +240,21 @@ class _RuleRun:
 
 
 def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
-    path = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-    return FieldError(rule.reason, path, _cut(rule, message), _shown(_value_at(rule, node)))
+    place = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
+    message = cut_end(message, REFERENCES if rule.referential else MESSAGE)
+    return FieldError(rule.reason, place, message, _shown(rule.below.get(node.value)))
 
 
-def _cut(rule: ValidationRule, message: str) -> str:
-    return cut_end(message, REFERENCES if rule.referential else MESSAGE)
-
-
-def _value_at(rule: ValidationRule, node: TargetNode) -> Any:
-    """The value that a rule is about, or MISSING."""
-    return rule.below.get(node.value)
+def _too_large(rule: ValidationRule, node: TargetNode) -> FieldError:
+    text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
+    return FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:
     stored_node = _stored_nodes(at, subject.old)
     for keys, value in at.nodes(subject.obj):
         stored = stored_node(value)
-        yield TargetNode(keys, value, stored, scope.at(value, stored))
+        yield TargetNode(keys, value, stored, scope)
 
 
 def _stored_nodes(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:

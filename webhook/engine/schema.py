@@ -26,16 +26,16 @@ def validate_schema(
     Those are the errors of the CRD that are not among the findings: an update does not change what they are about.
     """
     findings = Findings()
-    errors, warnings, everything = kind.schema.check_change(obj, old, budget)
+    errors, warnings, of_schema = kind.schema.check(obj, old, budget)
     for error in errors:
         if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
             findings.causes.append(Cause(_place(error), error.type, error.body()))
     findings.notices += [Warn("", text) for text in warnings]
     findings.causes += metadata_errors(obj)
-    if old is None or not everything:
+    if old is None or not of_schema:
         return findings, ()
     told = {(cause.field, cause.reason) for cause in findings.causes}
-    hidden = (each for each in everything if (_place(each), each.type) not in told)
+    hidden = (each for each in of_schema if (_place(each), each.type) not in told)
     return findings, tuple(Cause(_place(each), each.type, each.body()) for each in hidden)
 
 

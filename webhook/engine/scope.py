@@ -10,7 +10,7 @@ from webhook.cluster import ClusterView
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
-from webhook.policy import PolicyScope
+from webhook.policy import PolicyScope, Prepared
 
 __all__ = ["reviewed_kind", "scope_of"]
 
@@ -36,6 +36,7 @@ def reviewed_kind(request: Request, catalog: Catalog) -> KnownKind | None:
 
 def scope_of(
     kind: KnownKind,
+    prepared: Prepared,
     request: Request,
     obj: dict[str, Any],
     old: dict[str, Any] | None,
@@ -58,4 +59,4 @@ def scope_of(
         "dryRun": request.dry_run,
     }
     bindings = {"object": obj, "oldObject": old, "request": asked}
-    return PolicyScope(kind.policy, bindings, fact, Budget(OBJECT_BUDGET))
+    return PolicyScope(prepared, bindings, fact, Budget(OBJECT_BUDGET))

@@ -108,7 +108,7 @@ def stored_object(value: dict[str, Any], kind: KnownKind | None) -> dict[str, An
     if kind is None:
         return obj
     try:
-        return kind.schema.decode(obj, stored=True)[0]
+        return kind.schema.decode(obj, drop_invalid=True).object
     except DecodeError:
         return obj
 
@@ -131,7 +131,7 @@ def _without_nulls(obj: dict[str, Any], kind: KnownKind) -> dict[str, Any]:
 
 def _drop_status(obj: dict[str, Any], kind: KnownKind, old: dict[str, Any] | None) -> None:
     """Drop a status, which users cannot write; one with unknown fields stays, to be reported."""
-    if not kind.schema.unknown({"status": obj.get("status")}):
+    if not kind.schema.prune({"status": obj.get("status")})[1]:
         obj.pop("status", None)
         if old is not None and "status" in old:
             obj["status"] = old["status"]

@@ -13,6 +13,7 @@ from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ __all__ = [
     "DefaultRule",
     "Expression",
     "FactValue",
+    "Functions",
     "Path",
     "Policy",
     "PolicyDocument",
     "PolicyFault",
     "PolicyScope",
+    "Prepared",
     "Profile",
     "Reads",
     "Target",

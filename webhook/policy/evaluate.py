@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
-from webhook.cel.formula import Formula
-from webhook.cel.screen import Suspect
+from webhook.cel.batch import Formula, Suspect
 from webhook.policy.path import MISSING
-from webhook.policy.policy import Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import Expression, FactValue, ValidationRule
+from webhook.policy.prepared import Prepared
 
-__all__ = ["PolicyFault", "PolicyScope", "Suspect"]
+__all__ = ["PolicyFault", "PolicyScope"]
 
 Bindings = Mapping[str, Any]
 _NOTES: Final = 10_000
@@ -48,8 +48,8 @@ class PolicyScope:
     All rules of a request share it, with one cost budget. It is not thread-safe: make one per request.
     """
 
-    def __init__(self, policy: Policy, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
-        self._policy, self._bindings, self._fact, self._budget = policy, bindings, fact, budget
+    def __init__(self, prepared: Prepared, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
+        self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
         self._facts: dict[str, Any] = {}
         self._made: Bindings | None = None
         self._suspects: Sequence[Suspect] = ()
@@ -59,7 +59,7 @@ class PolicyScope:
         """The bindings at the root; most objects need no single evaluation, and so none of these."""
         if self._made is None:
             # Weak: a reference cycle would keep the whole request until the collector runs, which is rarely.
-            scope, declared = weakref.proxy(self), self._policy.variables
+            scope, declared = weakref.proxy(self), self._prepared.policy.variables
             variables = _Variables(lambda name: scope.value(declared[name]))
             self._made = {**self._bindings, "variables": variables, "facts": self._facts}
         return self._made
@@ -96,16 +96,14 @@ class PolicyScope:
 
     def suspects(self) -> Sequence[Suspect] | None:
         """The validation rules that fail or may fail, in their order; None if only their own evaluation tells."""
-        screen = self._policy.screen()
-        if screen is None:
+        found = self._prepared.suspects(self._bindings, self)
+        if found is None:
             return None
-        found = screen.run(self._bindings, self)
-        if found is not None:
-            self._suspects, bound = found
-            # Weak, as above: the budget belongs to this scope.
-            if self._budget.note(weakref.proxy(self), self._bindings, bound):
-                return self._suspects
-        self._policy.count_undecided()
+        self._suspects, bound = found
+        # Weak, as above: the budget belongs to this scope.
+        if self._budget.note(weakref.proxy(self), self._bindings, bound):
+            return self._suspects
+        self._prepared.undecided += 1
         return None
 
     def fact(self, name: str) -> Any:
@@ -120,11 +118,11 @@ class PolicyScope:
 
     def cost(self, bindings: Bindings) -> int:
         """What the rules cost that the screen has decided, should the budget need the exact sum."""
-        again = {index for index, fails, _ in self._suspects if not fails}
-        explained = {index for index, _, message in self._suspects if message is not None}
+        again = {each.position for each in self._suspects if not each.certain}
+        explained = {each.position for each in self._suspects if each.message is not None}
         return sum(
             self._cost_at(rule, node, stored, explained=index in explained)
-            for index, rule in enumerate(self._policy.validations)
+            for index, rule in enumerate(self._prepared.policy.validations)
             if index not in again
             for stored in (rule.at.get(bindings["oldObject"]) if rule.transition else MISSING,)
             if not rule.transition or not (stored is MISSING or stored is None)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from webhook.cel import COMPATIBLE, Budget, Group
+from webhook.cel import COMPATIBLE, Budget
+from webhook.cel.batch import Screen
+from webhook.cel.values.nodes import node_of
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
@@ -20,12 +22,12 @@ from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.quantities import compile_quantities
-from webhook.schema.rules.compile import RuleNode, compile_rules, groups_of_new
+from webhook.schema.rules.compile import RuleNode, compile_rules, conditions_of
 from webhook.schema.rules.run import RuleRun
 from webhook.schema.suggest import suggest_field
 from webhook.schema.validate import validate
 
-__all__ = ["RULES_NOT_RUN", "Structural"]
+__all__ = ["RULES_NOT_RUN", "Checked", "Decoded", "Structural"]
 
 _BLOCKING = frozenset(
     {
@@ -60,15 +62,25 @@ def _decodable(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-class _Errors(NamedTuple):
-    """The errors of the OpenAPI schema: of values, of embedded resources, and of list types."""
+class Decoded(NamedTuple):
+    """An object as the API server decodes it, and the paths of the dropped fields.
 
-    values: list[FieldError]
-    embedded: list[FieldError]
-    lists: list[FieldError]
+    ``is_clean``: :meth:`Structural.check` finds no error but those of rules. False may be wrong.
+    """
 
-    def joined(self) -> list[FieldError]:
-        return self.values + self.embedded + self.lists
+    object: dict[str, Any]
+    unknown: list[str]
+    is_clean: bool
+
+
+class Checked(NamedTuple):
+    """The errors that an object is refused for, warnings about parts that an update does not change, and all errors of
+    the OpenAPI schema, also those of what an update does not change.
+    """
+
+    errors: list[FieldError]
+    warnings: list[str]
+    of_schema: list[FieldError]
 
 
 class Structural:
@@ -118,7 +130,10 @@ class Structural:
 
     @cached_property
     def is_clean(self) -> Check:
-        """The fast check: True if decoding would not change an object and validation would find no error."""
+        """The fast check: True if decoding would not change an object and validation would find no error.
+
+        False may be wrong. It raises RecursionError and OverflowError, as Python does while walking the object.
+        """
         return compile_clean(self.root)
 
     @cached_property
@@ -147,10 +162,6 @@ class Structural:
         """The object without unknown fields, and their paths."""
         return prune(self.root, obj, is_root=True)
 
-    def unknown(self, obj: dict[str, Any]) -> list[str]:
-        """The paths of the unknown fields."""
-        return prune(self.root, obj, is_root=True)[1]
-
     def suggest(self, obj: dict[str, Any], path: str) -> str:
         """The correct spelling of an unknown field of the object; "" if no known field is similar."""
         return suggest_field(self.root, obj, path)
@@ -161,74 +172,43 @@ class Structural:
         return dropped
 
     @_decodable
-    def decode(
-        self, obj: dict[str, Any], *, fresh: bool = False, stored: bool = False, incomplete: bool = False
-    ) -> tuple[dict[str, Any], list[str]]:
-        """The object as the API server decodes it, and the paths of the dropped fields.
+    def decode(self, obj: dict[str, Any], *, drop_invalid: bool = False) -> Decoded:
+        """The object of a review, as the API server decodes it.
 
-        The steps are: default, prune, drop nulls, coerce embedded metadata.
-
-        Args:
-            obj: the object.
-            fresh: decode the object's own metadata too. For an object from a file: in an admission review the API
-                server has already decoded it.
-            stored: drop invalid metadata instead of raising CoerceError.
-            incomplete: :meth:`is_decoded` is false of the object.
+        The steps are: default, prune, drop nulls, coerce embedded metadata. ``drop_invalid``: drop invalid metadata,
+        as of a stored object, instead of raising CoerceError.
 
         Raises:
             CoerceError: apiVersion, kind or metadata has the wrong type.
             DecodeError: Go's decoder refuses the object. The methods below raise it too.
         """
-        if not fresh:
-            if not incomplete and self.is_clean(obj):
-                return obj, []
-            filled = self.default(obj)
-            if filled is not obj and self.is_clean(filled):
-                return filled, []
-            obj = filled
-        else:
-            obj = self.default(obj)
-        return self._decode(read_numbers(obj), fresh=fresh, stored=stored)
-
-    def _decode(self, obj: dict[str, Any], *, fresh: bool, stored: bool) -> tuple[dict[str, Any], list[str]]:
-        """The steps after the defaults."""
-        unknown: list[str] = []
-        if fresh and "metadata" in obj:
-            meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=stored)
-            obj = {**obj, **meta}
-        clean = self._parts.clean(obj)
-        obj, paths = prune(self.root, obj, is_root=True, clean=clean)
-        obj = drop_nulls(self.root, obj, clean)
-        unknown += paths
-        if self._embedded:
-            obj, paths = coerce(self.root, obj, drop_invalid=stored)
-            unknown += paths
-        return obj, unknown
+        if self.is_clean(obj):
+            return Decoded(obj, [], True)
+        filled = self.default(obj)
+        if filled is not obj and self.is_clean(filled):
+            return Decoded(filled, [], True)
+        return Decoded(*self._decode(read_numbers(filled), drop_invalid=drop_invalid), False)
 
     @_decodable
-    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
-        """All errors of the OpenAPI schema, embedded resources and list types.
+    def decode_file(self, obj: dict[str, Any], *, drop_invalid: bool = False) -> Decoded:
+        """The object of a file, as :meth:`decode`: its own metadata, too, which the API server did for a review."""
+        obj = read_numbers(self.default(obj))
+        unknown: list[str] = []
+        if "metadata" in obj:
+            meta, unknown = coerce(None, {"metadata": obj["metadata"]}, is_root=True, drop_invalid=drop_invalid)
+            obj = {**obj, **meta}
+        decoded, more = self._decode(obj, drop_invalid=drop_invalid)
+        return Decoded(decoded, [*unknown, *more], False)
 
-        With ``old`` (an update) the errors of unchanged parts are omitted. The errors of list types are omitted if
-        the old object has any. Rules (x-kubernetes-validations) are separate.
-        """
-        return [] if self.is_clean(obj) else self._validate(read_numbers(obj), read_numbers(old))
-
-    def _validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
-        return self._ratcheted(obj, old, self._all_errors(obj))
-
-    def _all_errors(self, obj: dict[str, Any]) -> _Errors:
-        embedded = validate_embedded(self.root, obj) if self._embedded else []
+    def _decode(self, obj: dict[str, Any], *, drop_invalid: bool) -> tuple[dict[str, Any], list[str]]:
+        """The steps after the defaults."""
         clean = self._parts.clean(obj)
-        return _Errors(validate(self.root, obj, clean=clean), embedded, validate_lists(self.root, obj, clean=clean))
-
-    def _ratcheted(self, obj: dict[str, Any], old: dict[str, Any] | None, errors: _Errors) -> list[FieldError]:
-        """Of all errors of an object, those that an update is refused for."""
-        if old is None:
-            return errors.joined()
-        values = validate(self.root, obj, old=old) if errors.values else []
-        lists = errors.lists and not validate_lists(self.root, old)
-        return errors._replace(values=values, lists=errors.lists if lists else []).joined()
+        obj, unknown = prune(self.root, obj, is_root=True, clean=clean)
+        obj = drop_nulls(self.root, obj, clean)
+        if self._embedded:
+            obj, paths = coerce(self.root, obj, drop_invalid=drop_invalid)
+            unknown += paths
+        return obj, unknown
 
     @cached_property
     def rules(self) -> RuleNode | None:
@@ -236,82 +216,49 @@ class Structural:
         return compile_rules(self.root, version=self.version, name=self.name)
 
     @cached_property
-    def _groups(self) -> list[tuple[tuple[str, ...], Group | None]]:
-        return [] if self.rules is None else groups_of_new(self.rules)
+    def rules_screen(self) -> Screen | None:
+        """The function that tells which rules an object may not meet.
+
+        None if there are none, or one that only a walk over the object can evaluate.
+        """
+        conditions = [] if self.rules is None else list(conditions_of(self.rules))
+        known = [each for each in conditions if each is not None]
+        if not known or len(known) < len(conditions):
+            return None
+        return Screen(known, {}, f"screen of {self.name}", node_of(self.raw, is_root=True))
 
     @_decodable
-    def validate_rules(
-        self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
-    ) -> tuple[list[FieldError], list[str]]:
-        """The errors of the rules, and as warnings the errors of parts that an update did not change.
+    def check(self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None) -> Checked:
+        """All errors: of values, of embedded resources, of list types; then of the rules, unless an error blocks them.
 
-        Use it only for an object that has no error of :meth:`validate` that blocks rules; :meth:`check` does both. The
-        default ``budget`` is the API server's for one object.
+        With ``old`` (an update) the errors of unchanged parts are omitted. The errors of list types are omitted if
+        the old object has any. The default ``budget`` is the API server's for one object.
         """
-        if self.rules is None:
-            return [], []
-        return self._run_rules(self.rules, self._as_go(obj), None if old is None else self._as_go(old), budget)
-
-    def _as_go(self, obj: dict[str, Any]) -> dict[str, Any]:
-        converted: dict[str, Any] = obj if self.is_clean(obj) else read_numbers(obj)
-        return converted
-
-    def _run_rules(
-        self, rules: RuleNode, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget | None
-    ) -> tuple[list[FieldError], list[str]]:
-        run = RuleRun(Budget() if budget is None else budget)
-        run.validate(rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
-        return run.errors, run.warnings
-
-    def is_decoded(self, obj: dict[str, Any]) -> bool:
-        """Whether :meth:`decode` would return the object as it is, and :meth:`validate` finds no error.
-
-        It is faster than both. False may be wrong: only they know.
-        """
-        try:
-            return self.is_clean(obj)
-        except (RecursionError, OverflowError):
-            return False
-
-    def rules_hold(self, obj: dict[str, Any], limit: int) -> bool:
-        """Whether all rules hold for a new object of which :meth:`is_decoded` is true, within so many cost units."""
-        left = limit
-        for keys, group in self._groups:
-            value: Any = obj
-            for key in keys:
-                value = value.get(key)
-                if value is None:
-                    break
-            else:
-                left -= group.bound if group is not None else limit
-                if group is None or left < 0 or not group.hold({"self": value}):
-                    break
+        if self.is_clean(obj):
+            errors, of_schema = list[FieldError](), list[FieldError]()
         else:
-            return True
-        errors, warnings = self.validate_rules(obj, None, Budget(limit))
-        return not errors and not warnings
-
-    def check(
-        self, obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
-    ) -> tuple[list[FieldError], list[str]]:
-        """All errors and warnings: :meth:`validate`, then the rules unless an error blocks them."""
-        return self.check_change(obj, old, budget)[:2]
-
-    @_decodable
-    def check_change(
-        self, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget | None = None
-    ) -> tuple[list[FieldError], list[str], list[FieldError]]:
-        """As :meth:`check`, and all errors of the OpenAPI schema, also those of what an update does not change."""
-        rules, is_clean = self.rules, self.is_clean(obj)
-        if rules is None and is_clean:
-            return [], [], []
-        obj = obj if is_clean else read_numbers(obj)
-        old = None if old is None else self._as_go(old)
-        found = _Errors([], [], []) if is_clean else self._all_errors(obj)
-        errors = [] if is_clean else self._ratcheted(obj, old, found)
-        if rules is None:
-            return errors, [], found.joined()
+            obj, old = read_numbers(obj), read_numbers(old)
+            errors, of_schema = self._errors(obj, old)
+        if self.rules is None:
+            return Checked(errors, [], of_schema)
         if any(error.type in _BLOCKING for error in errors):
-            return [*errors, invalid("<nil>", None, RULES_NOT_RUN)], [], found.joined()
-        rule_errors, warnings = self._run_rules(rules, obj, old, budget)
-        return errors + rule_errors, warnings, found.joined()
+            return Checked([*errors, invalid("<nil>", None, RULES_NOT_RUN)], [], of_schema)
+        run = RuleRun(Budget() if budget is None else budget)
+        old = read_numbers(old)
+        run.validate(self.rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
+        return Checked(errors + run.errors, run.warnings, of_schema)
+
+    def _errors(self, obj: dict[str, Any], old: dict[str, Any] | None) -> tuple[list[FieldError], list[FieldError]]:
+        """The errors of the OpenAPI schema that an object is refused for, and all of them."""
+        clean = self._parts.clean(obj)
+        values = validate(self.root, obj, clean=clean)
+        embedded = validate_embedded(self.root, obj) if self._embedded else []
+        lists = validate_lists(self.root, obj, clean=clean)
+        of_schema = values + embedded + lists
+        if old is None:
+            return of_schema, of_schema
+        if values:
+            values = validate(self.root, obj, old=old)
+        if lists and validate_lists(self.root, old):
+            lists = []
+        return values + embedded + lists, of_schema

@@ -118,8 +118,10 @@ class Gate:
 
     def undecided(self) -> Iterable[tuple[str, int]]:
         """How many objects of each kind the function of all rules could not decide."""
-        kinds = () if self.catalog is None else self.catalog.kinds.items()
-        return [(gvk.kind, known.policy.undecided) for gvk, known in kinds if known.policy.validations]
+        if (catalog := self.catalog) is None:
+            return ()
+        kinds = [known for known in catalog.kinds.values() if known.policy.validations]
+        return [(known.gvk.kind, catalog.prepared(known).undecided) for known in kinds]
 
     def missed_stamps(self) -> int:
         """How many stamps of objects this process did not remember."""

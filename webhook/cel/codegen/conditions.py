@@ -1,18 +1,18 @@
-"""Write many conditions over one object into one function, for :mod:`webhook.cel.screen`.
+"""Write many conditions over one object into one function, for :mod:`webhook.cel.batch`.
 
 Members, calls and variables that conditions share are read, made and computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from webhook.cel.codegen.blocks import join
 from webhook.cel.codegen.code import Block, Code, Unsupported, class_of
 from webhook.cel.codegen.generate import LIMIT
-from webhook.cel.codegen.variables import Around, Part, VariablesWriter
+from webhook.cel.codegen.variables import Part, VariablesWriter
 from webhook.cel.types import DYN
 
 if TYPE_CHECKING:
@@ -21,17 +21,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "ConditionsWriter", "Part"]
 
-_FUNCTION: Final = """\
-# V: the bindings. S: computes facts and variables. b: what the call may still cost.
-# bad: conditions that do not hold or are to be evaluated by themselves.
+_HEAD: Final = """\
+# V: the bindings. S: computes facts and variables. b: what the call may still cost. k0, k1, ...: constants.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.
-# k0, k1, ...: constants.
+"""
+
+_SCREEN: Final = f"""\
+{_HEAD}\
+# bad: conditions that do not hold or are to be evaluated by themselves.
 def run(V, S):
   try:
    bad = []
-{body}
+{{body}}
   except Exception: return None
-  return bad, {bound}
+  return bad, {{bound}}
+"""
+
+_FORMULA: Final = f"""\
+{_HEAD}\
+# r: the value; A where it does not apply, ... where there is no answer.
+def run(V, S):
+  try:
+   r = A
+{{body}}
+  except Exception: return ...
+  return r
 """
 
 
@@ -52,37 +66,43 @@ class Condition(NamedTuple):
 class ConditionsWriter(VariablesWriter):
     """Writes all conditions into one function."""
 
-    def __init__(self, trees: Mapping[int, Checked], around: Around | None = None) -> None:
-        super().__init__(trees, around)
+    def __init__(self, trees: Mapping[int, Checked], root: Node | None) -> None:
+        super().__init__(trees)
+        self._root = Code(self.root_object, DYN, root, is_name=True)
         self._old = ""
         self._stored = ""  # oldSelf of the condition that is being written
 
-    def text(self, function: str = _FUNCTION, limit: int = LIMIT) -> str:
-        """The source: what was written as the body of a function, which may cost so much."""
+    @classmethod
+    def of(cls, parts: Iterable[Part], root: Node | None) -> Self:
+        """A writer that can use these parts, over objects of a schema."""
+        return cls({id(part): part.program.evaluate_exactly.origin.check() for part in parts}, root)
+
+    def screen(self) -> str:
+        """The source of the function of the conditions that were written."""
+        return self._text(_SCREEN, LIMIT)
+
+    def formula(self, limit: int) -> str:
+        """The source of the function of the value that was assigned, which may cost so much."""
+        return self._text(_FORMULA, limit)
+
+    def _text(self, function: str, limit: int) -> str:
+        lines, is_counted = self.lines(), self.charges or self.cost > limit
+        if is_counted:
+            lines = [f"b = {limit - self.cost}", *lines, "if b < 0: raise E"]
+        if self.is_interruptible:
+            lines = ["i = None", *lines]
         return function.format(
-            parameters=", ".join(f"k{index}" for index in range(len(self.constants))),
-            body="\n".join(f"   {line}" for line in self.body(limit)),
-            bound=f"{limit} - b" if self._is_counted(limit) else self.cost,
+            body="\n".join(f"   {line}" for line in lines), bound=f"{limit} - b" if is_counted else self.cost
         )
 
-    def body(self, limit: int) -> list[str]:
-        """The lines of what was written, which may cost so much."""
-        lines = self.lines()
-        if self._is_counted(limit):
-            lines = [f"b = {limit - self.cost}", *lines, "if b < 0: raise E"]
-        return ["i = None", *lines] if self.is_interruptible else lines
-
-    def _is_counted(self, limit: int) -> bool:
-        return self.charges or self.cost > limit
-
-    def assign(self, local: str, when: Part | None, part: Part) -> None:
-        """Set a local to the value of a part, where a condition is true."""
+    def assign(self, when: Part | None, part: Part) -> None:
+        """Set the result to the value of a part, where a condition is true."""
         applies = None if when is None else self.part_truth(when)
         with self.inner() as block:
             if when is not None:
                 self.learn(self.checked.expr, outcome=True)
             self.use(part)
-            self.line(f"{local} = {self.value(self.expr(self.checked.expr)).text}")
+            self.line(f"r = {self.value(self.expr(self.checked.expr)).text}")
         self.block += block if applies is None else [(f"if {applies}:", block)]
 
     # Conditions
@@ -95,9 +115,8 @@ class ConditionsWriter(VariablesWriter):
         for direct in (True, False):
             self._direct = direct
             with self.undone_if_unsupported() as done, self.inner() as block:
-                node = condition.test.program.evaluate_exactly.origin.nodes["object"]
-                self._stored = self._stored_node(condition, node) if condition.transition else ""
-                self._at(index, condition, condition.at, Code(self.root_object, DYN, node, is_name=True))
+                self._stored = self._stored_node(condition) if condition.transition else ""
+                self._at(index, condition, condition.at, self._root)
                 done.append(True)
             if done:
                 join(self.block, block)
@@ -106,23 +125,21 @@ class ConditionsWriter(VariablesWriter):
 
     def defer(self, index: int, condition: Condition) -> None:
         """Leave a condition to its own evaluation, unless there is nothing at its path."""
-        deferred: Block = [f"bad.append(({index}, False, None))"]
+        deferred: Block = [f"bad.append(Suspect({index}))"]
         with self.undone_if_unsupported() as done:
-            node = Code(
-                self.root_object, DYN, condition.test.program.evaluate_exactly.origin.nodes["object"], is_name=True
-            )
+            node = self._root
             for key in takewhile("*".__ne__, condition.at):
                 node = self._child(node, key)
             done.append(True)
         self.block += [(f"if {node.text} is not None:", deferred)] if done else deferred
 
-    def _stored_node(self, condition: Condition, node: Node) -> str:
+    def _stored_node(self, condition: Condition) -> str:
         """The local of the stored node at the path of a condition."""
         if "*" in condition.at:
             raise Unsupported
         if not self._old:
             self._old = self.root("V['oldObject']", self.top)
-        stored = Code(self._old, DYN, node, is_name=True)
+        stored = Code(self._old, DYN, self._root.node, is_name=True)
         for key in condition.at:
             stored = self._child(stored, key)
         return stored.text
@@ -196,12 +213,12 @@ class ConditionsWriter(VariablesWriter):
     def _failed(self, index: int, condition: Condition) -> Block:
         """What is done where a condition does not hold. A message about one of many nodes is not computed here."""
         if self.loops:
-            return [f"bad.append(({index}, False, None))", "break"]
+            return [f"bad.append(Suspect({index}))", "break"]
         if condition.message is not None:
             with self.undone_if_unsupported() as done, self.inner() as block:
                 self.use(condition.message)
-                block.append(f"bad.append(({index}, True, {self.value(self.expr(self.checked.expr)).text}))")
+                block.append(f"bad.append(Suspect({index}, True, {self.value(self.expr(self.checked.expr)).text}))")
                 done.append(True)
             if done:
                 return block
-        return [f"bad.append(({index}, True, None))"]
+        return [f"bad.append(Suspect({index}, True))"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["FORMS", "LIMIT", "Fast", "Generated", "Source", "generate", "made", "write"]
+__all__ = ["FORMS", "LIMIT", "Fast", "Source", "generate", "made", "write"]
 
 FORMS: Final[Forms] = {
     Const: members.write_const,
@@ -85,26 +85,9 @@ class Source(NamedTuple):
     bound: int | None
 
 
-class Generated(NamedTuple):
-    """The function of an expression, and its ``bound``: what it costs at most, None if that depends on the values.
-
-    ``evaluate`` takes what :meth:`Program.evaluate` takes. ``attempt`` takes only bindings, and
-    returns None where only the interpreter can decide; then the bound does not apply.
-    """
-
-    evaluate: Fast
-    attempt: Fast
-    bound: int | None
-
-    @property
-    def file(self) -> str:
-        """The file name that tracebacks show."""
-        return str(self.evaluate.__code__.co_filename)
-
-
 def generate(
     checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node], exact: Exact, file: str
-) -> Generated | None:
+) -> Fast | None:
     """The function of an expression, compiled under a file name; None if it has no generated form.
 
     The function calls ``exact`` where only the interpreter can decide.
@@ -116,7 +99,7 @@ def generate(
         make = made(source.text, file)
     except (RecursionError, SyntaxError, MemoryError):
         return None
-    return Generated(make(exact, *source.constants), make(_undecided, *source.constants), source.bound)
+    return make(exact, *source.constants)
 
 
 def write(checked: Checked, functions: Mapping[str, Function], nodes: Mapping[str, Node]) -> Source | None:
@@ -130,10 +113,6 @@ def write(checked: Checked, functions: Mapping[str, Function], nodes: Mapping[st
     if writer.cost > LIMIT:
         return None
     return Source(_text(writer), tuple(writer.constants), None if writer.is_metered else writer.cost)
-
-
-def _undecided(_bindings: Mapping[str, Any], _budget: Any) -> None:
-    return None
 
 
 def _tested(result: Code) -> str:
@@ -165,18 +144,17 @@ def made(text: str, file: str) -> Callable[..., Fast]:
     return make
 
 
-def defined(text: str, file: str, constants: Sequence[object], names: Mapping[str, object] = GLOBALS) -> Any:
+def defined(text: str, file: str, constants: Sequence[object]) -> Any:
     """The function ``run`` of a generated source, compiled under a file name. Its ``constants`` are the global names
     k0, k1 and so on: a closure of a hundred would be taken up anew at each call.
     """
     scope: dict[str, Any] = {}
     exec(compile(text, file, "exec"), scope)  # noqa: S102 - as in made
-    return bound(scope["run"].__code__, tuple(constants), names)
+    return bound(scope["run"].__code__, tuple(constants))
 
 
-def bound(code: CodeType, constants: tuple[object, ...], names: Mapping[str, object] = GLOBALS) -> FunctionType:
-    """The function of a code with these global names."""
-    run = FunctionType(code, {**names, **{f"k{index}": value for index, value in enumerate(constants)}})
-    if names is GLOBALS:
-        vars(run)["__reduced__"] = (bound, (code, constants))  # how it is pickled
+def bound(code: CodeType, constants: tuple[object, ...]) -> FunctionType:
+    """The function of a code with these constants."""
+    run = FunctionType(code, {**GLOBALS, **{f"k{index}": value for index, value in enumerate(constants)}})
+    vars(run)["__reduced__"] = (bound, (code, constants))  # how it is pickled
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cel.values import containers, members, schema_aware
 from webhook.cel.values import value as values
@@ -11,7 +11,7 @@ from webhook.cel.values.nodes import Node
 from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Opt
 
-__all__ = ["GLOBALS", "SHORT", "Escape"]
+__all__ = ["GLOBALS", "SHORT", "Escape", "Suspect"]
 
 
 SHORT: Final = 256
@@ -20,6 +20,18 @@ SHORT: Final = 256
 
 class Escape(Exception):
     """The generated function cannot be exact here; the interpreter evaluates the expression."""
+
+
+class Suspect(NamedTuple):
+    """A condition that fails, or may fail.
+
+    ``position`` is its place among the conditions. ``certain``: it fails, at its only node. ``message`` is the value of
+    its message expression, None if it was not computed.
+    """
+
+    position: int
+    certain: bool = False
+    message: str | None = None
 
 
 def _boolean(value: Any) -> bool:
@@ -121,6 +133,7 @@ GLOBALS: Final[dict[str, Any]] = {
         "Exception": Exception,
     },
     "E": Escape,
+    "Suspect": Suspect,
     "A": ABSENT,
     "IS": frozenset({int, str}),
     "boolean": _boolean,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
@@ -46,15 +46,13 @@ class SharingWriter(Writer):
     """Shares the members of declared objects and the results of pure functions of them.
 
     ``depths`` are the locals that may have such members, with the number of loops around their definition. ``parents``
-    are the locals whose slots define them. ``given`` are the locals of members that the text around the function has
-    read already, by parent and name: each is an object, or None where it is null or absent.
+    are the locals whose slots define them.
     """
 
     def __init__(self, checked: Checked, forms: Forms) -> None:
         super().__init__(checked, {}, {}, forms)
         self.depths: dict[str, int] = {}
         self.parents: dict[str, str] = {}
-        self.given: Mapping[tuple[str, str], str] = {}
         self.touched: set[str] = set()
         self._children: dict[str, list[str]] = {}
         self._members: dict[tuple[str, str], str] = {}
@@ -91,18 +89,16 @@ class SharingWriter(Writer):
         """The local of a member."""
         local = self._members.get((parent, name))
         if local is None:
-            given = self.given.get((parent, name))
-            local = self._members[parent, name] = given or self.name()
+            local = self._members[parent, name] = self.name()
             self.depths[local], self.parents[local], self._classes[local] = self.depths[parent], parent, wanted
             self._children.setdefault(parent, []).append(local)
             present: Block = [self.slot(local)]
-            lines: Block = [] if given else [f"{local} = {parent}.get({name!r})"]
             if wanted is not None:
                 self.checked_locals.add(local)
-                if not given:
-                    present.insert(0, f"if {is_not_of(local, wanted)}: raise E")
+                present.insert(0, f"if {is_not_of(local, wanted)}: raise E")
             absent = Later(lambda: self._absent(local))
-            self.slot(parent).extend([*lines, Later(lambda: self._present(local, present)), absent])
+            read = f"{local} = {parent}.get({name!r})"
+            self.slot(parent).extend([read, Later(lambda: self._present(local, present)), absent])
         self.touched.add(local)
         return local
 
@@ -124,8 +120,7 @@ class SharingWriter(Writer):
 
     def _below(self, local: str) -> Iterator[str]:
         for child in self._children.get(local, ()):
-            if child not in self.given.values():
-                yield child
+            yield child
             yield from self._below(child)
 
     def is_below(self, local: str, other: str) -> bool:

@@ -6,10 +6,10 @@ read no facts are computed beforehand; one that fails counts only where it is re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.cel.codegen import members
 from webhook.cel.codegen.blocks import assignments, is_in, may_raise
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from webhook.cel.program import Program
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["Around", "Part", "VariablesWriter"]
+__all__ = ["Part", "VariablesWriter"]
 
 
 class Part(NamedTuple):
@@ -60,30 +60,15 @@ class Hoisting:
         self.reads: list[Hoisted] = []
 
 
-class Around(NamedTuple):
-    """The function around what is written: the local of the object, those of members that are read already
-    (:attr:`SharingWriter.given`), the constants, and the number of the next local.
-    """
-
-    root: str
-    given: Mapping[tuple[str, str], str]
-    constants: list[Any]
-    number: int
-
-
 class VariablesWriter(SharingWriter):
     """Writes parts over one object into one function."""
 
-    def __init__(self, trees: Mapping[int, Checked], around: Around | None = None) -> None:
+    def __init__(self, trees: Mapping[int, Checked]) -> None:
         super().__init__(next(iter(trees.values())), _FORMS)
         self._trees = trees
         self._start: Block = []
         self.top.append(self._start)
-        if around is None:
-            self.root_object = self.name("V['object']")
-        else:
-            self.root_object, self.given, self.constants, self.count = around
-            self.block.append(self.slot(self.root_object))
+        self.root_object = self.name("V['object']")
         self.depths[self.root_object] = 0
         self.named_roots = {"object": self.root_object}
         self._hoisted: dict[str, Hoisted] = {}
@@ -92,11 +77,6 @@ class VariablesWriter(SharingWriter):
         self._direct = True
         self._reads_lazily = False
         self._is_plain = True
-
-    @classmethod
-    def of(cls, parts: Iterable[Part], around: Around | None = None) -> Self:
-        """A writer that can use these parts."""
-        return cls({id(part): part.program.evaluate_exactly.origin.check() for part in parts}, around)
 
     @property
     def is_plain(self) -> bool:

@@ -14,20 +14,21 @@ from typing import Any, Final
 
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
-from webhook.cel.formula import ABSENT, Formula
+from webhook.cel.batch import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
-from webhook.engine.filling.fresh import SCHEMA_DEFAULT, leaves
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
-from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, field_path
+from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, Prepared, field_path
 from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
 
 QUANTITY: Final = "a quantity is stored as text"
+SCHEMA_DEFAULT: Final = "default of the CRD schema"
 
 _SCALARS: Final = frozenset({str, int, float, bool})
 
+Keys = tuple[str, ...]
 ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
 
@@ -70,6 +71,7 @@ class _UndecidedError(Exception):
 
 def normalise(
     kind: KnownKind,
+    prepared: Prepared,
     obj: dict[str, Any],
     scope_of: ScopeOf,
     old: dict[str, Any] | None = None,
@@ -78,6 +80,7 @@ def normalise(
 
     Args:
         kind: the kind's schema and policy.
+        prepared: what is generated for them.
         obj: the object as it came; never changed.
         scope_of: makes the scope of the policy's expressions over a given state of the object.
         old: what is stored, on an update. If its schema refuses it (it may be stored under another definition), a
@@ -98,11 +101,11 @@ def normalise(
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
-        current, filled = _filled(kind, old, bare, scope_of)
+        current, filled = _filled(kind, prepared, old, bare, scope_of)
         if orphans := _orphans(rules, given, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
             bare = kind.schema.default(_without_derived(given, others, ownership))
-            current, filled = _filled(kind, old, bare, scope_of)
+            current, filled = _filled(kind, prepared, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
             raise
@@ -119,7 +122,7 @@ def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
     if not is_readable(obj):
         return True
     try:
-        return bool(kind.schema.validate(kind.schema.decode(obj, fresh=True)[0]))
+        return bool(kind.schema.check(kind.schema.decode_file(obj).object).of_schema)
     except DecodeError:
         return True
 
@@ -148,20 +151,21 @@ def _without_derived(
 
 
 def _filled(
-    kind: KnownKind, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
+    kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], Filled]:
     """The object with the policy's defaults, and their values: by generated functions, or exactly."""
-    formulas = {} if kind.deviates else kind.policy.formulas
+    formulas = {} if kind.deviates else prepared.formulas
     if formulas:
         try:
-            return _fill(kind, old, bare, scope_of, formulas)
+            return _fill(kind, prepared, old, bare, scope_of, formulas)
         except _UndecidedError:
-            kind.policy.count_undecided()
-    return _fill(kind, old, bare, scope_of, {})
+            prepared.undecided += 1
+    return _fill(kind, prepared, old, bare, scope_of, {})
 
 
 def _fill(
     kind: KnownKind,
+    prepared: Prepared,
     old: dict[str, Any] | None,
     current: dict[str, Any],
     scope_of: ScopeOf,
@@ -200,7 +204,7 @@ def _fill(
                 continue  # an installed definition may refuse what the catalog's accepts
             filled[rule] = value
             current, scope, progress = following, None, True
-        rules = kind.policy.repeated_defaults() if is_known else kind.policy.defaults
+        rules = prepared.repeated_defaults() if is_known else kind.policy.defaults
     return current, filled
 
 
@@ -219,7 +223,7 @@ def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, ol
 
 
 def _errors(kind: KnownKind, obj: dict[str, Any]) -> int:
-    return len(kind.schema.check(kind.schema.decode(obj)[0])[0])
+    return len(kind.schema.check(kind.schema.decode(obj).object).errors)
 
 
 def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
@@ -269,3 +273,10 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
+
+
+def leaves(keys: Keys, value: Any) -> list[tuple[Keys, Any]]:
+    """The leaves of a value at a place, with their keys."""
+    if value.__class__ is dict and value:
+        return [leaf for key, item in value.items() for leaf in leaves((*keys, key), item)]
+    return [(keys, value)]

@@ -20,7 +20,7 @@ from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.judgement import Judgement, judge
 from webhook.engine.options import Options
 from webhook.engine.scope import scope_of
-from webhook.policy import Profile
+from webhook.policy import PolicyScope, Profile
 
 __all__ = ["normalised", "stamp_of", "stamped", "tolerated", "with_checked_stamp"]
 
@@ -28,11 +28,15 @@ FIELD = f"metadata.annotations[{ANNOTATION}]"
 
 
 def normalised(
-    kind: KnownKind, request: Request, obj: dict[str, Any], view: ClusterView, options: Options
+    kind: KnownKind, request: Request, obj: dict[str, Any], catalog: Catalog, view: ClusterView, options: Options
 ) -> Normalised:
     """The request's object with every default."""
-    old = request.old_object
-    return normalise(kind, obj, lambda current: scope_of(kind, request, current, old, view, options.settings), old)
+    old, prepared = request.old_object, catalog.prepared(kind)
+
+    def scope(current: dict[str, Any]) -> PolicyScope:
+        return scope_of(kind, prepared, request, current, old, view, options.settings)
+
+    return normalise(kind, prepared, obj, scope, old)
 
 
 def tolerated(
@@ -115,7 +119,7 @@ def _falsehood(
     start, end = "is not the stamp that Modelgate writes for this object: ", "; remove the annotation and apply again"
     if over_bound(kind, request) is not None:
         return f"{start}the object is too large to be judged{end}"
-    result = normalised(kind, request, request.object, view, options)
+    result = normalised(kind, request, request.object, catalog, view, options)
     if result.too_costly or not stamp.matches(result.object):
         return f"{start}defaults are missing{end}"
     if canonical(result.recorded) != canonical(stamp.defaulted):

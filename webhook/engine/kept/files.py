@@ -20,7 +20,7 @@ from typing import Any, Final
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.kept import pickling
 from webhook.manifests.private import PrivateFolder
-from webhook.policy import MISSING, Policy
+from webhook.policy import MISSING, Prepared
 from webhook.schema import Structural
 
 __all__ = ["POLICIES", "SHIPPED", "Kept", "code_digest"]
@@ -44,24 +44,24 @@ class Kept:
         self._key = hashlib.sha256(code_digest() + digest).digest()
         self._folder = folder
 
-    def read(self, gvk: GroupVersionKind, schema: Structural) -> Policy | None:
-        """The policy of a kind that has this schema; None if there is none for this code and these policies."""
+    def read(self, gvk: GroupVersionKind, schema: Structural) -> Prepared | None:
+        """The prepared policy of a kind with this schema; None if none is kept for this code and these policies."""
         name = _name(gvk)
         found = self._checked(_shipped(name))
         if found is None and self._folder is not None:
             found = self._checked(self._folder.read(name, _LIMIT))
         try:
-            policy = None if found is None else pickling.loaded(found, _shared(schema))
+            prepared = None if found is None else pickling.loaded(found, _shared(schema))
         except Exception:  # noqa: BLE001 - any fault of an old file is the same: the policy is compiled again
             return None
-        return policy if isinstance(policy, Policy) else None
+        return prepared if isinstance(prepared, Prepared) else None
 
-    def write(self, gvk: GroupVersionKind, schema: Structural, policy: Policy) -> bool:
+    def write(self, gvk: GroupVersionKind, prepared: Prepared) -> bool:
         """Keep a policy, if the folder can be written to."""
-        return self._folder is not None and self._folder.write(_name(gvk), self.content(schema, policy))
+        return self._folder is not None and self._folder.write(_name(gvk), self.content(prepared))
 
-    def content(self, schema: Structural, policy: Policy) -> bytes:
-        found = pickling.dumped(policy, _shared(schema))
+    def content(self, prepared: Prepared) -> bytes:
+        found = pickling.dumped(prepared, _shared(prepared.schema))
         return self._key + hashlib.sha256(found).digest() + found
 
     def _checked(self, content: bytes | None) -> memoryview | None:

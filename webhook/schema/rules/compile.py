@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
-from webhook.cel import COMPATIBLE, CompileFailure, Environment, Group, Program, ResultFailure
+from webhook.cel import COMPATIBLE, CompileFailure, Environment, Program, ResultFailure
+from webhook.cel.batch import Condition, Part
 from webhook.cel.types import BOOL, STRING
 from webhook.cel.typing.schematypes import declare
 from webhook.cel.values.nodes import escape
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import SchemaNode, Version, distinct
 
-__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "groups_of_new", "rule_environment"]
+__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "conditions_of", "rule_environment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,10 @@ class Rule:
 class RuleNode:
     """The rules of one schema node, and the nodes below it that have rules.
 
-    ``group`` are the leading rules that have known costs and read only self. ``problem`` is the error if CEL cannot
-    declare the type of the value; then no rule can run.
+    ``problem`` is the error if CEL cannot declare the type of the value; then no rule can run.
     """
 
     node: SchemaNode
-    group: Group
     rules: tuple[Rule, ...] = ()
     items: RuleNode | None = None
     properties: Mapping[str, RuleNode] = field(default_factory=dict)
@@ -103,7 +101,6 @@ def _compile(
     compiled = RuleNode(
         node=node,
         rules=own,
-        group=_group(own),
         items=_child(rules.items, node.items, declared, version, f"{name}[*]"),
         properties=_properties(rules, node, declared, version, name),
         additional=_child(rules.additional, node.additional, declared, version, f"{name}.*"),
@@ -118,34 +115,24 @@ def _compile(
     return compiled if any(parts) or compiled.problem else None
 
 
-def _group(rules: tuple[Rule, ...]) -> Group:
-    def is_plain(rule: Rule) -> bool:
-        return rule.program is not None and not (rule.problem or rule.transition or rule.optional)
+def conditions_of(rules: RuleNode, at: tuple[str, ...] = ()) -> Iterator[Condition | None]:
+    """The rules as conditions on an object; None for one that only the walk over the object can evaluate.
 
-    return Group(rule.program for rule in takewhile(is_plain, rules) if rule.program is not None)
-
-
-def groups_of_new(rules: RuleNode, keys: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Group | None]]:
-    """The rules that a new object must meet, by the path of their value.
-
-    Rules about the stored value do not apply to a new object. None is in the place of rules that only a walk can
-    evaluate: those of items, and those that do not form a group.
+    A messageExpression is not needed: where a rule fails, the walk words the error.
     """
-    applying = [rule for rule in rules.rules if rule.optional or not rule.transition]
-    is_broken = any(rule.problem or rule.program is None for rule in rules.rules)
-    found: list[tuple[tuple[str, ...], Group | None]] = [(keys, rules.group)] if applying else []
-    if (
-        rules.problem
-        or is_broken
-        or rules.items
-        or rules.additional
-        or rules.all_of
-        or len(rules.group) < len(applying)
-    ):
-        found = [(keys, None)]
-    for key, below in rules.properties.items():
-        found += groups_of_new(below, (*keys, key))
-    return found
+    if rules.problem:
+        yield None
+    for rule in rules.rules:
+        if rule.problem or rule.optional:
+            yield None
+        elif rule.program is not None:
+            yield Condition(at, None, Part(rule.program, ()), transition=rule.transition)
+    for branch in rules.all_of:
+        yield from conditions_of(branch, at)
+    for below in filter(None, (rules.items, rules.additional)):
+        yield from conditions_of(below, (*at, "*"))
+    for key, child in rules.properties.items():
+        yield from conditions_of(child, (*at, key))
 
 
 def _child(

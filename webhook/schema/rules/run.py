@@ -82,8 +82,7 @@ class RuleRun:
             return
         if self.budget.remaining <= 0:
             self._stop(path, rules.node, _SPENT)
-        holding = rules.group.holding({"self": value}, self.budget) if rules.group.bound else 0
-        for rule in rules.rules[holding:]:
+        for rule in rules.rules:
             self._run(rule, rules.node, value, old, path, ratchet)
 
     def _run(self, rule: Rule, node: SchemaNode, value: Any, old: Any, path: str, ratchet: _Ratchet) -> None:

@@ -1,0 +1,209 @@
+"""Reads folders of APIs: definitions and policies, compiled at once, or when their kind is first met."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from importlib.resources.abc import Traversable
+from itertools import product, starmap
+from typing import TYPE_CHECKING, Any, overload
+
+from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.admission.request import GroupVersionKind
+from webhook.engine.kept import Kept
+from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
+from webhook.engine.shipped import definition, targets
+from webhook.facts import FACTS
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+from webhook.manifests.folders import entries
+from webhook.policy import Policy
+from webhook.schema import CRD, SchemaError, Structural, load_crd
+
+if TYPE_CHECKING:
+    from webhook.policy import PolicyDocument
+
+__all__ = ["LazyKinds", "Loader"]
+
+
+class Loader:
+    """Loads APIs one after the other. The ``built_in`` ones are trusted: the tests check them as the API server does.
+    Their schemas are read, and their policies are left ``waiting``, until their kind is met.
+    """
+
+    def __init__(self, *, built_in: bool) -> None:
+        self.built_in = built_in
+        self.waiting: dict[GroupVersionKind, list[tuple[str, str]]] = {}  # the names and texts of files
+        self.kinds: dict[GroupVersionKind, KnownKind] = {}
+        self.problems: list[Problem] = []
+        self.digest = hashlib.sha256()
+        self._codes: dict[str, str] = {}
+
+    def api(self, folder: Traversable) -> None:
+        """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
+        crds, name = folder.joinpath("crds"), f"{folder.name}/crds"
+        if self.built_in:
+            for source, text in self._files(crds, name):
+                self._crd(folder.name, definition(text, source))
+            for source, text in self._files(folder, folder.name):
+                for gvk in targets(text, source):
+                    self.waiting.setdefault(gvk, []).append((source, text))
+            return
+        for document in self._documents(crds, name):
+            try:
+                self._crd(folder.name, load_crd(document.value))
+            except SchemaError as error:
+                where = f"{document.source}:{document.line}"
+                self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
+        for document in self._documents(folder, folder.name):
+            try:
+                self._policy(folder.name, document, policies.parse_policy(document))
+            except LoadError as error:
+                self.problems += error.problems
+
+    def compiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind with the policies that wait for it; the loader's own stays as it is.
+
+        Raises:
+            CatalogError: with every problem of these policies.
+        """
+        known = self.kinds[gvk]
+        for document in self.documents_of(gvk):
+            known = self._joined(known, document, policies.parse_policy(document))
+        if self.problems:
+            raise CatalogError(self.problems)
+        return known
+
+    def documents_of(self, gvk: GroupVersionKind) -> Iterator[Document]:
+        """The documents of the policies that wait for a kind."""
+        for source, text in self.waiting.get(gvk, ()):
+            yield from documents.parse(text, source, trusted=True)
+
+    def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
+        for source, text in self._files(folder, name):
+            try:
+                yield from documents.parse(text, source)
+            except LoadError as error:
+                self.problems += error.problems
+
+    def _files(self, folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
+        """The names and texts of the files in a folder, which the digest covers."""
+        for file in entries(folder) if folder.is_dir() else ():
+            if file.name.endswith((".yaml", ".json")):
+                content = file.read_bytes()
+                self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
+                yield f"{name}/{file.name}", content.decode()
+
+    def _crd(self, api: str, crd: CRD) -> None:
+        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd)})
+
+    def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+        target = document.spec.target
+        for gvk in starmap(GroupVersionKind, product((target.group,), target.versions, target.kinds)):
+            known = self.kinds.get(gvk)
+            if known is None or known.api != api:
+                message = f"no CRD in {api}/crds serves {gvk}"
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
+            else:
+                self.kinds[gvk] = self._joined(known, origin, document)
+
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
+        """The kind with one more policy."""
+        again = partial(_given, known.schema, known.api, known.gvk.kind)
+        policy = policies.compile_policy(document, origin, *again(), again)
+        self._claim(policy, origin)
+        try:
+            joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
+        except ValueError as error:
+            self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
+            return known
+        source = PolicySource(document, replace(origin, node=None))
+        return replace(known, policy=joined, sources=(*known.sources, source))
+
+    def _claim(self, policy: Policy, origin: Document) -> None:
+        """Check that a code names one rule in the whole catalog."""
+        for code in policy.codes:
+            owner = self._codes.setdefault(code, policy.name)
+            if owner != policy.name:
+                self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
+
+
+def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
+    """What the rules of a kind can read: the schemas of its objects and facts."""
+    facts = FACTS.get(api, {}).get(kind, {})
+    return schema.raw, {name: fact.schema for name, fact in facts.items()}
+
+
+class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
+    """Kinds whose policies are compiled, or read from files, when they are first looked up.
+
+    A command needs one or two of all.
+    """
+
+    def __init__(self, loader: Loader, kept: Kept, preparations: Preparations) -> None:
+        self._loader = loader
+        self._kept = kept
+        self._preparations = preparations
+        self._found: dict[GroupVersionKind, KnownKind] = {}
+        self._new: set[GroupVersionKind] = set()
+
+    def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
+        if gvk not in self._found:  # two threads may both compile it; the first result counts
+            self._found.setdefault(gvk, self._read(gvk) or self._compiled(gvk))
+        return self._found[gvk]
+
+    def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
+        known = self._loader.kinds[gvk]
+        prepared = self._kept.read(gvk, known.schema) if gvk in self._loader.waiting else None
+        if prepared is None:
+            return None
+        self._preparations[gvk] = prepared
+        return replace(known, policy=prepared.policy, sources=_Sources(self._loader, gvk))
+
+    def _compiled(self, gvk: GroupVersionKind) -> KnownKind:
+        self._new.add(gvk)
+        return self._loader.compiled(gvk)
+
+    def keep(self, *, complete: bool) -> None:
+        while self._new:
+            known = self._found[self._new.pop()]
+            prepared = self._preparations.of(known)
+            if complete:
+                prepared.complete()
+            if known.policy is not NO_POLICY and not self._kept.write(known.gvk, prepared):
+                return
+
+    def __contains__(self, gvk: object) -> bool:
+        return gvk in self._loader.kinds
+
+    def __iter__(self) -> Iterator[GroupVersionKind]:
+        return iter(self._loader.kinds)
+
+    def __len__(self) -> int:
+        return len(self._loader.kinds)
+
+
+class _Sources(Sequence[PolicySource]):
+    """The documents of a policy that was not compiled; they are read when they are needed."""
+
+    def __init__(self, loader: Loader, gvk: GroupVersionKind) -> None:
+        self._loader = loader
+        self._gvk = gvk
+
+    @cached_property
+    def _read(self) -> tuple[PolicySource, ...]:
+        found = self._loader.documents_of(self._gvk)
+        return tuple(PolicySource(policies.parse_policy(each), replace(each, node=None)) for each in found)
+
+    @overload
+    def __getitem__(self, index: int) -> PolicySource: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PolicySource]: ...
+    def __getitem__(self, index: int | slice) -> PolicySource | Sequence[PolicySource]:
+        return self._read[index]
+
+    def __len__(self) -> int:
+        return len(self._read)
