@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from modelgate.frames import with_room
 from reconciler.audit import Rules
 from reconciler.children import MANAGED
 from reconciler.guard import trimmed
@@ -107,7 +108,9 @@ class Process:
         self._run(definitions=self._definitions.run, keeper=self._keep)
 
     def _run(self, **named: Callable[[], None]) -> None:
-        threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in named.items()]
+        threads = [
+            threading.Thread(target=with_room, args=(run,), name=name, daemon=True) for name, run in named.items()
+        ]
         self._threads = [*self._threads, *threads]
         for thread in threads:
             thread.start()

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from webhook.cli.room import with_room
+from modelgate.frames import with_room
 
 __all__ = ["ALIASES", "COMMANDS", "main"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -148,34 +148,44 @@ class _RuleRun:
     ) -> None:
         self.findings = Findings()
         self._subject, self._scope, self._options = subject, scope, options
-        self._oversized = bool(subject.schema_causes) and bool(subject.oversized)
+        self._is_refused = bool(subject.schema_causes)
+        self._oversized = self._is_refused and bool(subject.oversized)
         self._unseen: set[str] = set()
-        self._nodes: dict[str, Iterable[TargetNode]] = {}
+        self._nodes: dict[str, TargetNode | None] = {}
         self._stored_scope = stored_scope
 
     @cached_property
-    def _ratchet(self) -> Ratchet | None:
+    def _ratchet(self) -> Ratchet:
         subject = self._subject
-        if subject.old is None:
-            return None
+        assert subject.old is not None
         return Ratchet(subject.kind, subject.prepared, subject.obj, subject.old, self._scope, self._stored_scope)
 
     def check(self, rule: ValidationRule, suspect: Suspect) -> None:
         """Record where one rule fails, of the nodes that it is about, until the object's cost budget is spent."""
-        action = rule.action_under(self._options.profile)
-        for node in self._nodes_at(rule.at):
-            if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
-                continue
-            try:
-                text = self._failure(rule, node, suspect)
-            except BudgetExceeded:
-                if self._subject.schema_valid:
-                    self._record(rule, action, node, _too_large(rule, node))
+        if rule.at.single:
+            node = self._node_at(rule.at)
+            if node is not None:
+                self._check_at(rule, node, suspect)
+            return
+        for node in _target_nodes(rule.at, self._subject, self._scope):
+            if not self._check_at(rule, node, suspect):
                 return
-            if text is not None:
-                self._record(rule, action, node, _error(rule, node, text))
-                if self._full(action):
-                    return
+
+    def _check_at(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> bool:
+        """Record if a rule fails at a node; False if other nodes need not be checked."""
+        if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+            return True
+        action = rule.action_under(self._options.profile)
+        try:
+            text = self._failure(rule, node, suspect)
+        except BudgetExceeded:
+            if self._subject.schema_valid:
+                self._record_too_large(rule, action, node)
+            return False
+        if text is None:
+            return True
+        self._record(rule, action, node, text)
+        return not self._full(action)
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
@@ -184,14 +194,14 @@ class _RuleRun:
     def _full(self, action: Action) -> bool:
         return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
 
-    def _nodes_at(self, at: Path) -> Iterable[TargetNode]:
-        """The nodes at a path; kept for the next rule only where there is one: a list may have a million items."""
-        nodes = self._nodes.get(at.text)
-        if nodes is None:
-            nodes = _target_nodes(at, self._subject, self._scope)
-            if at.single:
-                nodes = self._nodes[at.text] = tuple(nodes)
-        return nodes
+    def _node_at(self, at: Path) -> TargetNode | None:
+        """The node at a path of one node, if there is one; kept for the next rule."""
+        if at.text not in self._nodes:
+            subject, value = self._subject, at.get(self._subject.obj)
+            is_there = value is not MISSING and value is not None
+            node = TargetNode(at.keys, value, _stored_nodes(at, subject.old)(value), self._scope)
+            self._nodes[at.text] = node if is_there else None
+        return self._nodes[at.text]
 
     def _failure(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
@@ -222,32 +232,36 @@ class _RuleRun:
         """Warn that an unknown object decides a rule, once for each such object."""
         if missing not in self._unseen:
             self._unseen.add(missing)
-            self._record(rule, Action.WARN, node, _error(rule, node, f"{cut_end(missing, SHOWN)} {UNSEEN}"))
+            self._record(rule, Action.WARN, node, f"{cut_end(missing, SHOWN)} {UNSEEN}")
 
-    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
-        if error.field in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list):
+    def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
+        text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
+        self._add(rule, action, node, FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT))
+
+    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, message: str) -> None:
+        place = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
+        message = cut_end(message, REFERENCES if rule.referential else MESSAGE)
+        value = OMIT if action is Action.WARN else _shown(rule.below.get(node.value))
+        self._add(rule, action, node, FieldError(rule.reason, place, message, value))
+
+    def _add(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
+        place, findings = error.field, self.findings
+        if self._is_refused and self._is_explained(rule, node, place):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains:
-                self.findings.hints.setdefault(error.field, []).append(Hint(rule.code, error.detail))
+                findings.hints.setdefault(place, []).append(Hint(rule.code, error.detail))
         elif action is Action.WARN:
-            if not self._full(action):
-                self.findings.warnings.append(Warn(error.field, error.detail, rule.code))
-        elif self._ratchet is None or not self._ratchet.spares(rule, node):
-            self.findings.causes.append(Cause(error.field, error.type, error.body(), rule.code))
-        elif len(self.findings.notices) < MAX_FINDINGS:
+            if len(findings.warnings) < MAX_FINDINGS:
+                findings.warnings.append(Warn(place, error.detail, rule.code))
+        elif self._subject.old is None or not self._ratchet.spares(rule, node):
+            findings.causes.append(Cause(place, error.type, error.body(), rule.code))
+        elif len(findings.notices) < MAX_FINDINGS:
             text = f"{error.detail} (not refused, because this update does not change it)"
-            self.findings.notices.append(Warn(error.field, text, rule.code))
+            findings.notices.append(Warn(place, text, rule.code))
 
-
-def _error(rule: ValidationRule, node: TargetNode, message: str) -> FieldError:
-    place = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-    message = cut_end(message, REFERENCES if rule.referential else MESSAGE)
-    return FieldError(rule.reason, place, message, _shown(rule.below.get(node.value)))
-
-
-def _too_large(rule: ValidationRule, node: TargetNode) -> FieldError:
-    text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
-    return FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT)
+    def _is_explained(self, rule: ValidationRule, node: TargetNode, place: str) -> bool:
+        """Whether the schema refuses the very value that a finding is about."""
+        return place in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:

@@ -63,7 +63,7 @@ MEMORY_SECONDS: Final = 10.0
 """Seconds between two looks at the memory that could be given back."""
 
 SCREEN_SECONDS: Final = 5.0
-"""Seconds between two looks for kinds whose rules should become one function (:mod:`webhook.cel.screen`)."""
+"""Seconds between two looks for kinds whose rules should become one function (:mod:`webhook.cel.batch`)."""
 
 STARTUP_FAILURE: Final = 3
 """uvicorn's exit code if the application does not start."""

@@ -3,7 +3,8 @@
 CPython keeps frames in pieces of 16 KiB. A call that does not fit into the rest of a piece gets a new one from the
 kernel, which goes back when the call returns. Where a loop happens to make its calls at the end of a piece, each takes
 a few microseconds more: the same evaluation took 200 µs, or 520, by the depth that it was called at. A piece is as
-large as its first frame needs, so a first frame that claims much leaves room for all others.
+large as its first frame needs, so a first frame that claims much leaves room for all others. Every thread that judges
+objects begins with one: the main thread of a command, and so its children, and the workers of the reconciler.
 """
 
 from __future__ import annotations

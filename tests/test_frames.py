@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 
-from webhook.cli.room import with_room
+from modelgate.frames import with_room
 
 CALLS = 300
 
