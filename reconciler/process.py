@@ -24,7 +24,7 @@ from webhook.cluster.live import LiveView
 from webhook.facts.ome.service import CONFIG
 from webhook.facts.reads import FETCHED, watched
 
-__all__ = ["Process", "Reload"]
+__all__ = ["Process", "Reload", "started"]
 
 log = logging.getLogger(__name__)
 
@@ -108,12 +108,7 @@ class Process:
         self._run(definitions=self._definitions.run, keeper=self._keep)
 
     def _run(self, **named: Callable[[], None]) -> None:
-        threads = [
-            threading.Thread(target=with_room, args=(run,), name=name, daemon=True) for name, run in named.items()
-        ]
-        self._threads = [*self._threads, *threads]
-        for thread in threads:
-            thread.start()
+        self._threads = [*self._threads, *(started(run, name) for name, run in named.items())]
 
     def _end(self, grace: float) -> None:
         self._stop.set()
@@ -146,6 +141,13 @@ class Process:
         for kind in self._followed:
             if kind.group == group and self._view.resource(kind) is None:
                 self._view.recheck(kind)
+
+
+def started(run: Callable[[], None], name: str) -> threading.Thread:
+    """A thread that judges objects, with room for the frames of all its calls."""
+    thread = threading.Thread(target=with_room, args=(run,), name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:

@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable
 
 from modelgate.frames import with_room
+from reconciler.process import started
 
 CALLS = 300
 
@@ -42,3 +43,14 @@ def test_without_room_there_is_a_depth_that_asks_the_kernel_for_each_call() -> N
 def test_arguments_and_results_are_those_of_the_call() -> None:
     joined: Callable[..., tuple[int, int]] = lambda first, second: (first, second)  # noqa: E731
     assert with_room(joined, 1, second=2) == (1, 2)
+
+
+def test_a_thread_of_the_reconciler_has_room() -> None:
+    most: list[int] = []
+
+    def measure() -> None:
+        worst()  # each page once
+        most.append(worst())
+
+    started(measure, "worker").join()
+    assert most[0] < CALLS // 2
