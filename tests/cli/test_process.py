@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +112,6 @@ def test_an_interrupt_during_the_imports_is_quiet(module: str) -> None:
     assert (done.returncode, done.stderr) == (130, b"")
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Programs that start now heed interrupts, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
