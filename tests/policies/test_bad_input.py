@@ -318,7 +318,9 @@ def test_nothing_is_suggested_where_nothing_is_near(loaded: Catalog) -> None:
         ("AIMImage", ("spec", "modelId"), "unknown field"),
     ],
 )
-def test_what_was_meant(kind: str, keys: Keys, message: str, loaded: Catalog) -> None:
+def test_an_unknown_field_is_refused_with_the_closest_name(
+    kind: str, keys: Keys, message: str, loaded: Catalog
+) -> None:
     """The last has a rule of its own, which names the field of this release."""
     known = next(each for each in loaded.kinds.values() if each.gvk.kind == kind)
     meant = message.rpartition(" ")[2].removesuffix("?")
