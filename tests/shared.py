@@ -12,7 +12,7 @@ SHARED = Path(os.environ.get("MODELGATE_SHARED", ROOT.parent / "shared"))
 
 
 def rows(found: Iterable[Path], what: str) -> list[Any]:
-    """The paths as rows of a test; where there are none, one row that is skipped with the reason."""
+    """The paths as rows of a test; without any, one row that is skipped with the reason."""
     reason = f"needs {what} of the shared material ({SHARED} has none; set MODELGATE_SHARED)"
     none = pytest.param(Path(what), marks=pytest.mark.skip(reason=reason))
     return sorted(found) or [none]

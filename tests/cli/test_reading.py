@@ -83,7 +83,7 @@ def test_excluded_files_are_not_read(tmp_path: Path, capsys: Capture, pattern: s
     assert main(["check", "--exclude", pattern, named, str(tmp_path / "good.yaml")]) == 0
 
 
-NOBODY = 65534
+OTHER_USER = 65534
 
 
 @contextmanager
@@ -92,8 +92,8 @@ def as_a_user() -> Iterator[Path]:
     folder, was = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         if was == 0:
-            os.chown(folder, NOBODY, -1)
-            os.seteuid(NOBODY)
+            os.chown(folder, OTHER_USER, -1)
+            os.seteuid(OTHER_USER)
         yield folder
     finally:
         os.seteuid(was)
