@@ -19,13 +19,13 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 	$(VENV)/bin/modelgate demo
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
-	$(PY) -m pytest -n auto --ignore=tests/e2e
+	$(PY) -m pytest -n auto --ignore=tests/e2e --durations=15
 	$(PY) -m pytest tests/e2e
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
-SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/cli/test_process.py \
-	tests/cli/test_installation.py tests/tools/test_site.py tests/tools/test_pages.py \
-	tests/reconciler/test_process.py tests/conformance/test_upstream.py
+SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
+	tests/serve/test_soak.py tests/hostile/test_short.py tests/cli/test_process.py tests/cli/test_installation.py \
+	tests/tools/test_site.py tests/tools/test_pages.py tests/reconciler/test_process.py tests/conformance/test_upstream.py
 
 check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
 	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))

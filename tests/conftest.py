@@ -1,5 +1,6 @@
 """Settings of every test."""
 
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -56,6 +57,14 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Programs that tests start heed SIGINT, also where a shell runs pytest in the background, with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session", autouse=True)

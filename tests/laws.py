@@ -7,6 +7,10 @@ _SHARE = 20  # 2,000 examples become 100
 _LEAST = 10
 
 
+def is_quick() -> bool:
+    return settings.get_current_profile_name() == QUICK
+
+
 def examples(count: int) -> int:
     """``max_examples`` of a property; a twentieth under ``--hypothesis-profile=quick``."""
-    return max(_LEAST, count // _SHARE) if settings.get_current_profile_name() == QUICK else count
+    return max(_LEAST, count // _SHARE) if is_quick() else count

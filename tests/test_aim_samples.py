@@ -69,5 +69,5 @@ FILES: dict[str, Expected] = {
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
-def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
+def test_samples_of_aim_get_the_expected_causes_and_warnings(path: str, expected: Expected, loaded: Catalog) -> None:
     check(f"aim/{path}", expected, loaded)

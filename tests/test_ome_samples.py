@@ -158,7 +158,7 @@ FRAGMENTS = {
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
-def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
+def test_samples_of_ome_get_the_expected_causes_and_warnings(path: str, expected: Expected, loaded: Catalog) -> None:
     file = shared("samples", *path.split("/"))
     found = list(verdicts(file, loaded))
     assert len(found) == expected.documents

@@ -74,7 +74,9 @@ FILES = {
 
 
 @pytest.mark.parametrize(("path", "expected"), FILES.items(), ids=FILES)
-def test_samples_get_their_verdicts(path: str, expected: Expected, loaded: Catalog) -> None:
+def test_samples_of_llmkube_llmaz_and_llmd_get_the_expected_causes_and_warnings(
+    path: str, expected: Expected, loaded: Catalog
+) -> None:
     check(path, expected, loaded)
 
 

@@ -80,7 +80,7 @@ def messages(source, env=ENV):
         ("'%d %s'.format([1, 'a'])", "string"),
     ],
 )
-def test_types(source, result):
+def test_an_expression_has_the_type_of_cel_go(source, result):
     assert str(ENV.check(source).result) == result
 
 
@@ -118,11 +118,11 @@ def test_types(source, result):
         ("self.items.all(x, y)", ["undeclared reference to 'y' (in container '')"]),
     ],
 )
-def test_refuses(source, expected):
+def test_a_wrong_expression_gets_the_errors_of_cel_go(source, expected):
     assert messages(source) == expected
 
 
-def test_shows_the_place():
+def test_an_error_shows_its_line_and_column():
     with pytest.raises(CompileFailure) as caught:
         ENV.check("self.count == 1 &&\n  self.nope == 2")
     assert str(caught.value) == "ERROR: <input>:2:7: undefined field 'nope'\n |   self.nope == 2\n | ......^"

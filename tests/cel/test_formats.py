@@ -46,7 +46,7 @@ def test_what_has_the_format(name, text):
 
 
 @pytest.mark.parametrize(("name", "text", "problems"), INVALID)
-def test_what_has_not(name, text, problems):
+def test_an_invalid_text_of_a_format_has_its_problems(name, text, problems):
     assert call("validate", NAMED_FORMATS[name], text).value == problems
 
 

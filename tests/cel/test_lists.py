@@ -48,7 +48,7 @@ from webhook.cel.values.value import Duration, UInt
         ("sets.intersects", ([], []), False),
     ],
 )
-def test_lists(function, args, result):
+def test_functions_of_lists_return_the_results_of_kubernetes(function, args, result):
     got = call(function, *args)
     assert (got.value == 7) if function == "first" else (got == result)
 

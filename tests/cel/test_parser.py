@@ -76,7 +76,7 @@ def shape(node):
         ("self.namespace.if", "Ident[self].namespace.if"),
     ],
 )
-def test_parses(source, expected):
+def test_a_source_becomes_its_tree(source, expected):
     assert shape(parse(source)) == expected
 
 
@@ -107,7 +107,7 @@ def test_parses(source, expected):
         ("null", None),
     ],
 )
-def test_reads_literals(source, value):
+def test_a_literal_becomes_its_value(source, value):
     found = parse(source)
     assert isinstance(found, Const)
     assert found.value == value
@@ -129,7 +129,7 @@ def test_reads_literals(source, value):
         ("l.sortBy(x, x.name)", "sortBy"),
     ],
 )
-def test_expands_macros(source, macro):
+def test_a_macro_becomes_a_comprehension(source, macro):
     found = parse(source)
     assert isinstance(found, Comprehension)
     assert found.macro == macro

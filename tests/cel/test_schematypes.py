@@ -37,7 +37,7 @@ TEXT = {"type": "string"}
         ({"type": "object", "additionalProperties": True}, "self"),
     ],
 )
-def test_types(schema, expected):
+def test_a_schema_has_its_cel_type(schema, expected):
     assert str(type_of_schema(schema, name="self")) == expected
 
 
@@ -123,7 +123,7 @@ def test_a_resource_has_its_name_and_nothing_else_of_its_metadata():
         ({"type": "object", "properties": {"ab": {**TEXT, "default": "x"}}, "required": ["ab"]}, 2, 0),
     ],
 )
-def test_sizes(schema, min_size, max_elements):
+def test_a_schema_has_its_least_size_and_most_elements(schema, min_size, max_elements):
     declared = declare(schema, name="self")
     assert (declared.min_size, declared.max_elements) == (min_size, max_elements)
 

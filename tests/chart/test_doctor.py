@@ -35,10 +35,13 @@ METRICS = 'modelgate_catalog_info{digest="d"} 1.0\nmodelgate_catalog_loads_total
 
 
 class World:
-    """A cluster in which the chart runs well: its objects, and what only a live cluster answers."""
+    """A cluster in which the chart runs well: its objects, and what only a live cluster answers.
+
+    The definitions are large, so all worlds share them: a fault changes a copy, see ``definition``.
+    """
 
     def __init__(self, *sets):
-        self.objects = [deepcopy(each) for each in (*rendered(*sets), *definitions())]
+        self.objects = [*(deepcopy(each) for each in rendered(*sets)), *definitions()]
         self.metrics = {}
         self.judged = judged
         self.version = "v1.36.3"
@@ -63,6 +66,12 @@ class World:
 
     def find(self, kind, name="modelgate"):
         return next(each for each in self.of(kind) if each["metadata"]["name"] == name)
+
+    def definition(self, name):
+        """A definition of this world's own."""
+        shared = self.find("CustomResourceDefinition", name)
+        self.objects[self.objects.index(shared)] = own = deepcopy(shared)
+        return own
 
     def remove(self, kind, name="modelgate"):
         self.objects.remove(self.find(kind, name))
@@ -275,13 +284,13 @@ def definition_deleted(world):
 
 @fault("definition-differs")
 def definition_of_another_release(world):
-    (version,) = world.find("CustomResourceDefinition", "models.inference.llmkube.dev")["spec"]["versions"]
+    (version,) = world.definition("models.inference.llmkube.dev")["spec"]["versions"]
     del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["hardware"]
 
 
 @fault("definition-unserved")
 def definition_of_another_version(world):
-    (version,) = world.find("CustomResourceDefinition", "models.inference.llmkube.dev")["spec"]["versions"]
+    (version,) = world.definition("models.inference.llmkube.dev")["spec"]["versions"]
     version["name"] = "v1"
 
 

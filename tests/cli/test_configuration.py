@@ -88,7 +88,7 @@ def test_a_configuration_above_the_repository_is_not_read(project: Path, monkeyp
         ("crds: [nowhere]", "nowhere: cannot be read: No such file or directory"),
     ],
 )
-def test_a_mistake_is_an_error_with_its_line(project: Path, capsys: Capture, text: str, said: str) -> None:
+def test_a_wrong_configuration_is_an_error_with_its_line(project: Path, capsys: Capture, text: str, said: str) -> None:
     configure(project, text)
     assert main(["check", "manifests/model.yaml"]) in ({2} if "crds" in text else {64})
     assert said in capsys.readouterr().err

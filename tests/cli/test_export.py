@@ -36,7 +36,7 @@ STATIC = "--feature-gates=ManifestBasedAdmissionControlConfig=true"
 
 def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[Any]:
     assert main(["export", *arguments]) == 0
-    return list(yaml.safe_load_all(capsys.readouterr().out))
+    return list(yaml.load_all(capsys.readouterr().out, Loader=yaml.CSafeLoader))
 
 
 def test_every_policy_has_a_binding_and_its_rules_a_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ def run(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
 
 
 @pytest.mark.parametrize("arguments", [("fields",), ("export", "policies"), ("rule", "LK205"), ("check", "-")])
-def test_who_stops_reading_is_not_told_so(arguments: tuple[str, ...]) -> None:
+def test_a_closed_pipe_ends_a_command_without_a_traceback(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = run(*arguments, stdout=writing, input=MODEL.encode())
@@ -44,7 +43,7 @@ def test_without_any_output_the_exit_code_is_still_the_answer() -> None:
     assert done.returncode == 0
 
 
-def test_without_an_input_it_says_so() -> None:
+def test_an_empty_or_closed_stdin_is_an_error_of_check() -> None:
     done = run("check", "-", stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (2, b"modelgate check: stdin: no object found\n")
     shell = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} check - <&-"], capture_output=True, check=False)
@@ -83,7 +82,7 @@ def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
         (("normalise", "{}/file"), "no object found"),
     ],
 )
-def test_what_is_not_there_is_neither_yes_nor_no(
+def test_an_input_that_is_absent_or_empty_is_exit_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str], sentence: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -113,15 +112,6 @@ def test_an_interrupt_during_the_imports_is_quiet(module: str) -> None:
     assert (done.returncode, done.stderr) == (130, b"")
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Programs that start now heed interrupts, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)

@@ -83,18 +83,21 @@ def test_excluded_files_are_not_read(tmp_path: Path, capsys: Capture, pattern: s
     assert main(["check", "--exclude", pattern, named, str(tmp_path / "good.yaml")]) == 0
 
 
+OTHER_USER = 65534
+
+
 @contextmanager
 def as_a_user() -> Iterator[Path]:
     """An own folder and the rights of a user who is not root: root reads everything."""
-    was = os.geteuid()
-    if was == 0:
-        os.seteuid(65534)
+    folder, was = Path(tempfile.mkdtemp()), os.geteuid()
     try:
-        folder = Path(tempfile.mkdtemp())
+        if was == 0:
+            os.chown(folder, OTHER_USER, -1)
+            os.seteuid(OTHER_USER)
         yield folder
     finally:
         os.seteuid(was)
-    shutil.rmtree(folder)
+        shutil.rmtree(folder)
 
 
 def test_a_folder_that_cannot_be_read_costs_itself(capsys: Capture) -> None:

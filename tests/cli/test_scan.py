@@ -113,7 +113,7 @@ def test_only_a_kind_or_a_namespace(dump: Path, capsys: Capture) -> None:
         (["--admission-policies={folder}", "{dump}"], 2, "no ValidatingAdmissionPolicy"),
     ],
 )
-def test_a_mistake_is_named(
+def test_wrong_arguments_of_scan_get_their_exit_code_and_message(
     dump: Path, tmp_path: Path, capsys: Capture, arguments: list[str], code: int, text: str
 ) -> None:
     (tmp_path / "empty").mkdir()

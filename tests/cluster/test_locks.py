@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from tests.laws import is_quick
 from webhook.cluster import Kind
 from webhook.cluster.readthrough import Reference
 from webhook.cluster.recent import RecentAnswers
@@ -13,7 +14,7 @@ from webhook.cluster.resource import Key
 from webhook.cluster.store import Store
 from webhook.serve.forked import Children
 
-FORKS = 200
+FORKS = 20 if is_quick() else 200
 FAR = 60.0
 """Seconds, for a child that hangs."""
 

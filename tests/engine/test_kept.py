@@ -84,7 +84,7 @@ def test_tracebacks_show_the_source_of_functions_that_were_read(folder: PrivateF
     assert "def run(V, n=None):" in "".join(linecache.getlines(program.evaluate.__code__.co_filename))
 
 
-def test_a_file_is_used(one: Path, load_anew: Load) -> None:
+def test_an_unchanged_file_is_used(one: Path, load_anew: Load) -> None:
     assert read(one, load_anew) is not None
 
 

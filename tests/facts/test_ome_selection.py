@@ -152,7 +152,7 @@ def edge(name: str) -> tuple[dict[str, Any], list[Found]]:
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_edge_cases(name):
+def test_edge_cases_select_the_runtime_of_each_behaviour(name):
     """Each under the behaviours that the table has a column for."""
     case, candidates = edge(name)
     columns = [column for column in COLUMNS if column in case]
@@ -389,7 +389,7 @@ def test_operators_compare_the_runtime_s_version_with_the_model_s(model, runtime
         ("NaNB", None),
     ],
 )
-def test_sizes(text, size):
+def test_a_size_of_a_model_is_parsed_or_refused(text, size):
     assert parse_size(text) == size
 
 

@@ -24,7 +24,7 @@ from webhook.golang.json import GoStruct, has_unsettled, marshal, read_numbers, 
         (-0.0, "-0"),
     ],
 )
-def test_marshal(value, text):
+def test_a_value_is_marshalled_as_go_does(value, text):
     assert marshal(value) == text
 
 

@@ -68,7 +68,7 @@ def test_errors_of_parse_float(text, message):
         (atoi, "-0", 0),
     ],
 )
-def test_integers(parse, text, value):
+def test_an_integer_is_parsed_as_go_does(parse, text, value):
     assert parse(text) == value
 
 
@@ -104,5 +104,5 @@ def test_errors_of_integers(parse, text, message):
         ("\ud800", r'"\ufffd"'),
     ],
 )
-def test_quote(text, quoted):
+def test_a_text_is_quoted_as_go_does(text, quoted):
     assert quote(text) == quoted

@@ -17,7 +17,7 @@ from webhook.golang.time import DATE, DATE_TIME, RFC3339, Time, civil, format_rf
         ("9999-12-31T23:59:59.9", DATE_TIME, Time(253_402_300_799, 900_000_000)),
     ],
 )
-def test_times(text, layout, time):
+def test_a_time_is_parsed_by_its_layout(text, layout, time):
     assert parse(text, layout) == time
 
 
@@ -92,7 +92,7 @@ def test_the_zero_time():
         ("0.00000000000000000000000000000001h", 0),
     ],
 )
-def test_durations(text, ns):
+def test_a_duration_is_parsed_to_nanoseconds(text, ns):
     assert parse_duration(text) == ns
 
 

@@ -11,7 +11,7 @@ def found(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folders.files(folder)]
 
 
-def test_a_file_is_itself_and_the_rest_is_in_order(tmp_path: Path) -> None:
+def test_a_folder_gives_its_files_sorted_and_a_file_gives_itself(tmp_path: Path) -> None:
     for name in ("b/2", "b/1", "a"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()

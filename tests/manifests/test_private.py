@@ -24,7 +24,7 @@ def test_what_is_written_is_read_and_only_its_user_may_read_it(folder: PrivateFo
     assert (folder.path / "a").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_not_there_is_not_found(tmp_path: Path, folder: PrivateFolder) -> None:
+def test_an_absent_file_or_folder_is_read_as_none(tmp_path: Path, folder: PrivateFolder) -> None:
     assert folder.read("b", LIMIT) is None
     assert PrivateFolder(tmp_path / "none").read("a", LIMIT) is None
 

@@ -42,7 +42,7 @@ def every_case() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("document", "case"), list(every_case()))
-def test_case(document: CasesDocument, case: Case, loaded: Catalog) -> None:
+def test_a_case_gets_what_it_expects(document: CasesDocument, case: Case, loaded: Catalog) -> None:
     result = run(case, target(document, loaded), loaded)
     assert not result.failures, "\n".join(result.failures)
     if causes := result.validation.causes:

@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.e2e.processes import free_port
 from tests.policies.test_cases import files, read, target
-from tests.shared import SHARED
+from tests.shared import SHARED, rows
 from webhook.admission import status
 from webhook.admission.decision import Decision
 from webhook.admission.request import Request
@@ -44,7 +44,7 @@ from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
 
 UNKNOWN = "unknown field"
-FOLDERS = sorted({file.parent for file in SHARED.glob("samples/*/*/*.yaml")})
+FOLDERS = rows({file.parent for file in SHARED.glob("samples/*/*/*.yaml")}, "samples")
 
 
 class Server:

@@ -91,7 +91,7 @@ def test_health_and_metrics_have_a_port_of_their_own_and_need_no_certificate(
 
 
 def test_the_port_of_health_can_have_tls(serve: Serve) -> None:
-    served = serve(MODELGATE_HEALTH_PORT=str(free_port()), MODELGATE_HEALTH_TLS="true")
+    served = serve("--drain-seconds", "1", MODELGATE_HEALTH_PORT=str(free_port()), MODELGATE_HEALTH_TLS="true")
     assert served.get("/healthz") == (200, "ok\n")
     assert asked(served)[0] == 200
     served.process.send_signal(signal.SIGTERM)

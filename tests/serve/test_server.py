@@ -145,7 +145,7 @@ def test_while_a_large_review_is_decided_others_are_answered(serve: Serve) -> No
 
 
 def test_nothing_below_the_log_level_is_logged(serve: Serve) -> None:
-    served = serve("--log-level", "error", MODELGATE_LOG_LEVEL="debug")
+    served = serve("--log-level", "error", "--drain-seconds", "0", MODELGATE_LOG_LEVEL="debug")
     assert served.get("/healthz")[0] == 200
     served.process.send_signal(signal.SIGTERM)
     assert served.process.wait(timeout=20) == 0

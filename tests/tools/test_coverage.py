@@ -61,7 +61,7 @@ def test_what_an_answer_names_is_there(path: Path) -> None:
         assert [test for test in answer.tests if not is_test(test)] == [], rule
 
 
-def test_what_is_not_there_is_found() -> None:
+def test_a_name_that_does_not_exist_is_not_accepted_as_a_proof() -> None:
     assert not is_field("Model.spec.sources")
     assert not is_field("Model.spec.files[*].name")
     assert not is_fact("Model.sources")
@@ -71,7 +71,7 @@ def test_what_is_not_there_is_found() -> None:
     assert not is_stated("Model.spec.sources optional")
     assert not is_test("policies/llmaz/cases/openmodel.yaml::OM99")
     assert not is_test("tests/tools/test_coverage.py::test_nothing")
-    assert is_test("tests/tools/test_coverage.py::test_what_is_not_there_is_found")
+    assert is_test("tests/tools/test_coverage.py::test_a_name_that_does_not_exist_is_not_accepted_as_a_proof")
 
 
 SPECIFICATION = """

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.once import made_once
 from tools.site.__main__ import main
 from tools.site.authors import MEANINGS, meaning
 from tools.site.pages import ROOT, command_line
@@ -39,11 +40,12 @@ class Links(HTMLParser):
             self.loaded.add(found.get("src") or found["href"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    target = tmp_path_factory.mktemp("site")
-    assert main(target) == 0
-    return target / "html"
+    def build(target):
+        assert main(target) == 0
+
+    return made_once(tmp_path_factory, "site", build) / "html"
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared import SHARED, shared
+from tests.shared import SHARED, rows, shared
 from webhook.cli import kyverno, main
 from webhook.engine.catalog import KYVERNO_TEST
 
 FILES = sorted(SHARED.glob(f"fixtures/kyverno-cli/**/{KYVERNO_TEST}"))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", rows(FILES, "fixtures/kyverno-cli"), ids=lambda file: file.parent.name)
 def test_every_kyverno_test_gives_the_expected_results(file) -> None:
     outcomes = kyverno.run(file)
     assert outcomes

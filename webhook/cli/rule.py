@@ -14,7 +14,7 @@ import yaml
 
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
-from webhook.cli.cases import CaseResult
+from webhook.cli.cases import Case, CaseResult
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
@@ -54,7 +54,9 @@ def run(options: argparse.Namespace) -> int:
         rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in rules:
             if rule.code == code:
-                print("\n".join(_sources(rule, known, loaded) if options.source else _explain(rule, known, loaded)))
+                example = None if options.source else _example(code, known, loaded)
+                lines = _sources(rule, known, loaded) if options.source else _explain(rule, known, loaded, example)
+                print("\n".join(lines))
                 return GOOD
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
     say(f"modelgate rule: {unknown(options.code, [*codes, *CODES])}", sys.stderr)
@@ -63,13 +65,17 @@ def run(options: argparse.Namespace) -> int:
 
 def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
     """Every code, and the lines that explain it."""
+    examples: dict[str, tuple[Case, KnownKind]] = {}
+    for code, case, kind in _repairs(sorted({known.api for known in loaded.kinds.values()}), loaded):
+        examples.setdefault(code, (case, kind))
     seen: set[str] = set()
     for known in loaded.kinds.values():
         rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
         for rule in rules:
             if rule.code not in seen:
                 seen.add(rule.code)
-                yield rule.code, list(_explain(rule, known, loaded))
+                example = run_example(rule.code, *examples[rule.code], loaded) if rule.code in examples else None
+                yield rule.code, list(_explain(rule, known, loaded, example))
 
 
 def _list(loaded: Catalog) -> Iterator[str]:
@@ -84,7 +90,9 @@ def _list(loaded: Catalog) -> Iterator[str]:
     yield from (f"{code}  a finding without a rule" for code in CODES)
 
 
-def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
+def _explain(
+    rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog, example: Example | None
+) -> Iterator[str]:
     kinds = [each for each in loaded.kinds.values() if rule.code in each.policy.codes]
     names = " and ".join(each.gvk.kind for each in kinds)
     yield f"{rule.code}: {names} ({known.gvk.group}/{known.gvk.version}), {_where(rule, kinds)}"
@@ -98,7 +106,6 @@ def _explain(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catal
         yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
     yield ""
     yield fill(rule.docs, 100)
-    example = _example(rule.code, known, loaded)
     if example is not None:
         yield from _shown(example, loaded, default=isinstance(rule, DefaultRule))
     yield ""
@@ -159,14 +166,18 @@ def _constant(value: object) -> str:
 
 def _example(code: str, known: KnownKind, loaded: Catalog) -> Example | None:
     """The case of the API that has a repair for the code."""
-    for document in read_cases([files("policies").joinpath(known.api)], loaded):
+    found = ((case, kind) for each, case, kind in _repairs([known.api], loaded) if each == code)
+    return next((run_example(code, *each, loaded) for each in found), None)
+
+
+def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[tuple[str, Case, KnownKind]]:
+    """Each code that a case of these APIs has a repair for, with the case and its kind."""
+    for document in read_cases(map(files("policies").joinpath, apis), loaded):
         target = document.target
         kind = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert kind is not None  # read_cases checks it
         for case in document.cases:
-            if code in case.repairs:
-                return run_example(code, case, kind, loaded)
-    return None
+            yield from ((code, case, kind) for code in case.repairs)
 
 
 def _shown(example: Example, loaded: Catalog, *, default: bool) -> Iterator[str]:
