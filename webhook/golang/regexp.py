@@ -10,7 +10,6 @@ from typing import Any, Final
 import re2
 
 from webhook.golang.errors import GoError
-from webhook.golang.plainregexp import plain
 
 __all__ = ["Search", "Span", "compiled", "matcher", "next_rune"]
 
@@ -117,16 +116,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     Raises:
         GoError: as :func:`compiled`.
     """
-    search, quick = compiled(pattern), plain(pattern)
-    if quick is None:
-        return lambda text: search(text.encode(errors="replace"), 0) is not None
-
-    def matches(text: str) -> bool:
-        if text.isascii():
-            return quick(text) is not None
-        return search(text.encode(errors="replace"), 0) is not None
-
-    return matches
+    search = compiled(pattern)
+    return lambda text: search(text.encode(errors="replace"), 0) is not None
 
 
 def next_rune(encoded: bytes, position: int) -> int:

@@ -98,13 +98,6 @@ def _short(text: str) -> bytes:
     return text.encode()
 
 
-def _is_ascii(text: str) -> bool:
-    """Whether a text, which is short enough to be matched, is ASCII."""
-    if len(text) > SHORT:
-        raise Escape
-    return text.isascii()
-
-
 def _find(value: Any, key: Any) -> Any:
     """``value.?key``, unwrapped: ABSENT if it does not exist."""
     if value is ABSENT:
@@ -146,7 +139,6 @@ GLOBALS: Final[dict[str, Any]] = {
     "length": _length,
     "find": _find,
     "short": _short,
-    "is_ascii": _is_ascii,
     "optional": _optional,
 }
 """The global names of every generated function; shared and never changed."""

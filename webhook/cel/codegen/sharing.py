@@ -14,10 +14,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.codegen.code import Block, Code, class_of, is_not_of, render
-from webhook.cel.codegen.runtime import SHORT
 from webhook.cel.codegen.writer import Forms, Writer
-from webhook.cel.library.regex import compiled
-from webhook.golang.plainregexp import plain
 
 if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
@@ -61,7 +58,6 @@ class SharingWriter(Writer):
         self._calls: dict[str, str] = {}
         self._repeated: set[str] = set()
         self._uses: Counter[str] = Counter()
-        self._ascii: dict[str, str] = {}
         self._lengths: dict[str, Fraction] = {}
 
     @property
@@ -168,30 +164,9 @@ class SharingWriter(Writer):
         text = self._calls[result]
         if not self._is_kept(result):
             return text
-        return (
-            result if result in self._ascii.values() else f"({result} if {result} is not ... else ({result} := {text}))"
-        )
+        return f"({result} if {result} is not ... else ({result} := {text}))"
 
     # Texts
-
-    def match(self, pattern: str, text: str) -> str:
-        simple = plain(pattern)
-        if simple is None:
-            return super().match(pattern, text)
-        exact = f"{self.constant(compiled(pattern))}(short({text}), 0)"
-        return f"({self.call(self.constant(simple), [text])} if {self._is_plain_text(text)} else {exact})"
-
-    def _is_plain_text(self, text: str) -> str:
-        """Whether a text is ASCII, and short enough to be matched."""
-        test = f"{text}.isascii() and len({text}) <= {SHORT}"
-        if self._classes.get(text) != "str":
-            return f"({test})"
-        local = self._ascii.get(text)
-        if local is None:
-            local = self._ascii[text] = self.name()
-            self._calls[local] = f"({test})"
-            self.slot(text).append(Later(lambda: [f"{local} = {test}"] if self._uses[local] > 1 else []))
-        return f"\0{local}\0"
 
     def meter_length(self, text: str, characters: int, times: int) -> None:
         if self._classes.get(text) != "str" or self.depths[text] != self.loops:
