@@ -8,6 +8,7 @@ import webhook.cel
 from webhook.cel import COMPATIBLE, LATEST
 from webhook.cel.library.jsonpatch import JSON_PATCH
 from webhook.cel.library.registry import LIBRARIES
+from webhook.cel.library.shown import SHOWN
 from webhook.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,7 @@ def test_the_page_has_every_library_with_its_version_and_its_functions():
             own = {overload.function for overload in library.overloads}
             assert [name for name in words(functions) if name not in own] == []
     assert [overload.function for overload in JSON_PATCH] == ["jsonpatch.escapeKey"]
+    assert [overload.function for overload in SHOWN] == ["shown"]
 
 
 def test_the_page_has_the_versions():

@@ -79,6 +79,65 @@ def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.Ca
     assert out.endswith("1 passed, 1 failed\n")
 
 
+def test_a_new_default_fails_the_cases_that_now_get_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = "  - {code: XX102, path: spec.shape, value: \"'round'\", because: all are}\n  validations:"
+    (folder / "example" / "thing.yaml").write_text(POLICY.replace("  validations:", new))
+    (folder / "example" / "crds" / "things.yaml").write_text(CRD.replace("colour:", "shape: {type: string}, colour:"))
+    advice = "spec.shape: set to 'round' (XX102), but not in `expect`: add `defaults: [XX101, XX102]`"
+    for expect in ("{set: {spec.colour: red}}", "{defaults: [XX101]}", "{}"):
+        file = folder / "example" / "cases" / "thing.yaml"
+        file.write_text(CASES.replace("{spec: {size: 1, colour: red}, defaults: [XX101]}", expect))
+        assert main(["test", str(folder)]) == 1
+        out = capsys.readouterr().out
+        assert "cases/thing.yaml:5: FAILED Thing: good\n" in out
+        assert advice in out
+        assert out.endswith("1 passed, 1 failed\n")
+
+
+@pytest.mark.parametrize(
+    ("expect", "failures"),
+    [
+        ("{set: {spec.colour: red, spec.shape: round}}", []),
+        ("{set: {spec: {size: 1, colour: red, shape: round}}}", []),
+        ("{set: {spec.shape: round}, defaults: [XX101]}", []),
+        ("{defaults: [XX101]}", []),
+        (
+            "{set: {spec.shape: round}}",
+            ["spec.colour: set to 'red' (XX101), but not in `expect`: add `defaults: [XX101]`"],
+        ),
+        ("{defaults: [XX101, XX103]}", ["defaults: expected ['XX101', 'XX103'], got ['XX101']"]),
+        (
+            "{set: {spec.shape: round, spec.colour: red}, defaults: []}",
+            ["spec.colour: set to 'red' (XX101), but not in `expect`: add `defaults: [XX101]`"],
+        ),
+    ],
+)
+def test_what_a_case_says_of_defaults_is_complete(
+    folder: Path, capsys: pytest.CaptureFixture[str], expect: str, failures: list[str]
+) -> None:
+    """The schema's default of ``shape`` counts only where the case names a default of the schema."""
+    crd = CRD.replace("colour:", "shape: {type: string, default: round}, colour:")
+    (folder / "example" / "crds" / "things.yaml").write_text(crd)
+    cases = CASES.replace("{spec: {size: 1, colour: red}, defaults: [XX101]}", expect)
+    (folder / "example" / "cases" / "thing.yaml").write_text(cases)
+    assert main(["test", str(folder)]) == (1 if failures else 0)
+    assert [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  ")] == failures
+
+
+def test_a_case_that_names_one_default_of_the_schema_names_all(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = (
+        "shape: {type: string, default: round}, box: {type: object, default: {a: 1}, properties: {a: {type: integer}}}"
+    )
+    (folder / "example" / "crds" / "things.yaml").write_text(CRD.replace("colour:", f"{fields}, colour:"))
+    cases = CASES.replace("{spec: {size: 1, colour: red}, d", "{set: {spec.shape: round}, d")
+    (folder / "example" / "cases" / "thing.yaml").write_text(cases)
+    assert main(["test", str(folder)]) == 1
+    advice = "spec.box.a: set to 1 (a default of the schema), but not in `expect`: add `spec.box.a: 1` to `set`"
+    assert advice in capsys.readouterr().out
+
+
 def test_a_run_without_cases_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "example" / "cases" / "thing.yaml").unlink()
     assert main(["test", str(folder)]) == 2

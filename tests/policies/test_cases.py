@@ -1,7 +1,9 @@
 """Every case of every kind, and the promise that every rule has one that fires and one that does not."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 
 import orjson
 import pytest
@@ -11,7 +13,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cli.cases import Case, CasesDocument, parse_cases, run
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests import documents
 from webhook.policy import Profile
@@ -48,6 +50,34 @@ def test_a_case_gets_what_it_expects(document: CasesDocument, case: Case, loaded
     if causes := result.validation.causes:
         assert len(orjson.dumps(status(result.request, causes))) <= STATUS_LENGTH
         assert len({str(cause) for cause in causes}) == len(causes)
+
+
+def test_a_default_that_an_existing_case_now_gets_fails_that_case(tmp_path: Path) -> None:
+    """Shown with a new default of LLMKube's Model. A case of an error needs to name it only if it names others."""
+    copytree(ROOT / "llmkube", tmp_path / "llmkube")
+    policy = tmp_path / "llmkube" / "model.yaml"
+    new = "  - {code: LK199, path: spec.quantization, value: \"'F16'\", because: new}\n"
+    policy.write_text(policy.read_text().replace("  defaults:\n", f"  defaults:\n{new}", 1))
+    changed = catalog.load(tmp_path)
+    (document,) = read(tmp_path / "llmkube" / "cases" / "model.yaml")
+    outcomes = Counter()
+    for case in document.cases:
+        result = run(case, target(document, changed), changed)
+        got = any(item.code == "LK199" for item in result.mutation.defaults)
+        told = [
+            each for each in result.failures if each.startswith("spec.quantization: set to 'F16' (LK199), but not in")
+        ]
+        states = bool(case.expect.set) or case.expect.defaults is not None or case.expect.spec is not None
+        assert bool(told) == (got and (result.validation.allowed or states)), case.name
+        assert all("add `defaults: [LK" in each and "LK199" in each for each in told)
+        outcomes[got, bool(told), result.validation.allowed] += 1
+    assert outcomes[True, True, True] > 100
+    assert outcomes[True, False, True] == 0
+    assert sum(outcomes.values()) == len(document.cases)
+
+
+def test_there_are_as_many_cases_as_before() -> None:
+    assert sum(len(document.cases) for file in files() for document in read(file)) >= 1_401
 
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")

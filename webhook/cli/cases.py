@@ -4,7 +4,7 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
 ``others``, a ``profile`` and ``settings``. ``expect`` holds the expected result:
 
     spec      the whole specification after defaulting
-    set       leaves of the normalised object: dotted path → value, null for absent
+    set       nodes of the normalised object: dotted path → value, null for absent; a node names the leaves below it
     defaults  the codes of the policy's defaults that set a value
     deny      codes of the causes, or the field of a cause of the schema
     hints     codes of the rules that explain a cause of the schema
@@ -13,13 +13,16 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
 
 A case may give ``repairs``: by code, what to change so that the rule does not fire. `modelgate rule` prints both.
 
-``deny``, ``hints`` and ``warn`` are exact: any other finding is a failure. The old object of an update is normalised
-first, unless ``oldObject`` is given or ``unstamped`` is true.
+``deny``, ``hints`` and ``warn`` are exact: any other finding is a failure. ``spec``, ``set`` and ``defaults`` are
+complete if the object is accepted, or if the case gives one of them: each leaf that the gate fills in must be named, by
+the code of its default or by its path. The leaves that the CRD's schema fills in must all be named if one of them is.
+
+The old object of an update is normalised first, unless ``oldObject`` is given or ``unstamped`` is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from webhook import engine
 from webhook.admission import patch
-from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission.decision import Cause, Decision, Default, Warn
 from webhook.admission.errors import DocumentError
 from webhook.admission.request import Request
 from webhook.cluster import MemoryView
@@ -37,7 +40,7 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
 from webhook.offline import metadata_causes, receive, stored_object
 from webhook.policy import Path, Profile
-from webhook.policy.path import MISSING
+from webhook.policy.path import MISSING, field_path
 from webhook.policy.problems import problems
 
 __all__ = ["Case", "CaseResult", "parse_cases", "run", "written"]
@@ -122,7 +125,8 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     old = _object(case.oldObject, case.oldSpec, known)
     if case.oldObject is not None and old is not None:
         old = stored_object(old, known)
-    received = receive(written(case, known), known, None if old is None else stored_object(old, known), assigned=True)
+    sent = written(case, known)
+    received = receive(sent, known, None if old is None else stored_object(old, known), assigned=True)
     obj = received.object
     request = Request(known.gvk, known.plural, "UPDATE" if old else "CREATE", obj, old)
     if old and case.oldObject is None and not case.unstamped:
@@ -134,7 +138,9 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
     metadata = metadata_causes(mutation.object or obj, known, request.old_object)
     validation = replace(validation, causes=(*received.causes, *metadata, *validation.causes))
-    return CaseResult(case, request, mutation, validation, tuple(_failures(case, mutation, validation)))
+    by_schema = _filled_by_schema(sent, received.object, {item.path for item in mutation.defaults})
+    failures = (*_failures(case, mutation, validation), *_unnamed(case.expect, mutation, validation, list(by_schema)))
+    return CaseResult(case, request, mutation, validation, failures)
 
 
 def written(case: Case, known: KnownKind) -> dict[str, Any]:
@@ -170,9 +176,9 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
         found = Path.parse(path).get(obj)
         if patch.diff(value, None if found is MISSING else found):
             yield f"{path}: expected {value!r}, got {found!r}"
-    filled = sorted({item.code for item in mutation.defaults if item.code and not item.removed})
-    if expect.defaults is not None and filled != sorted(expect.defaults):
-        yield f"defaults: expected {sorted(expect.defaults)}, got {filled}"
+    filled = _codes(mutation.defaults)
+    if not set(expect.defaults or ()) <= set(filled):
+        yield f"defaults: expected {sorted(expect.defaults or ())}, got {filled}"
     yield from _compare("deny", expect.deny, validation.causes)
     hints = sorted(hint.code for cause in validation.causes for hint in cause.hints)
     if hints != sorted(expect.hints):
@@ -187,3 +193,48 @@ def _compare(part: str, expected: list[str], found: tuple[Cause | Warn, ...]) ->
     names = sorted(item.code or item.field for item in found)
     if names != sorted(expected):
         yield f"{part}: expected {sorted(expected)}, got {names}: {[str(item) for item in found]}"
+
+
+def _codes(defaults: Iterable[Default]) -> list[str]:
+    """The codes of the policy's defaults that set a value."""
+    return sorted({item.code for item in defaults if item.code and not item.removed})
+
+
+def _unnamed(
+    expect: Expectation, mutation: Decision, validation: Decision, by_schema: Collection[Default]
+) -> Iterator[str]:
+    """The leaves that are filled in and that the expectation does not name, with what to add to it."""
+    codes, filled = expect.defaults, _codes(mutation.defaults)
+    named = [*(Path.parse(path).text for path in expect.set), *(["spec"] if expect.spec is not None else [])]
+    if validation.allowed or named or codes is not None:
+        for item in (each for each in mutation.defaults if not each.removed):
+            if not (_is_within(item.path, named) if codes is None or not item.code else item.code in codes):
+                yield _unnamed_leaf(item, f"`defaults: [{', '.join(filled)}]`" if item.code else "")
+    if any(_is_within(item.path, named) for item in by_schema):
+        yield from (_unnamed_leaf(item) for item in by_schema if not _is_within(item.path, named))
+
+
+def _unnamed_leaf(item: Default, wanted: str = "") -> str:
+    wanted = wanted or f"`{item.path}: {item.value!r}` to `set`"
+    return f"{item.path}: set to {item.value!r} ({item.code or item.because}), but not in `expect`: add {wanted}"
+
+
+def _is_within(path: str, named: Iterable[str]) -> bool:
+    """Whether a path is one of those named, or below one."""
+    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in named)
+
+
+def _filled_by_schema(sent: dict[str, Any], received: dict[str, Any], changed: Collection[str]) -> Iterator[Default]:
+    """The leaves that the schema's defaults fill in, except those that the policy changes afterwards."""
+    for operation, keys, value in patch.steps(sent, received):
+        for leaf, inner in _leaves(keys, value) if operation == "add" else ():
+            if leaf[0] != "metadata" and field_path(leaf) not in changed:
+                yield Default(field_path(leaf), inner, "a default of the schema")
+
+
+def _leaves(keys: tuple[str | int, ...], value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if isinstance(value, dict) and value:
+        for key, child in value.items():
+            yield from _leaves((*keys, key), child)
+    else:
+        yield keys, value

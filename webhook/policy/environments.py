@@ -9,6 +9,7 @@ from threading import RLock
 from typing import Any, Final
 
 from webhook.cel import Environment
+from webhook.cel.library.shown import SHOWN
 from webhook.cel.types import DYN, Type, object_of
 from webhook.policy.path import Path
 
@@ -91,7 +92,7 @@ class Environments:
     def _root(self) -> Environment:
         facts = {"type": "object", "properties": dict(self._given()[1])}
         return (
-            Environment(variables={"oldObject": DYN, "variables": object_of("variables", self._known)})
+            Environment(variables={"oldObject": DYN, "variables": object_of("variables", self._known)}, functions=SHOWN)
             .with_schema("object", self.schema, type_name="object", whole_floats=True)
             .with_schema("request", _REQUEST, type_name="request")
             .with_schema("facts", facts, type_name="facts", whole_floats=True)

@@ -17,7 +17,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
-from webhook.policy.portable import condition, defaulting, is_portable, message
+from webhook.policy.portable import condition, defaulting, in_kubernetes_cel, is_portable, message
 from webhook.policy.releases import DEFAULT_RELEASE, Release
 from webhook.schema import SchemaError, load_crd
 
@@ -92,12 +92,13 @@ def mutating(policy: Policy, target: Target) -> Documents:
         return
     name = target.named("default")
     needed = {name for rule in rules for part in (rule.when, rule.value) if part for name in part.variables}
+    patches = [in_kubernetes_cel(defaulting(rule)) for rule in rules]
     spec = {
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "IfNeeded",
         **target.matching(),
         "variables": _declared(policy, needed),
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": defaulting(rule)}} for rule in rules],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}} for patch in patches],
     }
     yield target.document("MutatingAdmissionPolicy", name, spec)
     yield target.document("MutatingAdmissionPolicyBinding", name, {"policyName": name})
@@ -162,10 +163,10 @@ def _node(schema: dict[str, Any], at: Path) -> dict[str, Any] | None:
 def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
     """A rule for a CRD; its fieldPath must name a field of the node."""
     test = rule.rule.source if rule.when is None else f"!({rule.when.source}) || ({rule.rule.source})"
-    found = {"rule": _one_line(test), "message": f"{rule.message} ({rule.code})", "reason": rule.reason}
+    found = {"rule": _written(test), "message": f"{rule.message} ({rule.code})", "reason": rule.reason}
     if rule.message_expression is not None and rule.message_expression.local:
         found["message"] = f"see `modelgate rule {rule.code}`"
-        found["messageExpression"] = f"({_one_line(rule.message_expression.source)}) + ' ({rule.code})'"
+        found["messageExpression"] = f"({_written(rule.message_expression.source)}) + ' ({rule.code})'"
     if rule.field_path:
         found["fieldPath"] = rule.field_path
     if rule.reason == "FieldValueNotSupported":
@@ -175,10 +176,10 @@ def _crd_rule(rule: ValidationRule) -> dict[str, Any]:
 
 def _validation(policy: Policy, rule: ValidationRule, action: Action) -> dict[str, Any]:
     fixed, expression = message(rule)
-    test = _one_line(condition(rule, policy.reads(rule) if action is Action.DENY else None))
+    test = _written(condition(rule, policy.reads(rule) if action is Action.DENY else None))
     found = {"expression": test, "message": fixed, "reason": _REASONS.get(rule.reason, "Invalid")}
     if expression is not None:
-        found["messageExpression"] = _one_line(expression)
+        found["messageExpression"] = _written(expression)
     return found
 
 
@@ -190,11 +191,12 @@ def _variables(policy: Policy, rules: Iterable[ValidationRule]) -> list[dict[str
 def _declared(policy: Policy, needed: set[str]) -> list[dict[str, str]]:
     """The needed variables, in the order of their declaration."""
     return [
-        {"name": name, "expression": _one_line(expression.source)}
+        {"name": name, "expression": _written(expression.source)}
         for name, expression in policy.variables.items()
         if name in needed
     ]
 
 
-def _one_line(source: str) -> str:
-    return " ".join(line.strip() for line in source.splitlines())
+def _written(source: str) -> str:
+    """The expression on one line, in Kubernetes' CEL."""
+    return " ".join(line.strip() for line in in_kubernetes_cel(source).splitlines())

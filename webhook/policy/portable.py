@@ -7,18 +7,23 @@ object, guarded by a presence test.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
+from lark import Token
+
 from webhook.admission import patch
+from webhook.cel.library.shown import written
 from webhook.cel.syntax.ast import Ident
+from webhook.cel.syntax.grammar import parser
 from webhook.cel.syntax.parser import parse
+from webhook.cel.syntax.reading import position
 from webhook.cel.typing.literals import walk
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, Reads
 
-__all__ = ["condition", "defaulting", "is_portable", "literal", "message"]
+__all__ = ["condition", "defaulting", "in_kubernetes_cel", "is_portable", "literal", "message"]
 
 Keys = tuple[str, ...]
 
@@ -117,8 +122,8 @@ def _absent(node: str, keys: Keys) -> str:
 def _with_self(source: str, place: str) -> str:
     """An expression with its ``self`` replaced."""
     found = {node.pos for node in walk(parse(source)) if isinstance(node, Ident) and node.name == "self"}
-    for position in sorted(found, reverse=True):
-        source = source[:position] + place + source[position + len("self") :]
+    for start in sorted(found, reverse=True):
+        source = source[:start] + place + source[start + len("self") :]
     return source
 
 
@@ -161,3 +166,34 @@ def literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value)
+
+
+def in_kubernetes_cel(source: str) -> str:
+    """The expression without ``shown``, which the API server does not have: each call is written out."""
+    while (call := _last_shown(source)) is not None:
+        source = source[: call[0]] + call[1] + source[call[2] :]
+    return source
+
+
+def _last_shown(source: str) -> tuple[int, str, int] | None:
+    """The last call of ``shown``, so that no other one is within its argument: start, what replaces it, and end."""
+    tokens = list(parser().lex(source)) if "shown" in source else []
+    for index in reversed(range(len(tokens) - 1)):
+        name, bracket = tokens[index : index + 2]
+        if name == "shown" and bracket.type == "LPAR":
+            inner = list(_enclosed(tokens[index + 2 :]))
+            end = position(tokens[index + 2 + len(inner)])
+            argument = source[position(bracket) + 1 : end].strip()
+            is_member = all(token.type in ("IDENT", "DOT") for token in inner)
+            return position(name), written(argument, repeatable=is_member), end + 1
+    return None
+
+
+def _enclosed(tokens: Iterable[Token]) -> Iterator[Token]:
+    """The tokens before the parenthesis that closes an open one."""
+    depth = 1
+    for token in tokens:
+        depth += {"LPAR": 1, "RPAR": -1}.get(token.type, 0)
+        if depth == 0:
+            return
+        yield token

@@ -195,7 +195,7 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
     "containsCIDR": _contains_cidr,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _tree),
-    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"), _first),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey", "shown"), _first),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver", "ip"), _first),
     **dict.fromkeys(("replace", "split"), _first_twice),
     **dict.fromkeys(("find", "findAll"), _regex),
