@@ -215,7 +215,7 @@ def test_what_a_child_asks_for_is_read_by_the_parent(monkeypatch: pytest.MonkeyP
 def test_a_large_review_sees_the_rules_of_its_moment(gate: Gate) -> None:
     body = padded(a_review(), "large")
     asyncio.run(gate.reply("validate", body, 30))
-    gate.catalog = None
+    gate.replace(loaded=None)
     with pytest.raises(ModelgateError, match="not loaded"):
         asyncio.run(gate.reply("validate", body, 30))
     with pytest.raises(Malformed):

@@ -15,8 +15,9 @@ from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import Freshness
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
-from webhook.serve.gate import ROUNDS, Gate
+from webhook.serve.gate import Gate
 from webhook.serve.liveview import ViewRunner
+from webhook.serve.review import ROUNDS
 
 KIND = Kind("ome.io", "BaseModel")
 REVIEW = {
