@@ -20,9 +20,8 @@ from webhook.cluster import Kind, MemoryView
 from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
 from webhook.cluster.readthrough import ServedKind as Scope
 from webhook.engine import catalog
-from webhook.serve import state
 from webhook.serve.app import application
-from webhook.serve.gate import Gate
+from webhook.serve.gate import Gate, state
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.reload import Reloader, admission_policies
 

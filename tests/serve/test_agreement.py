@@ -40,9 +40,9 @@ from webhook.offline.receive import kind_of, metadata_causes, receive
 from webhook.policy import Profile
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
-from webhook.serve.state import Call
 
 UNKNOWN = "unknown field"
 FOLDERS = sorted({file.parent for file in SHARED.glob("samples/*/*/*.yaml")})

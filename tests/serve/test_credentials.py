@@ -16,7 +16,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
-from webhook.serve.state import Call
+from webhook.serve.gate.state import Call
 
 SECRET = "s3cretPassw0rd0123"
 CREDENTIALS = (

@@ -20,8 +20,8 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.facts.reads import FETCHED, WATCHED
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.state import Call
 
 OUTWARD = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo", "subprocess.Popen")
 SURROUNDINGS = (

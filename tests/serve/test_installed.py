@@ -16,8 +16,8 @@ from webhook.admission.errors import NotReady
 from webhook.cluster.api import Reader
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import State
 from webhook.serve.installed import InstalledDefinitions
-from webhook.serve.state import State
 
 NAME = "models.inference.llmkube.dev"
 LATER = {"source": "s3://bucket/model.gguf", "prefetch": True}

@@ -24,7 +24,7 @@ from webhook.policy.evaluate import PolicyFault
 from webhook.serve import forked
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
-from webhook.serve.judgement import LARGE_BYTES, LARGE_TOKENS, is_large
+from webhook.serve.gate.judgement import LARGE_BYTES, LARGE_TOKENS, is_large
 from webhook.serve.liveview import ViewRunner
 
 PARENT = os.getpid()

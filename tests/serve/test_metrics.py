@@ -19,8 +19,8 @@ from webhook.cluster.view import Freshness
 from webhook.engine import Options, catalog
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.metrics import Metrics
-from webhook.serve.state import Call
 from webhook.serve.trust import Trust
 
 

@@ -14,7 +14,7 @@ import pytest
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.engine import catalog
 from webhook.serve.gate import Gate
-from webhook.serve.state import Call
+from webhook.serve.gate.state import Call
 
 REVIEWS = {
     path.stem: json.loads(path.read_text())

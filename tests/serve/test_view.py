@@ -16,8 +16,8 @@ from webhook.cluster.view import Freshness
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.gate.review import ROUNDS
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.review import ROUNDS
 
 KIND = Kind("ome.io", "BaseModel")
 REVIEW = {

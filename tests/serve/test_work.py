@@ -14,7 +14,7 @@ from tests.hostile import bodies, worst
 from tests.hostile.attacks import small
 from webhook.engine.catalog import Catalog
 from webhook.serve.gate import Gate
-from webhook.serve.state import Call
+from webhook.serve.gate.state import Call
 
 MOST = 2_000_000
 """Calls and returns of functions for one review. The worst known one (a ServingRuntime) makes 1.6 million, which take

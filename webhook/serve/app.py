@@ -31,11 +31,11 @@ from webhook.admission.plain import one_line
 from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import address
 from webhook.serve.http.budget import Budget, Share
 from webhook.serve.http.exchange import Reply, body_of
 from webhook.serve.http.limited import Limited
-from webhook.serve.state import Call
 
 __all__ = ["ERRORS", "Background", "application", "probes"]
 

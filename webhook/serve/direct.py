@@ -17,10 +17,10 @@ from webhook.admission.errors import RequestError
 from webhook.serve.app import MAX_TIMEOUT
 from webhook.serve.callers import Callers, covered
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import PEER
 from webhook.serve.http.exchange import PIECE
 from webhook.serve.http.immediate import Answer
-from webhook.serve.state import Call
 
 __all__ = ["Direct"]
 

@@ -14,8 +14,8 @@ from webhook.admission.request import Request
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
+from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
-from webhook.serve.state import Call, Stage, State
 
 __all__ = ["Judgement", "is_large", "judge", "portable"]
 

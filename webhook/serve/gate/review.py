@@ -12,10 +12,10 @@ from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailab
 from webhook.admission.plain import one_line
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.serve.forked import Children
-from webhook.serve.judgement import Judgement, is_large, judge, portable
+from webhook.serve.gate.judgement import Judgement, is_large, judge, portable
+from webhook.serve.gate.state import Call, State
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
-from webhook.serve.state import Call, State
 
 __all__ = ["Review", "record"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from webhook.serve.state import State
+from webhook.serve.gate.state import State
 from webhook.serve.trust import Trust
 
 __all__ = ["Need", "Readiness"]

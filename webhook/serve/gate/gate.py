@@ -15,12 +15,12 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.serve.forked import Children
+from webhook.serve.gate.judgement import is_large, judge
+from webhook.serve.gate.readiness import Need, Readiness
+from webhook.serve.gate.review import Review, record
+from webhook.serve.gate.state import Call, InstalledDocuments, Parts, State
 from webhook.serve.http.immediate import Answer
-from webhook.serve.judgement import is_large, judge
 from webhook.serve.metrics import Metrics
-from webhook.serve.readiness import Need, Readiness
-from webhook.serve.review import Review, record
-from webhook.serve.state import Call, InstalledDocuments, Parts, State
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.policyset import PolicySet
