@@ -81,7 +81,7 @@ class Remembered(RecentStamps):
 
 def serving(gate: Gate, mutate: Sequence[bytes], validate: Sequence[bytes]) -> Gate:
     """Bring a gate to the state of one that serves: it has answered the reviews, and made its screens."""
-    gate._recent = Remembered()
+    gate.replace(recent=Remembered())
     for call, raw in (("mutate", mutate), ("validate", validate)):
         for each in raw:
             asked(gate, call)(each)

@@ -99,7 +99,7 @@ def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
     for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
         for gate, each in zip(gates, (fast, slow), strict=True):
-            gate.catalog, gate.view, gate.options = each, view, replace(options, profile=profile)
+            gate.replace(loaded=each, view=view, options=replace(options, profile=profile))
         result.compared[request.operation] += 1
         before = prepared.undecided
         mutated = _same(result, gates, "mutate", request)
@@ -117,7 +117,7 @@ def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request)
     document = _document(request)
     reply = _reply(gates[0], call, orjson.dumps(document))
     with _decoded_exactly():
-        gates[1]._recent.clear()
+        gates[1].state.recent.clear()
         wanted = _reply(gates[1], call, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     if reply != wanted:
         where = f"{call} {gates[0].options.profile} {request.operation} {request.object} old {request.old_object}"

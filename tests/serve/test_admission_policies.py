@@ -20,9 +20,8 @@ from webhook.cluster import Kind, MemoryView
 from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
 from webhook.cluster.readthrough import ServedKind as Scope
 from webhook.engine import catalog
-from webhook.serve import judgement
 from webhook.serve.app import application
-from webhook.serve.gate import Gate
+from webhook.serve.gate import Gate, state
 from webhook.serve.liveview import ViewRunner
 from webhook.serve.reload import Reloader, admission_policies
 
@@ -155,11 +154,11 @@ def test_a_namespace_is_read_only_for_a_policy_that_says_something_of_it(tmp_pat
 def test_whether_a_policy_is_about_a_resource_is_remembered_for_some_resources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgement, "CONCERNED", 3)
+    monkeypatch.setattr(state, "CONCERNED", 3)
     write(tmp_path, *validating("p", "true"))
     gate, _ = loaded(tmp_path)
-    assert gate.catalog is not None
-    prepared = gate._policies_over(gate.catalog)
+    assert gate.state.catalog is not None
+    prepared = gate.state.native
     assert prepared is not None
     pod = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", {})
     others = [replace(pod, resource=f"pods{number}") for number in range(5)]
@@ -316,22 +315,25 @@ def test_what_is_doubtful_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_a_broken_set_is_refused_and_the_old_one_stays(tmp_path: Path) -> None:
     write(tmp_path, *validating("p", "object.metadata.name == 'p'"))
     gate, reloader = loaded(tmp_path)
-    first = gate.policies
+    first = gate.state.policies
     write(tmp_path, *validating("p", "object.metadata.name"), *validating("q", "1"))
     for _ in range(3):
         reloader.refresh()
-    assert gate.policies is first
-    assert "the new admission policies in" in gate.refused
-    assert gate.refused.count("must evaluate to bool") == 2
+    assert gate.state.policies is first
+    assert "the new admission policies in" in gate.readiness.refused
+    assert gate.readiness.refused.count("must evaluate to bool") == 2
     assert gate.unready() == []
     assert b'modelgate_admission_policies_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
     write(tmp_path, *validating("p", "object.metadata.name == 'q'"))
     reloader.refresh()
     reloader.refresh()
-    assert gate.policies is not first
-    assert gate.refused == ""
-    assert gate.policies is not None
-    assert f'modelgate_admission_policies_info{{digest="{gate.policies.digest}"}} 1.0'.encode() in gate.metrics.text()
+    assert gate.state.policies is not first
+    assert gate.readiness.refused == ""
+    assert gate.state.policies is not None
+    assert (
+        f'modelgate_admission_policies_info{{digest="{gate.state.policies.digest}"}} 1.0'.encode()
+        in gate.metrics.text()
+    )
 
 
 def test_rules_and_policies_are_refused_each_for_itself(tmp_path: Path) -> None:
@@ -341,13 +343,13 @@ def test_rules_and_policies_are_refused_each_for_itself(tmp_path: Path) -> None:
     write(tmp_path, *validating("p", "false"))
     reloader.refresh()
     reloader.refresh()
-    assert gate.refused == "the new rules are broken"
+    assert gate.readiness.refused == "the new rules are broken"
 
 
 def test_a_set_that_changes_while_it_is_read_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, *validating("a", "true"))
     gate, reloader = loaded(tmp_path)
-    first = gate.policies
+    first = gate.state.policies
     load = reloader._watched._load
 
     def meanwhile() -> Any:
@@ -359,12 +361,12 @@ def test_a_set_that_changes_while_it_is_read_is_not_used(tmp_path: Path, monkeyp
     write(tmp_path, *validating("b", "true"))
     reloader.refresh()
     reloader.refresh()
-    assert gate.policies is first
+    assert gate.state.policies is first
     monkeypatch.setattr(reloader._watched, "_load", load)
     reloader.refresh()
     reloader.refresh()
-    assert gate.policies is not None
-    assert [hook.policy.compiled.name for hook in gate.policies.policies.validators] == ["c"]
+    assert gate.state.policies is not None
+    assert [hook.policy.compiled.name for hook in gate.state.policies.policies.validators] == ["c"]
 
 
 def test_a_folder_that_vanishes_leaves_the_policies_in_use(tmp_path: Path) -> None:
@@ -372,12 +374,12 @@ def test_a_folder_that_vanishes_leaves_the_policies_in_use(tmp_path: Path) -> No
     folder.mkdir()
     write(folder, *validating("p", "true"))
     gate, reloader = loaded(folder)
-    first = gate.policies
+    first = gate.state.policies
     shutil.rmtree(folder)
     reloader.refresh()
     reloader.refresh()
-    assert gate.policies is first
-    assert gate.refused
+    assert gate.state.policies is first
+    assert gate.readiness.refused
 
 
 def test_a_gate_does_not_start_without_its_folder_or_with_a_broken_set(tmp_path: Path) -> None:

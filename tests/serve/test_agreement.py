@@ -39,7 +39,8 @@ from webhook.manifests.folders import read_all
 from webhook.offline.receive import kind_of, metadata_causes, receive
 from webhook.policy import Profile
 from webhook.serve.app import application
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
 

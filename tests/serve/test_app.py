@@ -102,7 +102,7 @@ def test_a_timeout_must_be_a_duration(client: TestClient, timeout: str) -> None:
 
 
 def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client: TestClient) -> None:
-    gate.catalog = None
+    gate.replace(loaded=None)
     assert client.get("/readyz").status_code == 503
     answer = client.post("/validate", json=a_review())
     assert answer.status_code == 503
@@ -111,14 +111,14 @@ def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client:
 
 
 def test_a_gate_that_is_ready_says_by_which_rules(gate: Gate, client: TestClient) -> None:
-    assert gate.catalog is not None
-    assert client.get("/readyz").text == f"ok\ncatalog {gate.catalog.digest}\n"
+    assert gate.state.catalog is not None
+    assert client.get("/readyz").text == f"ok\ncatalog {gate.state.catalog.digest}\n"
     gate.refuse("rules", "the new rules are not used")
-    assert client.get("/readyz").text == f"ok, but the new rules are not used\ncatalog {gate.catalog.digest}\n"
+    assert client.get("/readyz").text == f"ok, but the new rules are not used\ncatalog {gate.state.catalog.digest}\n"
 
 
 def test_while_stopping_the_gate_is_not_ready_but_answers(gate: Gate, client: TestClient) -> None:
-    gate.draining = True
+    gate.readiness.draining = True
     assert "stopping" in client.get("/readyz").text
     assert client.post("/validate", json=a_review()).status_code == 200
 

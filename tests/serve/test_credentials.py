@@ -15,7 +15,8 @@ from tests.hostile.bodies import good, kinds, review
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 
 SECRET = "s3cretPassw0rd0123"
 CREDENTIALS = (

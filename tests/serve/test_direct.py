@@ -250,7 +250,7 @@ def test_callers_are_checked_on_both_ways(loaded: Catalog, callers: Anyone) -> N
 
 def test_while_the_server_drains_connections_are_closed_after_their_answer(loaded: Catalog) -> None:
     with two_ways(loaded) as (short, ordinary):
-        short.gate.draining = ordinary.gate.draining = True
+        short.gate.readiness.draining = ordinary.gate.readiness.draining = True
         answers = [told(each, [post(GOOD)], 1) for each in (short, ordinary)]
         assert answers[0] == answers[1]
         assert b"connection: close" in answers[0][0]

@@ -19,7 +19,8 @@ from webhook.cluster.resource import APIResource
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.facts.reads import FETCHED, WATCHED
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.liveview import ViewRunner
 
 OUTWARD = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo", "subprocess.Popen")
@@ -102,8 +103,8 @@ def test_with_a_live_view_a_dry_run_only_reads_and_only_from_the_api_server(load
 
 
 async def asked_of_all(gate: Gate) -> None:
-    assert gate.live_view is not None
-    async with gate.live_view.running():
+    assert gate.state.live_view is not None
+    async with gate.state.live_view.running():
         await asyncio.to_thread(until, lambda: gate.unready() == [], "the view is current")
         for kind in kinds():
             for call, body in reviews(kind):

@@ -170,7 +170,7 @@ def test_a_connection_that_drains_or_ends_forgets_the_head_that_waits(loaded: Ca
                 peer.close()
                 until(lambda short=short: not short.server.server_state.connections, "the connection ends")
             else:
-                short.gate.draining = True
+                short.gate.readiness.draining = True
                 peer.sendall(GOOD)
                 assert b"connection: close" in one_answer(peer)
 
@@ -230,7 +230,7 @@ def test_a_connection_remembers_a_few_short_heads(loaded: Catalog, parsed: list[
 def test_a_known_head_does_not_keep_a_connection_that_drains(loaded: Catalog) -> None:
     with two_ways(loaded) as (short, _), connected(short.server) as peer:
         for closing in (False, False, True):
-            short.gate.draining = closing
+            short.gate.readiness.draining = closing
             peer.sendall(as_go(GOOD))
             assert (b"connection: close" in one_answer(peer)) is closing
         assert peer.recv(1) == b""

@@ -16,6 +16,7 @@ from webhook.admission.errors import NotReady
 from webhook.cluster.api import Reader
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import State
 from webhook.serve.installed import InstalledDefinitions
 
 NAME = "models.inference.llmkube.dev"
@@ -36,7 +37,7 @@ def gate(loaded):
 @pytest.fixture
 def installed(gate, server):
     found = InstalledDefinitions(gate, lambda: Reader(server.client()))
-    gate.needs.append(found.unready)
+    gate.readiness.needs.append(found.unready)
     return found
 
 
@@ -75,7 +76,7 @@ def ready(gate):
 def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate, installed, server, loaded, caplog):
     caplog.set_level(logging.WARNING, "modelgate")
     installed.look()
-    assert gate.catalog is loaded
+    assert gate.state.catalog is loaded
     assert not verdict(gate, LATER)
     put(server, with_prefetch)
     installed.look()
@@ -89,14 +90,14 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     put(server, lambda _: None)
     installed.look()
     assert not verdict(gate, LATER)
-    assert gate.catalog is loaded
+    assert gate.state.catalog is loaded
     assert "differs" not in ready(gate)[1]
     assert "modelgate_definition_differs{" not in gate.metrics.text().decode()
     put(server, with_prefetch)
     installed.look()
     server.delete("customresourcedefinitions", NAME, "")
     installed.look()
-    assert gate.catalog is loaded
+    assert gate.state.catalog is loaded
 
 
 def test_other_rules_are_judged_by_the_same_definitions(gate, installed, server, loaded):
@@ -124,7 +125,7 @@ def test_without_the_right_to_read_them_the_gate_judges_by_its_own_and_says_so(g
     status, text = ready(gate)
     assert status == 200
     assert "ok, but the installed definitions cannot be read: 403" in text
-    assert gate.catalog is loaded
+    assert gate.state.catalog is loaded
     (record,) = caplog.records
     assert record.getMessage().endswith("; Modelgate judges by its own")
     installed.look()
@@ -179,14 +180,14 @@ def test_a_watch_tells_what_was_installed_replaced_and_removed(gate, installed, 
     with followed(installed):
         until(installed._watched)
         put(server, with_prefetch)
-        until(lambda: gate.catalog is not loaded)
+        until(lambda: gate.state.catalog is not loaded)
         assert verdict(gate, LATER)
         put(server, lambda _: None)
-        until(lambda: gate.catalog is loaded)
+        until(lambda: gate.state.catalog is loaded)
         put(server, with_prefetch)
-        until(lambda: gate.catalog is not loaded)
+        until(lambda: gate.state.catalog is not loaded)
         server.delete("customresourcedefinitions", NAME, "")
-        until(lambda: gate.catalog is loaded)
+        until(lambda: gate.state.catalog is loaded)
 
 
 def test_a_change_of_another_definition_leads_to_no_look(gate, installed, server, loaded, monkeypatch):
@@ -197,7 +198,7 @@ def test_a_change_of_another_definition_leads_to_no_look(gate, installed, server
         other = {"apiVersion": "apiextensions.k8s.io/v1", "metadata": {"name": "others.example.com"}, "spec": {}}
         server.put("customresourcedefinitions", other)
         put(server, with_prefetch)
-        until(lambda: gate.catalog is not loaded)
+        until(lambda: gate.state.catalog is not loaded)
     assert looks(server) - before == 2  # the metadata and the definition, once
 
 
@@ -207,17 +208,17 @@ def test_without_the_right_to_watch_it_looks_again_and_again(gate, installed, se
     with followed(installed):
         until(lambda: looks(server) > 1)
         put(server, with_prefetch)
-        until(lambda: gate.catalog is not loaded)
+        until(lambda: gate.state.catalog is not loaded)
         assert not installed._watched()
 
 
 def test_an_unexpected_error_is_not_the_last_look(gate, installed, server, loaded, monkeypatch, caplog):
     monkeypatch.setattr("webhook.serve.installed.SECONDS", 0.02)
-    once, real = iter([ZeroDivisionError()]), Gate.definition_names
-    monkeypatch.setattr(Gate, "definition_names", lambda gate: broken(once) or real(gate))
+    once, real = iter([ZeroDivisionError()]), State.definition_names
+    monkeypatch.setattr(State, "definition_names", lambda state: broken(once) or real(state))
     put(server, with_prefetch)
     with followed(installed):
-        until(lambda: gate.catalog is not loaded)
+        until(lambda: gate.state.catalog is not loaded)
     assert "a look at the installed definitions has failed" in caplog.text
 
 

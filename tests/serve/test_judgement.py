@@ -24,7 +24,7 @@ from webhook.policy.evaluate import PolicyFault
 from webhook.serve import forked
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
-from webhook.serve.judgement import LARGE_BYTES, LARGE_TOKENS, is_large
+from webhook.serve.gate.judgement import LARGE_BYTES, LARGE_TOKENS, is_large
 from webhook.serve.liveview import ViewRunner
 
 PARENT = os.getpid()
@@ -215,7 +215,7 @@ def test_what_a_child_asks_for_is_read_by_the_parent(monkeypatch: pytest.MonkeyP
 def test_a_large_review_sees_the_rules_of_its_moment(gate: Gate) -> None:
     body = padded(a_review(), "large")
     asyncio.run(gate.reply("validate", body, 30))
-    gate.catalog = None
+    gate.replace(loaded=None)
     with pytest.raises(ModelgateError, match="not loaded"):
         asyncio.run(gate.reply("validate", body, 30))
     with pytest.raises(Malformed):

@@ -19,7 +19,7 @@ from webhook.cluster.view import Freshness
 from webhook.engine import Options, catalog
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
-from webhook.serve.judgement import Call
+from webhook.serve.gate.state import Call
 from webhook.serve.metrics import Metrics
 from webhook.serve.trust import Trust
 
@@ -43,23 +43,23 @@ def test_a_stamp_that_another_process_has_written_is_counted() -> None:
     here, other = Gate(catalog=catalog.load()), Gate(catalog=catalog.load())
     model = {**MODEL, "spec": {"source": "hf://org/repo"}}
     asked = Request(GroupVersionKind(**KIND), "models", "CREATE", model)
-    stamped = engine.mutate(asked, catalog.load(), here.view).object
+    stamped = engine.mutate(asked, catalog.load(), here.state.view).object
     reply(here, "mutate", model)
     reply(here, "validate", stamped)
-    assert here.missed_stamps() == 0
+    assert here.state.recent.missed == 0
     reply(other, "validate", stamped)
-    assert other.missed_stamps() == 1
+    assert other.state.recent.missed == 1
 
 
 def test_a_stamp_of_options_that_have_been_replaced_is_told() -> None:
     gate = Gate(catalog=catalog.load(), options=Options(Profile.STRICT))
     model = {**MODEL, "spec": {"source": "hf://org/repo"}}
     asked = Request(GroupVersionKind(**KIND), "models", "CREATE", model)
-    assert gate.catalog is not None
-    stamped = engine.mutate(asked, gate.catalog, gate.view, gate.options).object
+    assert gate.state.catalog is not None
+    stamped = engine.mutate(asked, gate.state.catalog, gate.state.view, Options(Profile.STRICT)).object
     reply(gate, "mutate", model)
     assert b"of profile" not in reply(gate, "validate", stamped)
-    gate.options = Options(Profile.STANDARD)
+    gate.replace(options=Options(Profile.STANDARD))
     assert b"of profile" in reply(gate, "validate", stamped)
 
 

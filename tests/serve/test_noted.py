@@ -11,9 +11,8 @@ from tests.serve.test_app import a_review
 from webhook.admission.decision import Cause, Decision
 from webhook.cli.jsonlog import JsonFormatter
 from webhook.engine import catalog
-from webhook.serve import judgement
 from webhook.serve.app import application
-from webhook.serve.gate import Gate
+from webhook.serve.gate import Gate, judgement
 from webhook.serve.http.answers import Answers
 
 MODEL = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m", "namespace": "n"}}

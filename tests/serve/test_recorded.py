@@ -13,7 +13,8 @@ import pytest
 
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.engine import catalog
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 
 REVIEWS = {
     path.stem: json.loads(path.read_text())

@@ -48,50 +48,52 @@ def loaded(folder: Path, settings: Settings = DEFAULT_SETTINGS) -> tuple[Gate, R
 
 def test_a_new_set_is_taken_when_it_has_been_seen_twice(folder: Path) -> None:
     gate, reloader = loaded(folder)
-    first = gate.catalog
+    first = gate.state.catalog
     with_rule(folder, "LK901")
     reloader.refresh()
-    assert gate.catalog is first
+    assert gate.state.catalog is first
     reloader.refresh()
-    assert gate.catalog is not first
-    assert gate.catalog is not None
-    assert "LK901" in [code for known in gate.catalog.kinds.values() for code in known.policy.codes]
+    assert gate.state.catalog is not first
+    assert gate.state.catalog is not None
+    assert "LK901" in [code for known in gate.state.catalog.kinds.values() for code in known.policy.codes]
 
 
 def test_the_same_set_under_other_settings_has_another_digest(folder: Path) -> None:
     digests = {
-        gate.catalog.digest for gate, _ in (loaded(folder, each) for each in (DEFAULT_SETTINGS, OTHER)) if gate.catalog
+        gate.state.catalog.digest
+        for gate, _ in (loaded(folder, each) for each in (DEFAULT_SETTINGS, OTHER))
+        if gate.state.catalog
     }
     assert len(digests) == 2
 
 
 def test_a_broken_set_is_refused_and_the_old_one_stays(folder: Path) -> None:
     gate, reloader = loaded(folder)
-    first, told = gate.catalog, list[tuple[str, str]]()
+    first, told = gate.state.catalog, list[tuple[str, str]]()
     gate.report = lambda reason, note: told.append((reason, note))
     with_rule(folder, "LK901", "LK901")
     for _ in range(3):
         reloader.refresh()
-    assert gate.catalog is first
-    assert "code LK901 is used twice" in gate.refused
+    assert gate.state.catalog is first
+    assert "code LK901 is used twice" in gate.readiness.refused
     assert [(reason, "code LK901 is used twice" in note) for reason, note in told] == [("RulesRefused", True)]
     assert gate.unready() == []
     assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()
     with_rule(folder, "LK902")
     reloader.refresh()
     reloader.refresh()
-    assert gate.catalog is not first
-    assert gate.refused == ""
+    assert gate.state.catalog is not first
+    assert gate.readiness.refused == ""
 
 
 def test_a_folder_that_vanishes_leaves_the_rules_in_use(folder: Path) -> None:
     gate, reloader = loaded(folder)
-    first = gate.catalog
+    first = gate.state.catalog
     shutil.rmtree(folder)
     reloader.refresh()
     reloader.refresh()
-    assert gate.catalog is first
-    assert gate.refused.endswith(f"{folder}: cannot be read: No such file or directory")
+    assert gate.state.catalog is first
+    assert gate.readiness.refused.endswith(f"{folder}: cannot be read: No such file or directory")
     assert b'modelgate_catalog_loads_total{outcome="refused"} 1.0' in gate.metrics.text()  # and said once
 
 
@@ -99,11 +101,11 @@ def test_a_folder_that_comes_back_as_it_was_is_in_use_again(folder: Path) -> Non
     gate, reloader = loaded(folder)
     away = folder.rename(folder.with_name("away"))
     reloader.refresh()
-    assert gate.refused
+    assert gate.readiness.refused
     away.rename(folder)
     reloader.refresh()
     reloader.refresh()
-    assert not gate.refused
+    assert not gate.readiness.refused
 
 
 def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Path, folder: Path) -> None:
@@ -113,12 +115,12 @@ def test_a_set_behind_links_to_folders_is_taken_up_when_it_changes(tmp_path: Pat
     (mount / "..data").symlink_to("..1")
     (mount / "llmkube").symlink_to("..data/llmkube")
     gate, reloader = loaded(mount)
-    first = gate.catalog
+    first = gate.state.catalog
     (mount / "next").symlink_to("..2")
     (mount / "next").rename(mount / "..data")
     reloader.refresh()
     reloader.refresh()
-    assert gate.catalog is not first
+    assert gate.state.catalog is not first
 
 
 def test_an_empty_folder_is_not_a_set_of_rules(tmp_path: Path, folder: Path) -> None:
@@ -126,12 +128,12 @@ def test_an_empty_folder_is_not_a_set_of_rules(tmp_path: Path, folder: Path) -> 
     with pytest.raises(CatalogError, match="empty: no API found"):
         loaded(tmp_path / "empty")
     gate, reloader = loaded(folder)
-    first = gate.catalog
+    first = gate.state.catalog
     shutil.rmtree(folder / "llmkube")
     reloader.refresh()
     reloader.refresh()
-    assert gate.catalog is first
-    assert "no API found" in gate.refused
+    assert gate.state.catalog is first
+    assert "no API found" in gate.readiness.refused
 
 
 def test_a_gate_does_not_start_without_its_folder(tmp_path: Path) -> None:
@@ -155,11 +157,11 @@ def test_a_gate_that_starts_with_a_broken_set_is_not_ready_says_why_and_takes_up
     reloader.start()
     assert ["code LK901 is used twice" in reason for reason in gate.unready()] == [True]
     reloader.refresh()
-    assert gate.catalog is None
+    assert gate.state.catalog is None
     with_rule(folder, "LK902")
     for _ in range(2):
         reloader.refresh()
-    assert gate.catalog is not None
+    assert gate.state.catalog is not None
     assert gate.unready() == []
 
 

@@ -33,7 +33,7 @@ class Served:
         self.folder, self.clock, self.authority = folder, Clock(), ca()
         issue(folder, self.authority, LOCAL, NOW)
         self.gate = Gate()
-        self.trust = self.gate.trust = Trust(folder, self.clock)
+        self.trust = self.gate.readiness.trust = Trust(folder, self.clock)
         self.gate.metrics.registry.register(self.trust)
         self.look = _Files(self.gate, self.trust, Certificate(folder, self.trust.serve)).check
         self.look()
@@ -56,7 +56,7 @@ def served(tmp_path: Path) -> Served:
 
 
 def test_a_good_certificate_is_not_mentioned(served: Served) -> None:
-    assert (served.unready(), served.gate.refused) == ([], "")
+    assert (served.unready(), served.gate.readiness.refused) == ([], "")
 
 
 def test_an_expired_certificate_makes_the_gate_unready(served: Served) -> None:
@@ -70,7 +70,7 @@ def test_a_clock_that_is_behind_is_to_be_corrected_and_the_certificate_to_be_kep
     served.clock.now -= 2 * DAY
     served.look()
     assert served.unready() == []
-    assert served.gate.refused.endswith("this machine's clock says 2031-05-04 07:08:09: correct the clock")
+    assert served.gate.readiness.refused.endswith("this machine's clock says 2031-05-04 07:08:09: correct the clock")
 
 
 def test_a_certificate_outside_the_bundle_beside_it_makes_the_gate_unready(served: Served) -> None:
@@ -94,12 +94,12 @@ def test_a_certificate_that_no_configuration_trusts_makes_the_gate_unready(serve
     assert served.unready() == ["no webhook configuration trusts the CA of the served certificate"]
     served.status(configurations={"mutating/a": "current", "validating/a": "refusing"})
     assert served.unready() == []
-    assert served.gate.refused == "validating/a does not trust the CA of the served certificate"
+    assert served.gate.readiness.refused == "validating/a does not trust the CA of the served certificate"
 
 
 def test_a_configuration_that_is_gone_is_in_readyz_and_the_gate_stays_ready(served: Served) -> None:
     served.status(configurations={"mutating/a": "current", "validating/a": "absent"})
-    assert (served.unready(), served.gate.refused) == (
+    assert (served.unready(), served.gate.readiness.refused) == (
         [],
         "validating/a does not exist, so objects are not reviewed",
     )
@@ -107,16 +107,16 @@ def test_a_configuration_that_is_gone_is_in_readyz_and_the_gate_stays_ready(serv
 
 def test_the_faults_of_the_sidecar_are_in_readyz_and_go_with_them(served: Served) -> None:
     served.status(faults=[{"reason": "ApiRefused", "message": "PUT /x: HTTP 403: no"}])
-    assert (served.unready(), served.gate.refused) == ([], "PUT /x: HTTP 403: no")
+    assert (served.unready(), served.gate.readiness.refused) == ([], "PUT /x: HTTP 403: no")
     served.status(faults=[])
-    assert served.gate.refused == ""
+    assert served.gate.readiness.refused == ""
 
 
 def test_the_word_of_a_sidecar_that_is_silent_counts_no_more(served: Served) -> None:
     served.status(configurations={"mutating/a": "refusing"})
     served.clock.now += timedelta(seconds=61)
     served.look()
-    assert (served.unready(), served.gate.refused) == ([], "modelgate certs has not looked for 61s")
+    assert (served.unready(), served.gate.readiness.refused) == ([], "modelgate certs has not looked for 61s")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", '{"faults": 1, "configurations": [], "looked_at": "x"}'])
@@ -145,7 +145,7 @@ def test_a_refused_pair_is_said_once_and_counted_once(served: Served, caplog: py
         served.look()
     assert caplog.text.count("is not used") == 1
     assert "modelgate_certificates_refused_total 1.0" in served.metrics()
-    assert "is not used" in served.gate.refused
+    assert "is not used" in served.gate.readiness.refused
     issue(served.folder, Authority.create(NOW), LOCAL, NOW)
     served.look()
-    assert served.gate.refused == ""
+    assert served.gate.readiness.refused == ""

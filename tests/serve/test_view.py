@@ -15,7 +15,8 @@ from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import Freshness
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
-from webhook.serve.gate import ROUNDS, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.review import ROUNDS
 from webhook.serve.liveview import ViewRunner
 
 KIND = Kind("ome.io", "BaseModel")

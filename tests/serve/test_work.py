@@ -13,7 +13,8 @@ from blockbuster import BlockingError
 from tests.hostile import bodies, worst
 from tests.hostile.attacks import small
 from webhook.engine.catalog import Catalog
-from webhook.serve.gate import Call, Gate
+from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 
 MOST = 2_000_000
 """Calls and returns of functions for one review. The worst known one (a ServingRuntime) makes 1.6 million, which take

@@ -20,13 +20,27 @@ SIZE: Final = 16 * 1024
 """Bytes of the largest review to remember: all labels and annotations that are kept take 8 MiB at most."""
 
 
+class _Misses:
+    """How many stamps were asked for in vain, but those of large reviews: a stamp of another replica is one."""
+
+    count = 0
+
+
 class RecentStamps:
     """Stamps by what both calls of a request have in common. Its uid is not: the API server makes one for each call."""
 
-    def __init__(self) -> None:
+    def __init__(self, misses: _Misses | None = None) -> None:
         self._known: dict[tuple[str, str, str], tuple[Any, ...]] = {}
-        self.missed = 0
-        """How many stamps were asked for in vain, but those of large reviews: a stamp of another replica is one."""
+        self._misses = misses or _Misses()
+
+    @property
+    def missed(self) -> int:
+        """How many stamps were asked for in vain, since the first of these stamps' predecessors."""
+        return self._misses.count
+
+    def anew(self) -> RecentStamps:
+        """No stamps, for those who write by other rules; the misses of both are counted together."""
+        return RecentStamps(self._misses)
 
     def add(self, request: Request, mutated: dict[str, Any] | None) -> None:
         """Note the stamp in the mutated object of a request."""
@@ -55,7 +69,7 @@ class RecentStamps:
         except (KeyError, TypeError, AttributeError, RecursionError):
             return False
         if 0 < request.size <= SIZE:
-            self.missed += 1
+            self._misses.count += 1
         return False
 
 

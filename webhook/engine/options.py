@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from webhook.admission.request import Request
+from webhook.cel import RUNTIME_BUDGET
 from webhook.engine.native import Native
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Profile
@@ -15,7 +16,7 @@ __all__ = ["DEFAULT_OPTIONS", "NAMESPACE", "OBJECT_BUDGET", "Checkpoint", "Optio
 
 NAMESPACE: Final = "default"
 """The namespace in which kubectl creates an object that names none."""
-OBJECT_BUDGET: Final = 10_000_000
+OBJECT_BUDGET: Final = RUNTIME_BUDGET
 """CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
 
 Checkpoint = Callable[[str], None]

@@ -31,11 +31,11 @@ from webhook.admission.plain import one_line
 from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import address
 from webhook.serve.http.budget import Budget, Share
 from webhook.serve.http.exchange import Reply, body_of
 from webhook.serve.http.limited import Limited
-from webhook.serve.judgement import Call
 
 __all__ = ["ERRORS", "Background", "application", "probes"]
 
@@ -149,10 +149,11 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         reasons = gate.unready()
         if reasons:
             return PlainTextResponse("".join(f"{reason}\n" for reason in reasons), 503)
-        trouble = f", but {gate.refused}" if gate.refused else ""
-        policies = f"admission policies {gate.policies.digest}\n" if gate.policies is not None else ""
-        notes = "".join(f"{one_line(str(each))}\n" for each in gate.deviations if each.is_notable)
-        catalog = gate.catalog.digest if gate.catalog else ""
+        state, refused = gate.state, gate.readiness.refused
+        trouble = f", but {refused}" if refused else ""
+        policies = f"admission policies {state.policies.digest}\n" if state.policies is not None else ""
+        notes = "".join(f"{one_line(str(each))}\n" for each in state.deviations if each.is_notable)
+        catalog = state.catalog.digest if state.catalog else ""
         return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{policies}{notes}")
 
     return readyz

@@ -17,10 +17,10 @@ from webhook.admission.errors import RequestError
 from webhook.serve.app import MAX_TIMEOUT
 from webhook.serve.callers import Callers, covered
 from webhook.serve.gate import Gate
+from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import PEER
 from webhook.serve.http.exchange import PIECE
 from webhook.serve.http.immediate import Answer
-from webhook.serve.judgement import Call
 
 __all__ = ["Direct"]
 
@@ -40,12 +40,12 @@ class Direct:
 
     def takes(self, url: bytes) -> bool:
         """Whether requests of this URL may be answered now."""
-        return not self._gate.draining and _called(url) is not None
+        return not self._gate.readiness.draining and _called(url) is not None
 
     def answer(self, scope: Scope, url: bytes, body: bytes) -> Answer | None:
         """The answer to a review; None if only the ordinary way can answer it."""
         called = _called(url)
-        if called is None or self._gate.draining:
+        if called is None or self._gate.readiness.draining:
             return None
         call, patience = called
         groups = self._callers.admitted(scope)

@@ -88,7 +88,7 @@ class InstalledDefinitions:
         if self._definitions is None:
             self._api = self._connect()
             self._definitions = Definitions(self._api)
-        if self._definitions.refresh(self._gate.definition_names(), TIMEOUT):
+        if self._definitions.refresh(self._gate.state.definition_names(), TIMEOUT):
             self._gate.use_definitions(self._definitions.documents)
 
     def _keep(self) -> None:
@@ -111,7 +111,7 @@ class InstalledDefinitions:
         return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble
 
     def _changed(self, key: Key, _: object = None) -> None:
-        if key.name in self._gate.definition_names():
+        if key.name in self._gate.state.definition_names():
             self._due.set()
 
     def _end(self, keeper: threading.Thread) -> None:

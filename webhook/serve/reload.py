@@ -73,7 +73,7 @@ class Reloader(Generic[T]):
 
     def _refuse(self, text: str, *, first: bool = False) -> None:
         """Log and report each fault once: the folder is checked every few seconds."""
-        if text not in self._gate.refused:
+        if text not in self._gate.readiness.refused:
             self._gate.refuse(self._part, text, first=first)
             self._outcomes.labels("refused").inc()
             log.error("%s", text)
@@ -90,7 +90,7 @@ def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
     """A reloader for the rules: a folder of APIs."""
 
     def load() -> Catalog:
-        found = catalog.load(folder, gate.options.settings)
+        found = catalog.load(folder, gate.state.options.settings)
         if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
             raise CatalogError([Problem(str(folder), "", "no API found")])
         return found

@@ -77,7 +77,7 @@ class Draining:
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self._gate.draining or scope["type"] != "http":
+        if not self._gate.readiness.draining or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
@@ -127,10 +127,10 @@ class _Server(uvicorn.Server):
             super().handle_exit(sig, frame)
             self._ended.set()
             return
-        if self._gate.draining or not self._seconds:
+        if self._gate.readiness.draining or not self._seconds:
             self._stop()
             return
-        self._gate.draining = True
+        self._gate.readiness.draining = True
         log.info("draining for %gs", self._seconds)
         asyncio.get_running_loop().call_later(self._seconds, self._stop)
 
@@ -171,7 +171,7 @@ def run(settings: Settings) -> int:
     ]
     tracing = exported(settings.trace_endpoint) if settings.trace_endpoint else None
     if tracing is not None:
-        gate.stage = tracing.stage
+        gate.replace(stage=tracing.stage)
         background.append(tracing.running)
     app: ASGIApp = application(gate, background, callers, with_probes=not settings.health_port)
     if tracing is not None:
@@ -214,13 +214,13 @@ class _Files:
 
 def _certificate(gate: Gate, settings: Settings) -> _Files:
     """The certificate of the settings, and what clients think of it."""
-    gate.trust = Trust(settings.tls_dir)
-    gate.metrics.registry.register(gate.trust)
-    gate.metrics.count_undecided(gate.undecided)
-    gate.metrics.count_missed_stamps(gate.missed_stamps)
+    gate.readiness.trust = trust = Trust(settings.tls_dir)
+    gate.metrics.registry.register(trust)
+    gate.metrics.count_undecided(lambda: gate.state.undecided())  # noqa: PLW0108 - of the state at each scrape
+    gate.metrics.count_missed_stamps(lambda: gate.state.recent.missed)
     try:
         client_ca = settings.client_ca if settings.caller == "mtls" else None
-        return _Files(gate, gate.trust, Certificate(settings.tls_dir, gate.trust.serve, client_ca))
+        return _Files(gate, trust, Certificate(settings.tls_dir, trust.serve, client_ca))
     except (OSError, ValueError) as error:
         raise SettingsError([Problem("--tls-dir (MODELGATE_TLS_DIR)", str(settings.tls_dir), str(error))]) from None
 
@@ -233,7 +233,7 @@ def _callers(settings: Settings, gate: Gate, hangup: Hangup) -> tuple[Callers, l
         return Anyone(), []
     issuer = ClusterIssuer(settings.view_kubeconfig)
     tokens = Tokens(issuer, frozenset(settings.token_audience), frozenset(settings.client_name))
-    gate.needs.append(tokens.unready)
+    gate.readiness.needs.append(tokens.unready)
     return tokens, [lambda: tokens_current(tokens, hangup)]
 
 
@@ -249,11 +249,12 @@ def _health(gate: Gate, settings: Settings, certificate: Certificate) -> Iterato
 def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
     """Give the gate a live view, if the settings ask for one."""
     if settings.view == "live":
-        gate.live_view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
-        gate.metrics.watch(gate.live_view.freshness)
-        yield gate.live_view.running
+        view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
+        gate.replace(live_view=view)
+        gate.metrics.watch(view.freshness)
+        yield view.running
         installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
-        gate.needs.append(installed.unready)
+        gate.readiness.needs.append(installed.unready)
         yield installed.following
 
 

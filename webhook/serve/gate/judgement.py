@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook import engine
 from webhook.admission import review
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
-from webhook.admission.recent import RecentStamps
 from webhook.admission.request import Request
-from webhook.cluster import ClusterView
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
-from webhook.engine.native import Native
-from webhook.serve.liveview import ViewRunner
+from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
-if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
-    from webhook.engine.context import Offline
-    from webhook.engine.policyset import PolicySet
-
-__all__ = ["Call", "Judgement", "Prepared", "Snapshot", "Stage", "is_large", "judge", "portable"]
-
-Call = Literal["mutate", "validate"]
+__all__ = ["Judgement", "is_large", "judge", "portable"]
 
 SMALL_BYTES: Final = 4 * 1024
 """A body up to this size is small without counting: 4,096 bytes cannot hold much work."""
@@ -37,9 +27,6 @@ LARGE_TOKENS: Final = 2_000
 """A body over 64 KiB, or with more than 2,000 of ``,`` ``[`` ``{``, is large. Of 662 objects from documentation and
 charts, one is. The worst body below both takes about 20 ms."""
 
-CONCERNED: Final = 1_000
-"""Resources that are remembered: a large cluster serves about as many."""
-
 REPLY_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
 
@@ -47,61 +34,6 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 
 OTHER: Final = "other"
 """The kind in metrics of an object that nothing covers."""
-
-Stage = Callable[[str], AbstractContextManager[object]]
-"""Opens a span around a stage of a review."""
-
-
-class Prepared(NamedTuple):
-    """A set of admission policies over a catalog, and the objects that lie beside them."""
-
-    catalog: Catalog
-    policies: PolicySet
-    files: Offline
-    concerned: dict[tuple[Any, ...], bool]
-    """What :meth:`concerns` has answered, by resource."""
-
-    def concerns(self, call: Call, request: Request) -> bool:
-        """Whether a policy is about the resource of a request: most are not, and cost it nothing."""
-        kind, known = request.kind, self.concerned
-        about = call, kind.group, kind.version, request.resource, request.resource_api, request.subresource
-        found = known.get(about)
-        if found is None:
-            if len(known) >= CONCERNED:
-                known.clear()
-            policies = self.policies.policies
-            may_match = policies.may_mutate if call == "mutate" else policies.may_validate
-            found = known[about] = may_match(request, self.files)
-        return found
-
-    def within(self, reading: RequestView | None) -> Native:
-        """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
-        return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
-
-
-class Snapshot(NamedTuple):
-    """What a review is judged by: the state of the gate at one moment."""
-
-    catalog: Catalog | None
-    view: ClusterView
-    live_view: ViewRunner | None
-    options: Options
-    native: Prepared | None
-    recent: RecentStamps
-    waiting: tuple[str, ...] = ()
-    stage: Stage | None = None
-
-    def ready(self) -> Catalog:
-        """The catalog.
-
-        Raises:
-            NotReady: it, or a set of policies that it is to be used with, is not loaded yet.
-        """
-        if self.catalog is None:
-            raise NotReady("the catalog of kinds and rules is not loaded yet")
-        if self.waiting:
-            raise NotReady(f"the {' and '.join(self.waiting)} are not loaded yet")
-        return self.catalog
 
 
 class Judgement(NamedTuple):
@@ -138,7 +70,7 @@ def is_large(body: bytes) -> bool:
 
 
 def judge(
-    by: Snapshot,
+    by: State,
     call: Call,
     body: bytes,
     known: Mapping[ClusterQuestion, ClusterAnswer],
@@ -205,7 +137,7 @@ def portable(found: Judgement) -> Judgement:
 
 
 def _decided(
-    by: Snapshot,
+    by: State,
     catalog: Catalog,
     call: Call,
     kind: str,
@@ -222,14 +154,14 @@ def _decided(
     options = given = by.options
     if native is not None or checkpoint is not None:
         options = Options(
-            given.profile,
-            given.strict_fields,
-            given.references,
-            given.complete,
-            given.settings,
-            given.native if native is None else native.within(reading),
-            given.checkpoint if checkpoint is None else checkpoint,
-            given.written,
+            profile=given.profile,
+            strict_fields=given.strict_fields,
+            references=given.references,
+            complete=given.complete,
+            settings=given.settings,
+            native=given.native if native is None else native.within(reading),
+            checkpoint=given.checkpoint if checkpoint is None else checkpoint,
+            written=given.written,
         )
     if reading is None:
         return decide(request, catalog, by.view, options), ()

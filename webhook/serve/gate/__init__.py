@@ -1,0 +1,5 @@
+"""A gate: its state, its readiness, and one review from body to reply."""
+
+from webhook.serve.gate.gate import Gate
+
+__all__ = ["Gate"]

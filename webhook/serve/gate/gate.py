@@ -1,0 +1,178 @@
+"""A gate: it answers reviews by its state, which is replaced as a whole, and says whether it is ready."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Unpack
+
+from webhook.admission.errors import NotReady
+from webhook.admission.recent import RecentStamps
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog
+from webhook.serve.forked import Children
+from webhook.serve.gate.judgement import is_large, judge
+from webhook.serve.gate.readiness import Need, Readiness
+from webhook.serve.gate.review import Review, record
+from webhook.serve.gate.state import Call, InstalledDocuments, Parts, State
+from webhook.serve.http.immediate import Answer
+from webhook.serve.metrics import Metrics
+
+if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
+    from webhook.engine.policyset import PolicySet
+
+__all__ = ["Gate"]
+
+log = logging.getLogger("modelgate")
+
+SHORTEST: Final = 1.0
+"""Seconds: the shortest timeout that a webhook can have."""
+
+
+class Gate:
+    """Answers reviews by its ``state``, which only :meth:`renew` assigns.
+
+    Args:
+        catalog: None until one is loaded.
+        clock: seconds, for deadlines and durations.
+        needs: further parts that must be ready.
+        without: groups of APIs that this installation does not cover.
+        parts: further parts of the state.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        needs: Iterable[Need] = (),
+        without: Collection[str] = frozenset(),
+        **parts: Unpack[Parts],
+    ) -> None:
+        self.state = State(MemoryView(), RecentStamps(), Options()).replaced(**parts).replaced(loaded=catalog)
+        self.readiness = Readiness(needs)
+        self.metrics = Metrics()
+        self.without = frozenset(without)
+        self.clock = clock
+        self.report: Callable[[str, str], None] = lambda _reason, _note: None
+        """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
+        self._renewing = threading.Lock()
+        self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
+
+    def renew(
+        self, change: Callable[[State], State], tell: Callable[[State, State], None] = lambda _old, _new: None
+    ) -> None:
+        """Replace the state by what ``change`` makes of it, and ``tell`` the old and the new one.
+
+        Threads that load rules and definitions call it, so one change is made after the other. A review has read the
+        old state or reads the new one.
+        """
+        with self._renewing:
+            old = self.state
+            self.state = new = change(old)
+            tell(old, new)
+
+    def replace(self, **parts: Unpack[Parts]) -> None:
+        """Judge by these parts of the state from now on."""
+        self.renew(lambda state: state.replaced(**parts))
+
+    def use(self, catalog: Catalog) -> None:
+        """Use this catalog from now on, by the definitions that are installed."""
+        loaded = catalog.without(self.without)
+        self.renew(lambda state: state.replaced(loaded=loaded), self._tell_catalog)
+
+    def use_definitions(self, definitions: InstalledDocuments) -> None:
+        """Judge by these CustomResourceDefinitions from now on, where they differ from the catalog's."""
+        self.renew(lambda state: state.replaced(definitions=definitions), self._tell_catalog)
+
+    def use_policies(self, policies: PolicySet) -> None:
+        """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
+        if self.state.catalog is None:
+            raise NotReady("admission policies need the catalog of kinds and rules, which is not loaded")
+        self.renew(lambda state: state.replaced(policies=policies), self._tell_policies)
+
+    def prepare_screens(self) -> None:
+        """Make what judges objects of the kinds in use faster. It takes a while: call it in a thread."""
+        catalog = self.state.catalog
+        if catalog is not None:
+            catalog.prepare_screens()
+
+    def refuse(self, part: str, why: str, *, first: bool = False) -> None:
+        """Record that a newer part is not used; if it is the ``first`` one, nothing is answered without it."""
+        self.readiness.refuse(part, why)
+        if first:
+            self.renew(lambda state: state.replaced(waiting=state.waiting | {part}))
+
+    def accept(self, part: str) -> None:
+        """Record that the newest part is used."""
+        self.readiness.accept(part)
+        if part in self.state.waiting:
+            self.renew(lambda state: state.replaced(waiting=state.waiting - {part}))
+
+    def unready(self) -> list[str]:
+        """Why the server is not ready; empty if it is."""
+        return self.readiness.unready(self.state)
+
+    async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
+        """The reply to one AdmissionReview; objects that are not in memory are read in a thread.
+
+        Args:
+            call: which webhook was called.
+            body: the review as received.
+            patience: seconds that the caller waits, from its ``?timeout=``; None: a usual time.
+
+        Raises:
+            RequestError, Unavailable, Fault: as the exception tree says.
+        """
+        by = self.state
+        review = Review(by, call, body, patience, self.clock)
+        found = await review.judged(self._children)
+        record(self.metrics, by, call, found, self.clock() - review.started)
+        if found.error is not None:
+            raise found.error
+        return found.reply
+
+    def reply_now(self, call: Call, body: bytes, patience: float | None) -> Answer | None:
+        """As :meth:`reply`, but None, without effects, for whatever would wait, fork or fail.
+
+        A small body takes milliseconds, so a usual deadline is not looked at. What is left to do counts and logs the
+        reply.
+        """
+        if (patience is not None and patience < SHORTEST) or is_large(body):
+            return None
+        started, by = self.clock(), self.state
+        found = judge(by, call, body, {}, None)
+        if found.unread or found.error is not None:
+            return None
+        return found.reply, partial(record, self.metrics, by, call, found, self.clock() - started)
+
+    def _tell_catalog(self, old: State, new: State) -> None:
+        """Log and count a catalog, and how the definitions that are installed differ from it."""
+        if new.catalog is None:
+            return
+        if new.catalog is not old.catalog:
+            log.info("catalog %s: %d kinds", new.catalog.digest, len(new.catalog.kinds))
+        self.metrics.catalog.clear()
+        self.metrics.catalog.labels(new.catalog.digest).set(1)
+        self.metrics.definitions.clear()
+        known = set(map(str, old.deviations))
+        for each in new.deviations:
+            self.metrics.definitions.labels(str(each.kind)).set(len(each.aside))
+            if str(each) not in known:
+                log.log(logging.WARNING if each.is_notable else logging.INFO, "%s", each)
+
+    def _tell_policies(self, _old: State, new: State) -> None:
+        """Log and count a set of admission policies."""
+        policies, catalog = new.policies, new.catalog
+        assert policies is not None
+        assert catalog is not None
+        self.metrics.policies.clear()
+        self.metrics.policies.labels(policies.digest).set(1)
+        validators, mutators = policies.policies.validators, policies.policies.mutators
+        log.info("admission policies %s: %d validating, %d mutating", policies.digest, len(validators), len(mutators))
+        for remark in policies.remarks(catalog):
+            log.warning("%s", " ".join(str(remark).split()))

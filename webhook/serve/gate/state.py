@@ -1,0 +1,148 @@
+"""The state of a gate: what reviews are judged by. It never changes: it is replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
+
+from webhook.admission.errors import NotReady
+from webhook.admission.recent import RecentStamps
+from webhook.admission.request import Request
+from webhook.cluster import ClusterView
+from webhook.cluster.readthrough import RequestView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog
+from webhook.engine.installed import Deviation, with_installed
+from webhook.engine.native import Native
+from webhook.serve.liveview import ViewRunner
+
+if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
+    from webhook.engine.context import Offline
+    from webhook.engine.policyset import PolicySet
+
+__all__ = ["Call", "Parts", "Prepared", "Stage", "State"]
+
+Call = Literal["mutate", "validate"]
+
+Stage = Callable[[str], AbstractContextManager[object]]
+"""Opens a span around a stage of a review."""
+
+InstalledDocuments = Callable[[], Iterable[Mapping[str, Any]]]
+"""Gives the CustomResourceDefinitions that are installed."""
+
+CONCERNED: Final = 1_000
+"""Resources that are remembered: a large cluster serves about as many."""
+
+
+class Prepared(NamedTuple):
+    """A set of admission policies over a catalog, and the objects that lie beside them."""
+
+    catalog: Catalog
+    policies: PolicySet
+    files: Offline
+    concerned: dict[tuple[Any, ...], bool]
+    """What :meth:`concerns` has answered, by resource."""
+
+    def concerns(self, call: Call, request: Request) -> bool:
+        """Whether a policy is about the resource of a request: most are not, and cost it nothing."""
+        kind, known = request.kind, self.concerned
+        about = call, kind.group, kind.version, request.resource, request.resource_api, request.subresource
+        found = known.get(about)
+        if found is None:
+            if len(known) >= CONCERNED:
+                known.clear()
+            policies = self.policies.policies
+            may_match = policies.may_mutate if call == "mutate" else policies.may_validate
+            found = known[about] = may_match(request, self.files)
+        return found
+
+    def within(self, reading: RequestView | None) -> Native:
+        """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
+        return Native(self.policies.policies, self.files if reading is None else self.files.live(reading))
+
+
+class Parts(TypedDict, total=False):
+    """The parts of a state that can be replaced; the others are made from them."""
+
+    loaded: Catalog | None
+    definitions: InstalledDocuments
+    policies: PolicySet | None
+    view: ClusterView
+    live_view: ViewRunner | None
+    options: Options
+    waiting: frozenset[str]
+    stage: Stage | None
+    recent: RecentStamps
+
+
+class State(NamedTuple):
+    """Everything that a review is judged by; each review reads it once.
+
+    ``loaded`` is None until a catalog is loaded; ``catalog`` is it by the ``definitions`` that are installed, and
+    ``deviations`` say how these differ. Other objects come from ``view`` or, if it is set, from ``live_view``. Without
+    the parts that are ``waiting``, no review is answered. ``recent`` are the stamps written by this state and no other.
+    """
+
+    view: ClusterView
+    recent: RecentStamps
+    options: Options
+    loaded: Catalog | None = None
+    definitions: InstalledDocuments = tuple
+    policies: PolicySet | None = None
+    live_view: ViewRunner | None = None
+    waiting: frozenset[str] = frozenset()
+    stage: Stage | None = None
+    catalog: Catalog | None = None
+    deviations: tuple[Deviation, ...] = ()
+    native: Prepared | None = None
+
+    def replaced(self, **parts: Unpack[Parts]) -> State:
+        """The state with these parts instead; what is made from them is made here, not by a review."""
+        recent = parts.get("recent", self.recent.anew())  # the others were written by what is replaced
+        new = self._replace(**parts)
+        new = new._replace(recent=recent, options=replace(new.options, written=recent.take))
+        if "loaded" in parts or "definitions" in parts:
+            catalog, deviations = _installed(new.loaded, new.definitions)
+            new = new._replace(catalog=catalog, deviations=deviations)
+        return new._replace(native=_prepared(new))
+
+    def ready(self) -> Catalog:
+        """The catalog.
+
+        Raises:
+            NotReady: it, or a set of policies that it is to be used with, is not loaded yet.
+        """
+        if self.catalog is None:
+            raise NotReady("the catalog of kinds and rules is not loaded yet")
+        if self.waiting:
+            raise NotReady(f"the {' and '.join(sorted(self.waiting))} are not loaded yet")
+        return self.catalog
+
+    def definition_names(self) -> list[str]:
+        """The names of the definitions of the loaded catalog's kinds."""
+        kinds = () if self.loaded is None else self.loaded.kinds.items()
+        return sorted({f"{known.plural}.{gvk.group}" for gvk, known in kinds})
+
+    def undecided(self) -> list[tuple[str, int]]:
+        """How many objects of each kind the function of all rules could not decide."""
+        if (catalog := self.catalog) is None:
+            return []
+        kinds = [known for known in catalog.kinds.values() if known.policy.validations]
+        return [(known.gvk.kind, catalog.prepared(known).undecided) for known in kinds]
+
+
+def _installed(loaded: Catalog | None, definitions: InstalledDocuments) -> tuple[Catalog | None, tuple[Deviation, ...]]:
+    """The catalog by the definitions that are installed, and how these deviate from it."""
+    return (None, ()) if loaded is None else with_installed(loaded, definitions())
+
+
+def _prepared(state: State) -> Prepared | None:
+    """The admission policies over the catalog, prepared once for each pair."""
+    catalog, policies, known = state.catalog, state.policies, state.native
+    if not policies or catalog is None:
+        return None
+    if known is None or known.catalog is not catalog or known.policies is not policies:
+        return Prepared(catalog, policies, policies.over(catalog), {})
+    return known
