@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.policy.action import Action, Profile
-from webhook.policy.evaluate import PolicyFault, PolicyScope
+from webhook.policy.evaluate import Bindings, PolicyFault, PolicyScope, Suspect
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
@@ -18,13 +18,17 @@ from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_applicable, compile_policy
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
+    from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 __all__ = [
+    "DEFAULT_RELEASE",
     "FACTS",
     "MISSING",
     "OBJECT",
+    "RELEASES",
     "SELF",
     "Action",
+    "Bindings",
     "DefaultRule",
     "Expression",
     "FactValue",
@@ -35,6 +39,8 @@ __all__ = [
     "PolicyScope",
     "Profile",
     "Reads",
+    "Release",
+    "Suspect",
     "Target",
     "Validation",
     "ValidationRule",
@@ -47,6 +53,7 @@ __all__ = [
 _LATER: Final = {
     **dict.fromkeys(("compile_applicable", "compile_policy"), "compile"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+    **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
 

@@ -1,8 +1,10 @@
 """Structural schemas: load a CRD; default, prune and validate its objects with the API server's results and texts."""
 
+from webhook.schema.default import Fill, compile_default
 from webhook.schema.errors import CoerceError, DecodeError, SchemaError
 from webhook.schema.fielderror import OMIT, FieldError
 from webhook.schema.load import CRD, Version, load_crd
+from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import (
     ANNOTATIONS_LIMIT,
@@ -15,16 +17,20 @@ from webhook.schema.structural import RULES_NOT_RUN, Structural
 __all__ = [
     "ANNOTATIONS_LIMIT",
     "CRD",
+    "MISSING",
     "OMIT",
     "RULES_NOT_RUN",
     "CoerceError",
     "DecodeError",
     "FieldError",
+    "Fill",
     "MetadataError",
     "SchemaError",
+    "SchemaNode",
     "Structural",
     "Version",
     "annotations_size",
+    "compile_default",
     "decode_metadata",
     "decode_metadata_leniently",
     "load_crd",
