@@ -17,3 +17,61 @@
 
 Imports nothing of ``webhook``: the server reads files, and does not know who wrote them.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from certs.api import Api
+    from certs.errors import CertsError, ClockError, PublishError
+    from certs.keeper import Keeper, Look
+    from certs.lifetimes import BACKDATED, Lifetimes
+    from certs.names import LOCAL, Names
+    from certs.publish import Configuration
+    from certs.report import Events, Reporter
+    from certs.store import DirectoryStore, SecretStore, Store
+    from certs.token import Account, provide
+
+__all__ = [
+    "BACKDATED",
+    "LOCAL",
+    "Account",
+    "Api",
+    "CertsError",
+    "ClockError",
+    "Configuration",
+    "DirectoryStore",
+    "Events",
+    "Keeper",
+    "Lifetimes",
+    "Look",
+    "Names",
+    "PublishError",
+    "Reporter",
+    "SecretStore",
+    "Store",
+    "provide",
+]
+
+_MODULES: Final = {
+    "Api": "api",
+    **dict.fromkeys(("CertsError", "ClockError", "PublishError"), "errors"),
+    **dict.fromkeys(("Keeper", "Look"), "keeper"),
+    **dict.fromkeys(("BACKDATED", "Lifetimes"), "lifetimes"),
+    **dict.fromkeys(("LOCAL", "Names"), "names"),
+    "Configuration": "publish",
+    **dict.fromkeys(("Events", "Reporter"), "report"),
+    **dict.fromkeys(("DirectoryStore", "SecretStore", "Store"), "store"),
+    **dict.fromkeys(("Account", "provide"), "token"),
+}
+"""The module of each name, which is loaded when the name is first used."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

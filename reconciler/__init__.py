@@ -1,1 +1,46 @@
 """The reconciler: acts only on objects that have passed the gate."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from reconciler.children import owned
+    from reconciler.health import Health
+    from reconciler.lease import CALL_TIMEOUT, Lease
+    from reconciler.process import Process
+    from reconciler.say.conditions import NORMALISED, Condition
+    from reconciler.say.reports import report
+    from reconciler.writer import Writer
+
+__all__ = [
+    "CALL_TIMEOUT",
+    "NORMALISED",
+    "Condition",
+    "Health",
+    "Lease",
+    "Process",
+    "Writer",
+    "owned",
+    "report",
+]
+
+_MODULES: Final = {
+    "owned": "children",
+    "Health": "health",
+    **dict.fromkeys(("CALL_TIMEOUT", "Lease"), "lease"),
+    "Process": "process",
+    **dict.fromkeys(("Condition", "NORMALISED"), "say.conditions"),
+    "report": "say.reports",
+    "Writer": "writer",
+}
+"""The module of each name, which is loaded when the name is first used."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

@@ -7,12 +7,13 @@ functions too. Three rules say what counts:
   also a name that the ``__init__`` itself imports from a submodule.
 - That Python runs ``package/__init__`` before any of its submodules is not an edge. So an ``__init__`` may collect
   names of its submodules, as long as no submodule imports such a name from it.
-- Imports under ``if TYPE_CHECKING`` never run, so they do not count, except in an ``__init__``: there they name what
+- Imports under ``if TYPE_CHECKING`` never run, but they are edges, too, between modules of one package: two modules
+  that name each other's types are one. They are not between packages, except in an ``__init__``: there they name what
   it loads lazily.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -48,10 +49,22 @@ def is_type_checking(test: ast.expr) -> bool:
     return ast.unparse(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 
 
+def package(name: str) -> str:
+    """The package of a module: a folder of ``webhook``, or one beside it."""
+    return ".".join(name.split(".")[: 2 if name.startswith("webhook.") else 1])
+
+
 def edges(name: str, source: str, modules: Mapping[str, object], *, face: bool) -> set[str]:
     """The modules that one module imports."""
+    tree = ast.parse(source)
+    for_types = imported(name, imports(tree, typing=True), modules)
+    near = {each for each in for_types if face or package(each) == package(name)}
+    return imported(name, imports(tree, typing=False), modules) | near
+
+
+def imported(name: str, statements: Iterable[ast.Import | ast.ImportFrom], modules: Mapping[str, object]) -> set[str]:
     found = set()
-    for statement in imports(ast.parse(source), typing=face):
+    for statement in statements:
         if isinstance(statement, ast.Import):
             found |= {alias.name for alias in statement.names}
             continue
@@ -88,6 +101,9 @@ def test_no_modules_import_each_other_in_a_circle():
         ({"a": "import b", "b": "def f():\n import a"}, True),
         ({"a": "from b import c", "b": "if x:\n from a import d"}, True),
         ({"a": "import b", "b": "if TYPE_CHECKING:\n import a"}, False),
+        ({"webhook.a": "import webhook.b.c", "webhook.b.c": "if TYPE_CHECKING:\n import webhook.a"}, False),
+        ({"q.a": "import q.b.c", "q.b.c": "if TYPE_CHECKING:\n import q.a"}, True),
+        ({"webhook.q.a": "import webhook.q.b", "webhook.q.b": "if TYPE_CHECKING:\n import webhook.q.a"}, True),
         ({"a": "import b", "b": "if TYPE_CHECKING:\n pass\nelse:\n import a"}, True),
         ({"p": "from p.a import f", "p.a": "from p import b", "p.b": ""}, False),
         ({"p": "from p.a import f", "p.a": "from p import f"}, True),

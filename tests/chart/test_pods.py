@@ -5,8 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-import reconciler.cli
 import webhook.cli.certs
+import webhook.cli.reconcile
 import webhook.cli.serve
 from reconciler import audit
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
@@ -16,7 +16,7 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
 DOCUMENTS = "modelgate-policies-" + sha256(b'{"mine.yaml":"kind: ValidatingAdmissionPolicy"}').hexdigest()[:8]
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
-COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": reconciler.cli}
+COMMANDS = {"certs": webhook.cli.certs, "serve": webhook.cli.serve, "reconcile": webhook.cli.reconcile}
 
 
 def parsed(arguments):

@@ -1,7 +1,12 @@
 """The wire of admission: requests, reviews, decisions, patches, stamps and the exception tree.
 
-``review`` (AdmissionReviews) and ``patch`` (JSON Patch) are modules of their own: import them by name.
+``review`` (AdmissionReviews), ``patch`` (JSON Patch) and ``recent`` are modules of their own: import them by name.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn, labels
 from webhook.admission.errors import (
@@ -25,6 +30,10 @@ from webhook.admission.errors import (
 )
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import Stamp
+
+if TYPE_CHECKING:
+    from webhook.admission.plain import one_line
+    from webhook.admission.status import cut_end
 
 __all__ = [
     "CatalogError",
@@ -53,6 +62,19 @@ __all__ = [
     "Unavailable",
     "UnsupportedMedia",
     "Warn",
+    "cut_end",
     "group_version",
     "labels",
+    "one_line",
 ]
+
+_LATER: Final = {"cut_end": "status", "one_line": "plain"}
+"""Names that are loaded when they are first used, and their modules."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return value

@@ -3,7 +3,7 @@
     env = Environment(variables={"x": types.INT})
     env.compile("x + 1").evaluate({"x": 2})
 
-Other packages import the names below from here, and types from :mod:`webhook.cel.types`. A name is
+Other packages import the names below from here, and more from the modules that tests/test_faces.py lists. A name is
 loaded when it is first used: an error or a type does not load the compiler.
 """
 
@@ -14,41 +14,65 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from webhook.cel import types
+    from webhook.cel.codegen.runtime import GLOBALS
     from webhook.cel.environment import Environment
     from webhook.cel.errors import (
         BudgetExceeded,
         CelError,
         CompileFailure,
         FoldingFailure,
+        GrammarUnavailable,
         Issue,
         ParseFailure,
         ResultFailure,
     )
+    from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
+    from webhook.cel.library.jsonpatch import JSON_PATCH
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
-    from webhook.cel.versions import COMPATIBLE, LATEST
+    from webhook.cel.typing.literals import children, walk
+    from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare, type_of_schema
+    from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
 __all__ = [
     "COMPATIBLE",
+    "GLOBALS",
+    "JSON_PATCH",
     "LATEST",
     "MATCH_CONDITIONS_BUDGET",
+    "MAX_REQUEST",
     "PER_CALL_LIMIT",
     "RUNTIME_BUDGET",
+    "Authorizer",
     "Budget",
     "BudgetExceeded",
     "CelError",
     "CompileFailure",
+    "Decision",
+    "Declared",
     "Environment",
     "FoldingFailure",
+    "GrammarUnavailable",
     "Issue",
     "ParseFailure",
     "Program",
+    "Question",
+    "ResourceCheck",
     "ResultFailure",
+    "Version",
+    "children",
+    "declare",
+    "type_of_schema",
     "types",
+    "walk",
 ]
 
 _MODULES: Final = {
-    "COMPATIBLE": "versions",
-    "LATEST": "versions",
+    **dict.fromkeys(("COMPATIBLE", "LATEST", "Version"), "versions"),
+    "GLOBALS": "codegen.runtime",
+    "JSON_PATCH": "library.jsonpatch",
+    **dict.fromkeys(("Authorizer", "Decision", "Question", "ResourceCheck"), "library.authorizer"),
+    **dict.fromkeys(("children", "walk"), "typing.literals"),
+    **dict.fromkeys(("MAX_REQUEST", "Declared", "declare", "type_of_schema"), "typing.schematypes"),
     "MATCH_CONDITIONS_BUDGET": "program",
     "PER_CALL_LIMIT": "program",
     "RUNTIME_BUDGET": "program",
@@ -56,7 +80,16 @@ _MODULES: Final = {
     "Environment": "environment",
     "Program": "program",
     **dict.fromkeys(
-        ("BudgetExceeded", "CelError", "CompileFailure", "FoldingFailure", "Issue", "ParseFailure", "ResultFailure"),
+        (
+            "BudgetExceeded",
+            "CelError",
+            "CompileFailure",
+            "FoldingFailure",
+            "GrammarUnavailable",
+            "Issue",
+            "ParseFailure",
+            "ResultFailure",
+        ),
         "errors",
     ),
 }

@@ -16,11 +16,10 @@ from webhook.cel.limits import DEEP_RECURSION
 
 if TYPE_CHECKING:
     from webhook.cel.codegen.generate import Source
-    from webhook.cel.environment import Environment
     from webhook.cel.syntax.ast import Expr
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
-    from webhook.cel.typing.declarations import Function
+    from webhook.cel.typing.declarations import Function, ObjectMaker
     from webhook.cel.values.nodes import Node
 
 __all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program", "build"]
@@ -116,6 +115,25 @@ class Budget:
         self.left = self._allowed - self._spent - self._reserve
 
 
+class Compiler(Protocol):
+    """Compiles expressions: what this module knows of an :class:`~webhook.cel.Environment`, which makes programs."""
+
+    @property
+    def nodes(self) -> Mapping[str, Node]: ...
+
+    @property
+    def make(self) -> ObjectMaker | None: ...
+
+    @property
+    def again(self) -> Callable[[], Compiler] | None: ...
+
+    def callable(self) -> Mapping[str, Function]: ...
+
+    def check(self, source: str, /) -> Checked: ...
+
+    def program(self, checked: Checked, /, *, name: str) -> Program: ...
+
+
 class Origin:
     """What a program is compiled from, to compile it again: an environment, and the text of the expression.
 
@@ -125,11 +143,11 @@ class Origin:
 
     __slots__ = ("environment", "expression")
 
-    def __init__(self, environment: Callable[[], Environment], expression: str) -> None:
+    def __init__(self, environment: Callable[[], Compiler], expression: str) -> None:
         self.environment = environment
         self.expression = expression
 
-    def __reduce__(self) -> tuple[type[Origin], tuple[Callable[[], Environment], str]]:
+    def __reduce__(self) -> tuple[type[Origin], tuple[Callable[[], Compiler], str]]:
         return Origin, (self.environment, self.expression)
 
     @property
@@ -279,7 +297,7 @@ def _settle(frame: Frame, budget: Budget | None) -> None:
         raise over_limit()
 
 
-def build(checked: Checked, environment: Environment, name: str = "", *, on_demand: bool = False) -> Program:
+def build(checked: Checked, environment: Compiler, name: str = "", *, on_demand: bool = False) -> Program:
     """Compile what the checker accepted.
 
     Args:

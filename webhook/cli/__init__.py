@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "fields": ("webhook.cli.fields", "list every field that Modelgate may set"),
     "doctor": ("webhook.cli.doctor", "find what is wrong with an installation"),
     "certs": ("webhook.cli.certs", "issue the server certificate and publish its CA"),
-    "reconcile": ("reconciler.cli", "run the reconciler"),
+    "reconcile": ("webhook.cli.reconcile", "run the reconciler"),
     "completion": ("webhook.cli.shell.completion", "print the completion of a shell"),
     "version": ("webhook.cli.shell.version", "print the version"),
 }

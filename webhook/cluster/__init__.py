@@ -1,5 +1,97 @@
-"""Other objects: one protocol, implemented over memory and over a live cluster."""
+"""Other objects: one protocol, implemented over memory and over a live cluster.
 
-from webhook.cluster.view import ClusterView, Kind, MemoryView
+What loads the kubernetes client (``live``, ``events``, ``issuer``) is not here: import these modules by name.
+"""
 
-__all__ = ["ClusterView", "Kind", "MemoryView"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from webhook.cluster.view import ClusterView, Freshness, Kind, MemoryView
+
+if TYPE_CHECKING:
+    from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
+    from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
+    from webhook.cluster.discovery import find
+    from webhook.cluster.informer import Following, Listener
+    from webhook.cluster.questions import ask
+    from webhook.cluster.readthrough import (
+        AccessReview,
+        ClusterAnswer,
+        ClusterQuestion,
+        LabelSelection,
+        ReadThrough,
+        Reference,
+        RequestView,
+        ServedKind,
+    )
+    from webhook.cluster.reflector import Reflector
+    from webhook.cluster.resource import APIResource, Key
+    from webhook.cluster.store import Store, light
+
+__all__ = [
+    "DEFINITIONS",
+    "JSON",
+    "APIResource",
+    "AccessReview",
+    "ApiError",
+    "ClusterAnswer",
+    "ClusterQuestion",
+    "ClusterView",
+    "Definitions",
+    "FollowedDefinitions",
+    "Following",
+    "Freshness",
+    "Key",
+    "Kind",
+    "LabelSelection",
+    "Listener",
+    "MemoryView",
+    "ReadThrough",
+    "Reader",
+    "Reference",
+    "Reflector",
+    "RequestView",
+    "ServedKind",
+    "Store",
+    "Stream",
+    "Unreachable",
+    "ask",
+    "content_of",
+    "find",
+    "light",
+]
+
+_MODULES: Final = {
+    **dict.fromkeys(("ApiError", "JSON", "Reader", "Stream", "Unreachable", "content_of"), "api"),
+    **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
+    "find": "discovery",
+    **dict.fromkeys(("Following", "Listener"), "informer"),
+    "ask": "questions",
+    **dict.fromkeys(
+        (
+            "AccessReview",
+            "ClusterAnswer",
+            "ClusterQuestion",
+            "LabelSelection",
+            "ReadThrough",
+            "Reference",
+            "RequestView",
+            "ServedKind",
+        ),
+        "readthrough",
+    ),
+    "Reflector": "reflector",
+    **dict.fromkeys(("APIResource", "Key"), "resource"),
+    **dict.fromkeys(("Store", "light"), "store"),
+}
+"""The module of each name, which is loaded when the name is first used."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

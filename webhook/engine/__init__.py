@@ -8,8 +8,18 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.mutation import mutate
 from webhook.engine.native import Native
-from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
 from webhook.engine.scope import scope_of
 from webhook.engine.validation import validate
 
-__all__ = ["DEFAULT_OPTIONS", "Catalog", "KnownKind", "Native", "Options", "mutate", "scope_of", "validate"]
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "NAMESPACE",
+    "Catalog",
+    "KnownKind",
+    "Native",
+    "Options",
+    "mutate",
+    "scope_of",
+    "validate",
+]

@@ -1,7 +1,10 @@
 """Facts: values that rules read in addition to the object. One package per API; all facts are pure functions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
@@ -9,7 +12,10 @@ from webhook.facts.explained import EXPLANATIONS, Table
 from webhook.facts.fact import Fact
 from webhook.facts.settings import Settings
 
-__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Table"]
+if TYPE_CHECKING:
+    from webhook.facts.inputs import inputs_of
+
+__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Table", "inputs_of"]
 
 FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
     "aim": aim.FACTS,
@@ -24,3 +30,14 @@ COMPARISONS: Final[Mapping[tuple[str, str], Callable[[dict[str, Any], ClusterVie
     ("ome.io", "InferenceService"): ome.comparison,
 }
 """Group and kind → the lines that compare all objects among which one is chosen for an object."""
+
+_LATER: Final = {"inputs_of": "inputs"}
+"""Names that are loaded when they are first used, and their modules."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return value

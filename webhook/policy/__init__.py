@@ -19,11 +19,14 @@ from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_applicable, compile_policy
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
+    from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 __all__ = [
+    "DEFAULT_RELEASE",
     "FACTS",
     "MISSING",
     "OBJECT",
+    "RELEASES",
     "SELF",
     "Action",
     "DefaultRule",
@@ -38,6 +41,7 @@ __all__ = [
     "Prepared",
     "Profile",
     "Reads",
+    "Release",
     "Target",
     "Validation",
     "ValidationRule",
@@ -50,6 +54,7 @@ __all__ = [
 _LATER: Final = {
     **dict.fromkeys(("compile_applicable", "compile_policy"), "compile"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+    **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
 

@@ -1,1 +1,57 @@
 """The values of CEL at run time."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from webhook.cel.values.nodes import escape
+    from webhook.cel.values.schema_aware import Made, reveal
+    from webhook.cel.values.times import format_duration, format_timestamp
+    from webhook.cel.values.value import (
+        NONE,
+        Duration,
+        Opt,
+        Timestamp,
+        UInt,
+        equal,
+        from_map_key,
+        type_name,
+        type_of_value,
+    )
+
+__all__ = [
+    "NONE",
+    "Duration",
+    "Made",
+    "Opt",
+    "Timestamp",
+    "UInt",
+    "equal",
+    "escape",
+    "format_duration",
+    "format_timestamp",
+    "from_map_key",
+    "reveal",
+    "type_name",
+    "type_of_value",
+]
+
+_MODULES: Final = {
+    "escape": "nodes",
+    **dict.fromkeys(("Made", "reveal"), "schema_aware"),
+    **dict.fromkeys(("format_duration", "format_timestamp"), "times"),
+    **dict.fromkeys(
+        ("Duration", "NONE", "Opt", "Timestamp", "UInt", "equal", "from_map_key", "type_name", "type_of_value"), "value"
+    ),
+}
+"""The module of each name, which is loaded when the name is first used."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

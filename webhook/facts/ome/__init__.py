@@ -4,10 +4,11 @@ from webhook.facts.ome.choice import comparison, preferred, selection_of
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
-from webhook.facts.ome.service import has_full_runner
+from webhook.facts.ome.service import CONFIG, has_full_runner
 from webhook.facts.ome.storage import storage_error, storage_scheme
 
 __all__ = [
+    "CONFIG",
     "FACTS",
     "Candidate",
     "Found",

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         process = _process(options)
     except ConfigException as error:
-        print(f"modelgate reconcile: {error}", file=sys.stderr)  # noqa: T201  (a command line prints)
+        print(f"modelgate reconcile: {error}", file=sys.stderr)
         return 2
     with contextlib.ExitStack() as stack:
         if options.health_port is not None:

@@ -1,0 +1,174 @@
+"""The face of a package: what other packages may import of it.
+
+A face is the package's ``__init__``, which names in ``__all__`` what it gives, and the modules of the table below, each
+a noun of its own. Tests and a package's own modules may look inside.
+"""
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("webhook", "certs", "reconciler", "modelgate", "tools")
+
+FACES: dict[str, dict[str, str]] = {
+    "certs": {
+        "certs.pem": "certificates as text",
+        "certs.status": "what a look found, as a file",
+    },
+    "modelgate": {},
+    "reconciler": {
+        "reconciler.audit": "the judge, whose outlets the table of coverage lists",
+        "reconciler.projections.choices": "the flags of the projections",
+    },
+    "tools": {},
+    "webhook.admission": {
+        "webhook.admission.errors": "the tree of exceptions, which every floor raises",
+        "webhook.admission.patch": "JSON Patch; imports nothing of Modelgate",
+        "webhook.admission.recent": "the server's memory of stamps, which no command loads",
+        "webhook.admission.review": "bytes of AdmissionReviews, for the server alone",
+        "webhook.admission.stamp": "the annotation and what it states",
+    },
+    "webhook.cel": {
+        "webhook.cel.batch": "many expressions as one generated function",
+        "webhook.cel.syntax": "the tree of an expression, and its parser",
+        "webhook.cel.syntax.celpython": "the installed cel-python, found before the language is loaded",
+        "webhook.cel.types": "the types, without the compiler",
+        "webhook.cel.values": "the values that a policy reads and makes",
+    },
+    "webhook.cli": {
+        "webhook.cli.cases": "the tables of cases, which the tools run, too",
+        "webhook.cli.report.finding": "the codes of findings, for the site",
+        "webhook.cli.rule": "the text that explains a rule, for the site",
+        "webhook.cli.shell.running": "the parser of all commands, for the site",
+    },
+    "webhook.cluster": {
+        "webhook.cluster.backoff": "the waits between attempts, of every thread",
+        "webhook.cluster.events": "loads the kubernetes client",
+        "webhook.cluster.issuer": "loads the kubernetes client",
+        "webhook.cluster.live": "loads the kubernetes client",
+        "webhook.cluster.view": "the one protocol that facts know",
+    },
+    "webhook.engine": {
+        "webhook.engine.audit": "the judgement of a stored object",
+        "webhook.engine.catalog": "the kinds and their loading",
+        "webhook.engine.context": "loads the language of native policies",
+        "webhook.engine.installed": "the definitions of a cluster in place of the catalog's",
+        "webhook.engine.policyset": "loads the language of native policies",
+    },
+    "webhook.facts": {
+        "webhook.facts.aim": "the algorithms of an API, which its projection follows",
+        "webhook.facts.llmkube": "as it",
+        "webhook.facts.ome": "as it",
+        "webhook.facts.reads": "the kinds that facts read; loads no fact",
+        "webhook.facts.settings": "which behaviour of an API to follow",
+    },
+    "webhook.offline": {},
+    "webhook.policy": {
+        "webhook.policy.document": "the format of a Policy; loads pydantic",
+        "webhook.policy.export": "native policies from a Policy; no server loads it",
+        "webhook.policy.problems": "the texts of a document's faults",
+    },
+    "webhook.schema": {"webhook.schema.compare": "how much of two objects is the same"},
+    "webhook.serve": {
+        "webhook.serve.server": "runs the server",
+        "webhook.serve.settings": "the settings, which the command reads before it loads the server",
+    },
+    "webhook.vap": {},
+}
+"""Package → the modules that belong to its face, and why."""
+
+NO_FACE = {
+    "webhook.golang": "each module follows a package of Go, and one is used without the others",
+    "webhook.manifests": "each module is one way to files; most users need one",
+}
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(file): file.read_text() for each in FOLDERS for file in sorted((ROOT / each).rglob("*.py"))}
+
+
+def package(name: str) -> str:
+    return ".".join(name.split(".")[: 2 if name.startswith("webhook.") else 1])
+
+
+@cache
+def given(source: str) -> frozenset[str]:
+    """The names in ``__all__``."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
+@cache
+def imported(source: str) -> frozenset[tuple[str, str]]:
+    """Modules and the names that are imported of them, "" for the module itself; also for types and in functions."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {(alias.name, "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {(str(node.module), alias.name) for alias in node.names}
+    return frozenset(found)
+
+
+def past_faces(sources: Mapping[str, str], faces: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Each import of another package that goes past its face."""
+    found = []
+    for user, source in sources.items():
+        for module, name in sorted(imported(source)):
+            of = package(module)
+            if of not in faces or package(user) == of or f"{module}.{name}" in faces[of]:
+                continue
+            inner = f"{module}.{name}" in sources and name not in given(sources[module])
+            if inner or (module == of and name and name not in given(sources[of])) or module not in {of, *faces[of]}:
+                found.append(f"{user}: {module} {name}".rstrip())
+    return found
+
+
+def test_no_import_goes_past_a_face() -> None:
+    assert past_faces(SOURCES, FACES) == []
+
+
+def test_every_package_has_a_row() -> None:
+    assert {package(name) for name in SOURCES} - {"webhook", "webhook.__main__"} == FACES.keys() | NO_FACE.keys()
+
+
+@pytest.mark.parametrize(("of", "module"), [(of, module) for of, modules in FACES.items() for module in modules])
+def test_a_module_of_a_face_is_there_and_used(of: str, module: str) -> None:
+    assert module in SOURCES
+    users = {
+        user for user, source in SOURCES.items() for found in imported(source) if module in (found[0], ".".join(found))
+    }
+    assert [user for user in users if package(user) != of]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from webhook.a import f", False),
+        ("from webhook.a import b", False),
+        ("from webhook.a.b import f", False),
+        ("import webhook.a.b", False),
+        ("from webhook.a import c", True),
+        ("from webhook.a import other", True),
+        ("from webhook.a.b import d", True),
+        ("from webhook.a.c import f", True),
+        ("import webhook.a.c", True),
+        ("def g():\n from webhook.a.c import f", True),
+        ("if TYPE_CHECKING:\n from webhook.a.c import f", True),
+    ],
+)
+def test_an_import_past_a_face_is_found(text: str, expected: bool) -> None:
+    sources = {"webhook.a": "__all__ = ['f']", "webhook.a.b": "", "webhook.a.b.d": "", "webhook.a.c": ""}
+    faces = {"webhook.a": {"webhook.a.b": ""}}
+    assert bool(past_faces({**sources, "webhook.d.e": text}, faces)) is expected
+    assert past_faces({**sources, "webhook.a.e": text}, faces) == []
