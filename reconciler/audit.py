@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from reconciler.resource import APIResource
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.engine.audit import Rules, Standing, Verdict, judge, load, native_policies
 
 __all__ = ["Outlet", "Rules", "Standing", "Verdict", "judge", "load", "native_policies", "outlet"]

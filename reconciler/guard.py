@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.resource import APIResource
 from reconciler.say.conditions import timestamp
 from reconciler.writer import FIELD_MANAGER
-from webhook.cluster.store import light
+from webhook.cluster import light
 
 __all__ = ["Guard", "trimmed", "writers"]
 

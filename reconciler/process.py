@@ -17,11 +17,10 @@ from reconciler.projection import Controller
 from reconciler.resource import Key, Kind, kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
+from webhook.cluster import FollowedDefinitions, Following, Listener
 from webhook.cluster.backoff import join
-from webhook.cluster.definitions import FollowedDefinitions
-from webhook.cluster.informer import Following, Listener
 from webhook.cluster.live import LiveView
-from webhook.facts.ome.service import CONFIG
+from webhook.facts.ome import CONFIG
 from webhook.facts.reads import FETCHED, watched
 
 __all__ = ["Process", "Reload", "started"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition
-from webhook.admission.decision import Cause
+from webhook.admission import Cause
 from webhook.cluster.view import ClusterView
 
 __all__ = ["Controller", "Gauge", "Happening", "Observed", "Projection", "Reduce"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster import APIResource, Key
 from webhook.cluster.view import Kind
 
 __all__ = ["EVENTS", "LEASES", "APIResource", "Item", "Key", "Kind", "kind_of", "reference"]

@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from reconciler.resource import Item, Key, Kind
 from reconciler.say.conditions import NORMALISED
+from webhook.cluster import ClusterAnswer, ClusterQuestion, Reference, RequestView
 from webhook.cluster.live import LiveView
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
 
 __all__ = ["Index", "Read", "Seen", "essence", "reads_of"]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import urllib3
 
 from reconciler.resource import APIResource
-from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
+from webhook.cluster import JSON, ApiError, Reader, Stream, Unreachable, content_of
 
 __all__ = ["FIELD_MANAGER", "ApiError", "Stream", "Unreachable", "Writer"]
 

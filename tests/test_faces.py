@@ -19,7 +19,7 @@ FACES: dict[str, dict[str, str]] = {
         "certs.pem": "certificates as text",
         "certs.status": "what a look found, as a file",
     },
-    "modelgate": {},
+    "modelgate": {"modelgate.frames": "room for the frames of a thread, which every process needs"},
     "reconciler": {
         "reconciler.audit": "the judge, whose outlets the table of coverage lists",
         "reconciler.projections.choices": "the flags of the projections",
@@ -34,8 +34,10 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cel": {
         "webhook.cel.batch": "many expressions as one generated function",
+        "webhook.cel.library.shown": "the one function that policies have and Kubernetes has not",
         "webhook.cel.syntax": "the tree of an expression, and its parser",
         "webhook.cel.syntax.celpython": "the installed cel-python, found before the language is loaded",
+        "webhook.cel.syntax.grammar": "the parser of Lark, whose tokens an export rewrites",
         "webhook.cel.types": "the types, without the compiler",
         "webhook.cel.values": "the values that a policy reads and makes",
     },

@@ -12,7 +12,7 @@ from typing import Any, Final
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, merged
-from webhook.admission.decision import Cause
+from webhook.admission import Cause
 
 __all__ = ["controller", "project"]
 

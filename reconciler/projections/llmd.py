@@ -20,7 +20,7 @@ from reconciler.projections.inferno import Infeasible, Load, Profile, Sizing, Ta
 from reconciler.projections.prometheus import Measured
 from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, merged, timestamp
-from webhook.admission.decision import Cause
+from webhook.admission import Cause
 from webhook.cluster.view import ClusterView
 
 __all__ = ["Source", "controller", "project", "refused"]

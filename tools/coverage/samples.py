@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook import engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission import Decision, GroupVersionKind, Request, group_version
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind

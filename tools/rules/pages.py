@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from webhook.admission import Hint, Warn
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind, Hint, Warn
 from webhook.cli.cases import parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from webhook.cli import cases
 from webhook.engine import catalog
-from webhook.facts import FACTS, Fact
-from webhook.facts.inputs import inputs_of
+from webhook.facts import FACTS, Fact, inputs_of
 from webhook.policy import document
 
 __all__ = ["MEANINGS", "author_pages", "meaning"]

@@ -29,18 +29,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from webhook import engine
-from webhook.admission import patch
-from webhook.admission.decision import Cause, Decision, Default, Warn
+from webhook.admission import Cause, Decision, Default, Request, Warn, patch
 from webhook.admission.errors import DocumentError
-from webhook.admission.request import Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
 from webhook.offline import metadata_causes, receive, stored_object
-from webhook.policy import Path, Profile
-from webhook.policy.path import MISSING, field_path
+from webhook.policy import MISSING, Path, Profile, field_path
 from webhook.policy.problems import problems
 
 __all__ = ["Case", "CaseResult", "parse_cases", "run", "written"]

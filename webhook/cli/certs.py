@@ -14,16 +14,27 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from certs import status
-from certs.api import Api
-from certs.errors import CertsError, ClockError, PublishError
-from certs.keeper import Keeper, Look
-from certs.lifetimes import BACKDATED, Lifetimes
-from certs.names import LOCAL, Names
-from certs.publish import Configuration
-from certs.report import Events, Reporter
-from certs.store import DirectoryStore, SecretStore, Store
-from certs.token import Account, provide
+from certs import (
+    BACKDATED,
+    LOCAL,
+    Account,
+    Api,
+    CertsError,
+    ClockError,
+    Configuration,
+    DirectoryStore,
+    Events,
+    Keeper,
+    Lifetimes,
+    Look,
+    Names,
+    PublishError,
+    Reporter,
+    SecretStore,
+    Store,
+    provide,
+    status,
+)
 from webhook.cli import logs
 
 __all__ = ["add_parser", "run"]

@@ -27,15 +27,13 @@ from uuid import UUID
 
 import yaml
 
-from certs.keeper import Keeper
-from certs.names import LOCAL
-from certs.store import DirectoryStore
+from certs import LOCAL, DirectoryStore, Keeper
 from webhook.admission import patch
 from webhook.admission.errors import Unavailable
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.shell.parser import Commands, command
 from webhook.engine import catalog
-from webhook.policy.path import field_path
+from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]
 

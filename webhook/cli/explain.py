@@ -20,7 +20,7 @@ from webhook.facts import EXPLANATIONS, Table
 from webhook.manifests.documents import Document
 from webhook.manifests.places import keys
 from webhook.offline import kind_of, placed
-from webhook.policy.path import field_path
+from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]
 

@@ -16,9 +16,8 @@ from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
-from webhook.policy import Profile
+from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
-from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 __all__ = ["add_parser", "run"]
 

@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from webhook.admission import patch
+from webhook.admission import GroupVersionKind, Request, group_version, patch
 from webhook.admission.errors import DocumentError, Problem
-from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problems

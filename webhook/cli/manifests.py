@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission.decision import Cause, Decision, Warn
+from webhook.admission import Cause, Decision, GroupVersionKind, Request, Warn
 from webhook.admission.errors import CatalogError, DocumentError, Problem
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli import choices
 from webhook.cli.input.before import earlier
 from webhook.cli.input.kustomize import built
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Native, Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.installed import with_installed
-from webhook.engine.native import Native
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document

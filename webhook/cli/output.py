@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Final, TextIO
 
-from webhook.admission.plain import one_line
+from webhook.admission import one_line
 
 __all__ = ["is_plain", "printable", "say"]
 

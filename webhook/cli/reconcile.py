@@ -17,13 +17,9 @@ from typing import Any
 
 from kubernetes.config import ConfigException
 
-from reconciler import audit
+from reconciler import CALL_TIMEOUT, Health, Lease, Process, Writer, audit
 from reconciler.audit import Rules
-from reconciler.health import Health
-from reconciler.lease import CALL_TIMEOUT, Lease
-from reconciler.process import Process
 from reconciler.projections import choices as projected
-from reconciler.writer import Writer
 from webhook.admission.errors import LoadError
 from webhook.cli import choices, logs
 from webhook.cluster.live import connect

@@ -17,7 +17,7 @@ from typing import Any, Final
 from webhook.admission import Cause, Warn
 from webhook.cli.cases import Case, CaseResult, run, written
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy.path import MISSING
+from webhook.policy import MISSING
 
 __all__ = ["Example", "RepairError", "needed_objects", "repaired", "run_example", "said"]
 

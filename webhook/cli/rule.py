@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.cases import Case, CaseResult
 from webhook.cli.exits import GOOD, USAGE

@@ -12,9 +12,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from webhook.admission import labels
+from webhook.admission import GroupVersionKind, labels
 from webhook.admission.errors import DocumentError, LoadError, Problem, SettingsError
-from webhook.admission.request import GroupVersionKind
 from webhook.cli import kyverno
 from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case

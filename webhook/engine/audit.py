@@ -12,11 +12,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from webhook.admission.decision import Cause, Warn, labels
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission import Cause, GroupVersionKind, Request, Warn, group_version, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
-from webhook.cluster.readthrough import RequestView
-from webhook.cluster.resource import APIResource
+from webhook.cluster import APIResource, RequestView
 from webhook.cluster.view import ClusterView, MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.admission import Cause, Request
-from webhook.admission.decision import Refusal
+from webhook.admission import Cause, Refusal, Request
 from webhook.engine.catalog import KnownKind
 
 __all__ = ["MAX_VALUES", "over_bound"]

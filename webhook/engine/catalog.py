@@ -9,8 +9,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError
-from webhook.admission.request import GroupVersionKind
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.loading import LazyKinds, Loader

@@ -11,10 +11,9 @@ from typing import Any
 
 import orjson
 
-from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cel.library.authorizer import Decision, Question
-from webhook.cluster import Kind
-from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
+from webhook.admission import GroupVersionKind, group_version
+from webhook.cel import Decision, Question
+from webhook.cluster import AccessReview, Kind, LabelSelection, Reference, RequestView, ServedKind
 from webhook.engine.catalog import Catalog
 from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd

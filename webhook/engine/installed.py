@@ -15,11 +15,11 @@ from functools import reduce
 from typing import Any, Final
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
 from webhook.engine.catalog import Catalog
 from webhook.engine.kinds import NO_POLICY, KnownKind
-from webhook.facts.inputs import inputs_of
+from webhook.facts import inputs_of
 from webhook.policy import OBJECT, Path, Policy, Reads
 from webhook.schema import CRD, SchemaError, load_crd
 from webhook.schema.compare import Differences, Keys, compare, is_same

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from webhook.admission.request import GroupVersionKind
-from webhook.facts import FACTS
-from webhook.facts.fact import Fact
+from webhook.admission import GroupVersionKind
+from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural

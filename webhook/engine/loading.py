@@ -11,8 +11,8 @@ from itertools import product, starmap
 from typing import TYPE_CHECKING, Any, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
-from webhook.admission.request import GroupVersionKind
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.shipped import definition, targets

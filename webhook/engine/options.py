@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from webhook.admission.request import Request
+from webhook.admission import Request
 from webhook.cel import RUNTIME_BUDGET
 from webhook.engine.native import Native
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
-from webhook.admission.request import GroupVersionKind, group_version
 from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders

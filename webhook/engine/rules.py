@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from webhook.admission import Cause, Hint, Warn
+from webhook.admission import Cause, Hint, Warn, cut_end
 from webhook.admission.stamp import canonical
-from webhook.admission.status import cut_end
+from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import Suspect
-from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable

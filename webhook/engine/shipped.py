@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product, starmap
 from typing import Any, Final
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.manifests import documents
 from webhook.schema import CRD, load_crd
 

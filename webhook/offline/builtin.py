@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.admission import Cause
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import Cause, GroupVersionKind
 from webhook.golang.strconv import INT64
 from webhook.schema import OMIT, FieldError
 from webhook.vap import builtin_schema, resolved

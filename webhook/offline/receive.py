@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.admission import Cause, Warn
-from webhook.admission.request import GroupVersionKind, group_version
+from webhook.admission import Cause, GroupVersionKind, Warn, group_version
+from webhook.engine import NAMESPACE
 from webhook.engine.catalog import KnownKind
-from webhook.engine.options import NAMESPACE
 from webhook.golang.names import dns_1123_subdomain, path_segment
 from webhook.offline.builtin import decode_builtin
 from webhook.schema import (

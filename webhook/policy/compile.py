@@ -7,11 +7,9 @@ from graphlib import CycleError
 from typing import Any
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.cel import CompileFailure, Environment
-from webhook.cel.syntax.ast import Expr, Ident, Select
+from webhook.cel import CompileFailure, Environment, type_of_schema, walk
+from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
-from webhook.cel.typing.literals import walk
-from webhook.cel.typing.schematypes import type_of_schema
 from webhook.manifests.documents import Document
 from webhook.policy.action import Action
 from webhook.policy.document import Default, PolicyDocument, Validation

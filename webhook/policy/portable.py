@@ -13,12 +13,10 @@ from typing import Any, Final
 from lark import Token
 
 from webhook.admission import patch
+from webhook.cel import walk
 from webhook.cel.library.shown import written
-from webhook.cel.syntax.ast import Ident
+from webhook.cel.syntax import Ident, parse, position
 from webhook.cel.syntax.grammar import parser
-from webhook.cel.syntax.parser import parse
-from webhook.cel.syntax.reading import position
-from webhook.cel.typing.literals import walk
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, Reads

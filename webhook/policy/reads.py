@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
-from webhook.cel.typing.literals import children
+from webhook.cel import children
+from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 
 __all__ = ["FACTS", "OBJECT", "SELF", "Keys", "Reads"]
 

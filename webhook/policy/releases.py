@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from webhook.cel.versions import LATEST, Version
+from webhook.cel import LATEST, Version
 
 __all__ = ["DEFAULT_RELEASE", "OLDEST", "RELEASES", "Release"]
 

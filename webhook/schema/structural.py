@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from webhook.cel import COMPATIBLE, Budget
 from webhook.cel.batch import Screen
-from webhook.cel.values.nodes import node_of
+from webhook.cel.values import node_of
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from webhook.admission import one_line
 from webhook.admission.errors import (
     Forbidden,
     Malformed,
@@ -27,7 +28,6 @@ from webhook.admission.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from webhook.admission.plain import one_line
 from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate

@@ -10,11 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from webhook.admission.errors import NotReady
-from webhook.cluster.api import ApiError, Reader
+from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector
 from webhook.cluster.backoff import join
-from webhook.cluster.definitions import DEFINITIONS, Definitions
-from webhook.cluster.reflector import Reflector
-from webhook.cluster.resource import Key
 from webhook.serve.gate import Gate
 
 __all__ = ["InstalledDefinitions"]

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from webhook.admission.errors import NotReady
-from webhook.cluster.api import Reader
-from webhook.cluster.readthrough import ReadThrough
+from webhook.cluster import Reader, ReadThrough
 from webhook.cluster.view import Freshness
 from webhook.facts.reads import FETCHED, watched
 

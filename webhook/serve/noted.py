@@ -6,8 +6,7 @@ import hashlib
 import logging
 from typing import Final, NamedTuple
 
-from webhook.admission.plain import one_line
-from webhook.admission.request import Request
+from webhook.admission import Request, one_line
 from webhook.serve.http.answers import address
 
 __all__ = ["ANNOTATION", "Noted", "decision_id", "is_noted", "note"]

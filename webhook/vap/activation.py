@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.admission.request import GroupVersionKind
-from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
+from webhook.admission import GroupVersionKind
+from webhook.cel import Authorizer, Decision, Question, ResourceCheck
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.context import AdmissionContext, Equivalent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission import GroupVersionKind, Request
 
 __all__ = ["Attributes", "GroupVersionResource", "resource_of", "resource_of_kind"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cel.library.authorizer import Decision, Question
+from webhook.admission import GroupVersionKind, group_version
+from webhook.cel import Decision, Question
 from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.clusterkinds import CLUSTER_KINDS
 from webhook.vap.matching.selector import Selector, labels_of

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from webhook.cel import COMPATIBLE, Environment
-from webhook.cel.library.authorizer import Authorizer, ResourceCheck
-from webhook.cel.library.jsonpatch import JSON_PATCH
+from webhook.cel import COMPATIBLE, JSON_PATCH, Authorizer, Environment, ResourceCheck
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
 from webhook.vap.mutating.objects import make, resolve
 

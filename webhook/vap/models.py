@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from webhook.cel.syntax.reserved import RESERVED
+from webhook.cel.syntax import RESERVED
 
 __all__ = [
     "KINDS",

@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
+from webhook.admission import Request
 from webhook.admission.errors import CatalogError, Problem
-from webhook.admission.request import Request
 from webhook.cel import COMPATIBLE
 from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from webhook.admission.decision import Cause, Refusal, Warn
+from webhook.admission import Cause, Refusal, Warn
 
 __all__ = ["CODES", "FAILURE_KEY", "Denial", "PolicyResponse"]
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from webhook.golang.names import dns_1035_label, dns_1123_subdomain, label_key, path_segment
-from webhook.schema.objectmeta.codec import MetadataError, decode_metadata
-from webhook.schema.objectmeta.validation import validate_metadata
+from webhook.schema import MetadataError, decode_metadata, validate_metadata
 from webhook.vap.compiled import At
 from webhook.vap.models import (
     MatchResources,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
     from webhook.cel.syntax.parser import parse
+    from webhook.cel.syntax.reading import position
     from webhook.cel.syntax.reserved import RESERVED
 
 __all__ = [
@@ -20,11 +21,13 @@ __all__ = [
     "MapExpr",
     "Select",
     "parse",
+    "position",
 ]
 
 _MODULES: Final = {
     **dict.fromkeys(("Call", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select"), "ast"),
     "parse": "parser",
+    "position": "reading",
     "RESERVED": "reserved",
 }
 """The module of each name, which is loaded when the name is first used."""

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from webhook.cel.values.nodes import escape
+    from webhook.cel.values.nodes import escape, node_of
     from webhook.cel.values.schema_aware import Made, reveal
     from webhook.cel.values.times import format_duration, format_timestamp
     from webhook.cel.values.value import (
@@ -33,13 +33,14 @@ __all__ = [
     "format_duration",
     "format_timestamp",
     "from_map_key",
+    "node_of",
     "reveal",
     "type_name",
     "type_of_value",
 ]
 
 _MODULES: Final = {
-    "escape": "nodes",
+    **dict.fromkeys(("escape", "node_of"), "nodes"),
     **dict.fromkeys(("Made", "reveal"), "schema_aware"),
     **dict.fromkeys(("format_duration", "format_timestamp"), "times"),
     **dict.fromkeys(

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 
 import yaml
 
-from webhook.admission.decision import Cause
+from webhook.admission import Cause
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.places import find, keys
-from webhook.policy.path import field_path
+from webhook.policy import field_path
 
 __all__ = ["Edit", "edits", "fixed"]
 

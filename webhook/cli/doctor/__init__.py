@@ -68,7 +68,7 @@ def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
     """The snapshot, or why the cluster cannot be asked."""
     from kubernetes.config import ConfigException  # noqa: PLC0415 - the client library takes a second to load
 
-    from webhook.cluster.api import Unreachable  # noqa: PLC0415 - as above
+    from webhook.cluster import Unreachable  # noqa: PLC0415 - as above
     from webhook.cluster.live import connect  # noqa: PLC0415 - as above
 
     try:

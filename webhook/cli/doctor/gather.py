@@ -10,7 +10,7 @@ from typing import Any, Final
 import urllib3
 
 from webhook.cli.doctor.snapshot import INSTANCE, NAME, Object, Snapshot
-from webhook.cluster.api import ApiError, Reader, content_of
+from webhook.cluster import ApiError, Reader, content_of
 from webhook.engine.catalog import Catalog
 from webhook.manifests.documents import parse, read
 

@@ -7,8 +7,7 @@ from typing import Final
 
 import yaml
 
-from webhook.admission.decision import Cause, Warn
-from webhook.admission.request import group_version
+from webhook.admission import Cause, Warn, group_version
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict

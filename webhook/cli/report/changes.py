@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.admission import patch
-from webhook.admission.decision import Default
-from webhook.policy.path import field_path
+from webhook.admission import Default, patch
+from webhook.policy import field_path
 
 __all__ = ["Change", "changes"]
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from webhook.admission.plain import one_line
+from webhook.admission import one_line
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.machine import located
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from webhook.admission.decision import Cause, Warn
+from webhook.admission import Cause, Warn
 from webhook.admission.errors import Problem
 from webhook.cli.report.changes import Change
 from webhook.manifests.documents import Document

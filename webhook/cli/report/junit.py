@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from webhook.admission.plain import one_line
+from webhook.admission import one_line
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 
 __all__ = ["TestCase", "render", "render_cases"]

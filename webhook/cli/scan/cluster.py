@@ -13,14 +13,22 @@ from kubernetes.config import ConfigException
 
 from webhook.admission.errors import Problem, SettingsError, Unavailable
 from webhook.cli.scan.judging import StoredObject
-from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.definitions import Definitions
-from webhook.cluster.discovery import find
+from webhook.cluster import (
+    ApiError,
+    APIResource,
+    ClusterAnswer,
+    ClusterQuestion,
+    Definitions,
+    Key,
+    Reader,
+    Reference,
+    RequestView,
+    Store,
+    ask,
+    find,
+    light,
+)
 from webhook.cluster.live import connect
-from webhook.cluster.questions import ask
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference, RequestView
-from webhook.cluster.resource import APIResource, Key
-from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
 from webhook.facts.reads import WATCHED

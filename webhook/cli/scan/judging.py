@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
-from webhook.admission.decision import Cause
+from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.cli.manifests import title_of
 from webhook.cli.output import say

@@ -7,11 +7,9 @@ from typing import Any, Final, TextIO
 
 import yaml
 
-from reconciler.children import owned
-from reconciler.say.conditions import NORMALISED, Condition
-from reconciler.say.reports import report
+from reconciler import NORMALISED, Condition, owned, report
 from webhook.cli.scan.judging import Judged
-from webhook.cluster.resource import APIResource
+from webhook.cluster import APIResource
 from webhook.engine.audit import Rules
 
 __all__ = ["write"]

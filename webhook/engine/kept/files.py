@@ -17,7 +17,7 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.engine.kept import pickling
 from webhook.manifests.private import PrivateFolder
 from webhook.policy import MISSING, Prepared

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.codegen.runtime import GLOBALS
+from webhook.cel import GLOBALS
 from webhook.cel.types import Type
 
 if TYPE_CHECKING:

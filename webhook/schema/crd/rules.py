@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare
+from webhook.cel import MAX_REQUEST, Declared, declare
 from webhook.schema.crd.internal import rule_struct
 from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required

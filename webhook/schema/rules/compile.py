@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel import COMPATIBLE, CompileFailure, Environment, Program, ResultFailure
+from webhook.cel import COMPATIBLE, CompileFailure, Environment, Program, ResultFailure, declare
 from webhook.cel.batch import Condition, Part
 from webhook.cel.types import BOOL, STRING
-from webhook.cel.typing.schematypes import declare
-from webhook.cel.values.nodes import escape
+from webhook.cel.values import escape
 from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import SchemaNode, Version, distinct
 

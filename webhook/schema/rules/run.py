@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel import Budget, BudgetExceeded, CelError
-from webhook.cel.values.value import NONE, Opt
+from webhook.cel.values import NONE, Opt
 from webhook.golang.strconv import quote
 from webhook.schema.correlate import Correlated, item_key
 from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, invalid, required

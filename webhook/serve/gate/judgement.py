@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission import review
-from webhook.admission.decision import Cause, Decision
+from webhook.admission import Cause, Decision, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
-from webhook.admission.request import Request
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, RequestView
+from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.serve.gate.state import Call, Stage, State

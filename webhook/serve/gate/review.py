@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
+from webhook.admission import one_line
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailable
-from webhook.admission.plain import one_line
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
+from webhook.cluster import ClusterAnswer, ClusterQuestion
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import Judgement, is_large, judge, portable
 from webhook.serve.gate.state import Call, State

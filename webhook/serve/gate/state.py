@@ -7,15 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
+from webhook.admission import Request
 from webhook.admission.errors import NotReady
 from webhook.admission.recent import RecentStamps
-from webhook.admission.request import Request
-from webhook.cluster import ClusterView
-from webhook.cluster.readthrough import RequestView
-from webhook.engine import Options
+from webhook.cluster import ClusterView, RequestView
+from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
-from webhook.engine.native import Native
 from webhook.serve.liveview import ViewRunner
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.selector import Selector, labels_of

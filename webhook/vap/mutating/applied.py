@@ -9,9 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel import CelError
-from webhook.cel.values.schema_aware import Made, reveal
-from webhook.cel.values.times import format_duration, format_timestamp
-from webhook.cel.values.value import Duration, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
+from webhook.cel.values import (
+    Duration,
+    Made,
+    Opt,
+    Timestamp,
+    UInt,
+    format_duration,
+    format_timestamp,
+    from_map_key,
+    reveal,
+    type_name,
+    type_of_value,
+)
 
 __all__ = ["Foreign", "native"]
 

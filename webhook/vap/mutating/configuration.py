@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import Expression, VariableSet
 from webhook.vap.mutating.applied import native

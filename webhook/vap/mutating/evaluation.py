@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.cel.errors import BudgetExceeded
-from webhook.cel.program import RUNTIME_BUDGET
+from webhook.cel import RUNTIME_BUDGET, BudgetExceeded
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import EvaluationScope, Expression, VariableSet
 from webhook.vap.mutating.errors import Failure, MutationError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.admission import patch
-from webhook.cel.errors import CelError
+from webhook.cel import CelError
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import Expression, VariableSet
 from webhook.vap.mutating.errors import Failure, MutationError

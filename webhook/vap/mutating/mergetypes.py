@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.vap.mutating.published import OBJECT_FIELDS, published
 
 __all__ = [

@@ -13,9 +13,17 @@ from typing import Any, Final
 
 from webhook.cel import CelError
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
-from webhook.cel.values.schema_aware import Made, reveal
-from webhook.cel.values.times import format_duration, format_timestamp
-from webhook.cel.values.value import Duration, Opt, Timestamp, equal, from_map_key
+from webhook.cel.values import (
+    Duration,
+    Made,
+    Opt,
+    Timestamp,
+    equal,
+    format_duration,
+    format_timestamp,
+    from_map_key,
+    reveal,
+)
 
 __all__ = [
     "APPLY_CONFIGURATION",

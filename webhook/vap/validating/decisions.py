@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from webhook.cel.values.value import type_name, type_of_value
+from webhook.cel.values import type_name, type_of_value
 from webhook.vap.expressions import Evaluation
 
 __all__ = ["Annotation", "PolicyDecision", "ValidationSource", "annotate", "conclude", "failed"]

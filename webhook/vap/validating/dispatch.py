@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from webhook.admission.decision import Warn
+from webhook.admission import Warn
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import Interrupt
 from webhook.vap.context import AdmissionContext

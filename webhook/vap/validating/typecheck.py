@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cel import CompileFailure, Environment
-from webhook.cel.library.authorizer import Authorizer
+from webhook.admission import GroupVersionKind, group_version
+from webhook.cel import Authorizer, CompileFailure, Environment
 from webhook.cel.types import DYN, Type
 from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.environments import NAMESPACE, REQUEST, with_variables

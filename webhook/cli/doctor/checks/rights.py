@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission import GroupVersionKind
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
