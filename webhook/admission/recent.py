@@ -26,7 +26,7 @@ class RecentStamps:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self.missed = 0
-        """How many stamps were asked for in vain, but those of large reviews: a stamp of another replica is one."""
+        """Stamps not found, such as those of another replica (large reviews are not counted)."""
 
     def add(self, request: Request, mutated: dict[str, Any] | None) -> None:
         """Note the stamp in the mutated object of a request."""

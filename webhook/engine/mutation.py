@@ -97,7 +97,7 @@ def _default_new(run: Run, kind: KnownKind, obj: dict[str, Any], catalog: Catalo
     if ANNOTATION in annotations and kind.policy.defaults:
         stamp = Stamp.read(obj)
         if stamp is not None and stamp.defaulted:
-            return None  # it tells what was filled in before
+            return None  # the stamp records earlier defaults
     found = run(obj)
     if found is None:
         return None
