@@ -1,4 +1,4 @@
-"""Two controllers must never fight: stand back from an API whose status another one writes.
+"""Two controllers must never fight: stop writing for an API whose status another one writes.
 
 The API server notes in ``metadata.managedFields`` who wrote the status. ``trimmed`` keeps that part of it.
 """
@@ -36,7 +36,7 @@ def writers(obj: dict[str, Any]) -> dict[str, str]:
 
 
 class Guard:
-    """The APIs that are held back: their status is not written again before a restart."""
+    """The APIs for which writing has stopped: their status is not written again before a restart."""
 
     def __init__(self, started: datetime) -> None:
         self._started = timestamp(started)

@@ -41,6 +41,7 @@ TEXTS = (
     *(
         "*.md",
         "docs/**/*.md",
+        "changes/*.md",
         "docs/**/*.yaml",
         "chart*/**/*.*",
         "policies/**/*.yaml",

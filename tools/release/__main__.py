@@ -1,14 +1,15 @@
-"""``make release``: build the files of a release, or publish them."""
+"""``make release``: build the files of a release, or publish them; ``changes`` writes their section of CHANGELOG.md."""
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import shlex
 import shutil
 import sys
 from pathlib import Path
 
-from tools.release import project
+from tools.release import changes, project
 from tools.release.build import CommandFailed, build
 from tools.release.publish import commands, publish
 
@@ -23,7 +24,18 @@ def main(argv: list[str] | None = None) -> int:
         else:
             publish(options.folder, options.registry, project.version())
         return 0
-    reasons = [*project.disagreements(), *(f"not committed: {each}" for each in project.commit().changes)]
+    if options.command == "changes":
+        try:
+            changes.join(project.version(), options.date)
+        except ValueError as error:
+            print(f"release: {error}", file=sys.stderr)
+            return 1
+        return 0
+    reasons = [
+        *project.disagreements(),
+        *changes.pending(),
+        *(f"not committed: {each}" for each in project.commit().changes),
+    ]
     if any(options.folder.glob("*")):
         reasons.append(f"{options.folder} is not empty")
     helm = shutil.which(options.helm)
@@ -52,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     publishing = steps.add_parser("publish", help="sign and upload; needs cosign, skopeo, uv and credentials")
     publishing.add_argument("--registry", required=True, help="host and path, such as registry.example/team")
     publishing.add_argument("--print", action="store_true", help="only print the commands")
+    joining = steps.add_parser("changes", help="move the files of changes/ into CHANGELOG.md")
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    joining.add_argument("--date", default=today, help="of the release; %(default)s")
     for step in (building, publishing):
         step.add_argument("folder", nargs="?", type=Path, default=default, help=f"of the files; {default}")
     return parser

@@ -35,7 +35,7 @@ class RecentStamps:
 
     @property
     def missed(self) -> int:
-        """How many stamps were asked for in vain, since the first of these stamps' predecessors."""
+        """Stamps not found, since the first of these stamps' predecessors (large reviews are not counted)."""
         return self._misses.count
 
     def anew(self) -> RecentStamps:

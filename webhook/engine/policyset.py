@@ -26,9 +26,10 @@ _WEBHOOKS: Final = "admissionregistration.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """Policies and bindings, and ``objects``: params, namespaces, definitions. ``digest`` identifies the documents.
+    """Policies and bindings, and the user's ``objects``: params, namespaces, definitions.
 
-    ``foreign`` names the policies of other programs among the objects: they are not evaluated.
+    ``digest`` identifies the documents. ``foreign`` names the policies of other programs among
+    the objects: they are not evaluated.
     """
 
     policies: NativePolicies

@@ -148,7 +148,7 @@ def _parse_zone(text: str, layout: tuple[str, ...], rest: str) -> tuple[int, str
         raise _cannot_parse(text, layout, rest, _ZONE)
     minutes_fit = _TWO_DIGITS.match(found[3]) is not None
     hours, minutes = int(found[2]), int(found[3]) if minutes_fit else 0
-    if minutes > 60:  # Go accepts 24 hours and 60 minutes, and reports the last of two errors
+    if minutes > 60:  # Go accepts 24 hours and 60 minutes, and reports only the second error
         raise _out_of_range(text, "time zone offset minute")
     if hours > 24:
         raise _out_of_range(text, "time zone offset hour")

@@ -1,7 +1,7 @@
 """uvicorn's connection that may answer a request while its bytes are parsed: no task, no ASGI application, one write.
 
 A plain request is held back until its body is complete, then offered to an :class:`Answering`. What that does not
-answer, what is not plain, and a body that takes its time goes uvicorn's way, as if nothing had happened.
+answer, what is not plain, and a body that arrives late is handled by uvicorn.
 
 A client repeats its header fields. A connection remembers those that the parser found plain: a request that is complete
 and has them again, but for its length, is not parsed at all.
@@ -97,7 +97,7 @@ class Immediate(HttpToolsProtocol):
         self._is_first = True
         self._held: list[bytes] | None = None  # the body of the request that is held back
         self._heads: dict[tuple[bytes, bytes], tuple[bytes, Scope]] = {}  # with its URL
-        self._between = True  # the parser has nothing of a message, and the last one was answered here
+        self._between = True  # the parser is between messages, and the last one was answered here
         self._whole = b""  # what was received, if a message begins with it
         self._declined = False
         self._head = b""  # a head that was parsed before, and is waiting for its body
