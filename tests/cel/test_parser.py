@@ -213,12 +213,11 @@ def test_says_what_is_wrong_and_where(source, expected):
     assert str(caught.value).startswith(f"ERROR: <input>:{expected}")
 
 
-def test_goes_on_after_what_it_can_leave_out():
+def test_the_first_syntax_error_is_the_only_one():
     with pytest.raises(ParseFailure) as caught:
         parse("a = 'b")
     assert [(issue.column, issue.message[:41]) for issue in caught.value.issues] == [
         (2, "Syntax error: token recognition error at:"),
-        (4, "Syntax error: token recognition error at:"),
     ]
 
 
@@ -324,13 +323,11 @@ def test_many_threads_may_parse_at_once():
         assert list(pool.map(lambda source: shape(parse(source)), sources * 4)) == expected * 4
 
 
-@pytest.mark.parametrize(
-    ("source", "columns"),
-    [("in", [1, 3]), ("in in in", [1, 4, 7, 9]), ("1 + in", [5, 7]), ("!in", [2, 4]), ("in && a", [1, 4])],
-)
-def test_an_in_without_an_operand_before_it_goes_on_as_in_cel_go(source: str, columns: list[int]) -> None:
-    assert [issue.column + 1 for issue in issues(source)] == columns
-    assert all("mismatched input" in issue.message or "extraneous input" in issue.message for issue in issues(source))
+@pytest.mark.parametrize(("source", "column"), [("in", 1), ("in in in", 1), ("1 + in", 5), ("!in", 2), ("in && a", 1)])
+def test_an_in_without_an_operand_before_it_is_named_as_in_cel_go(source: str, column: int) -> None:
+    (issue,) = issues(source)
+    assert issue.column + 1 == column
+    assert "mismatched input" in issue.message or "extraneous input" in issue.message
 
 
 @pytest.mark.parametrize("source", ["[in]", "f(in)", "in [1]", "1 in in 2"])

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.vap.test_kyverno import write_test
 from webhook.cli import main
 from webhook.engine import catalog
 
@@ -62,12 +61,6 @@ def folder(tmp_path: Path) -> Path:
 def test_cases_of_ones_own_are_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder)]) == 0
     assert capsys.readouterr().out == "2 passed, 0 failed\n"
-
-
-def test_tests_of_kyverno_may_stand_beside_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_test(folder / "native")
-    assert main(["test", str(folder)]) == 0
-    assert capsys.readouterr().out == "4 passed, 0 failed\n"
 
 
 def test_a_case_that_is_not_as_expected_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`modelgate test`: run test cases of policies, and Kyverno tests of native policies."""
+"""`modelgate test`: run test cases of policies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission import GroupVersionKind, labels
-from webhook.admission.errors import DocumentError, LoadError, Problem, SettingsError
-from webhook.cli import kyverno
+from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
@@ -22,7 +21,7 @@ from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
-from webhook.engine.catalog import KYVERNO_TEST, Catalog
+from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
@@ -58,8 +57,7 @@ def add_parser(commands: Commands) -> None:
         commands,
         "test",
         "Run the cases of a folder of APIs, laid out as policies/: <api>/crds/*.yaml, <api>/<kind>.yaml, "
-        "<api>/cases/<kind>.yaml, or of one such API; and every kyverno-test.yaml below the folder whose policies are "
-        "ValidatingAdmissionPolicies or MutatingAdmissionPolicies. Default: the built-in policies.",
+        "<api>/cases/<kind>.yaml, or of one such API. Default: the built-in policies.",
         _EXAMPLES,
     )
     add = parser.add_argument
@@ -77,23 +75,16 @@ def run(options: argparse.Namespace) -> int:
     if options.folder is not None and not options.folder.is_dir():
         reason = "Not a directory" if options.folder.exists() else "No such file or directory"
         raise DocumentError([Problem(str(options.folder), "", f"cannot be read: {reason}")])
-    tests = sorted(options.folder.rglob(KYVERNO_TEST)) if options.folder else []
-    problems: list[Problem] = []
     fired: set[str] = set()
-    loaded = None if _only_kyverno(options.folder, tests) else catalog.load(options.folder)
-    outcomes = [
-        *(_of_apis(options, loaded, fired) if loaded else ()),
-        *_of_kyverno(options, tests, problems),
-    ]
+    loaded = catalog.load(options.folder)
+    outcomes = list(_of_apis(options, loaded, fired))
     _print(outcomes, options)
     failed = sum(bool(each.failures) for each in outcomes)
     summary = sys.stdout if options.output == "text" else sys.stderr
     print(f"{len(outcomes) - failed} passed, {failed} failed", file=summary)
-    silent = _silent(loaded, fired) if options.coverage and loaded else []
+    silent = _silent(loaded, fired) if options.coverage else []
     if silent:
         say(f"codes that fire in none of these cases: {', '.join(silent)}", summary)
-    if problems:
-        raise DocumentError(problems)
     if not outcomes:
         say("modelgate test: no case is found", sys.stderr)
         return FAILED
@@ -115,13 +106,8 @@ def _print(outcomes: Iterable[_Outcome], options: argparse.Namespace) -> None:
             say(f"{each.where}: passed {each.title}")
 
 
-def _only_kyverno(folder: Path | None, tests: Sequence[Path]) -> bool:
-    """Whether a folder has Kyverno tests but no API."""
-    return folder is not None and bool(tests) and not any(folder.glob("*/crds")) and not (folder / "crds").is_dir()
-
-
-def _wanted(options: argparse.Namespace) -> Callable[[str, str, Case | None], bool]:
-    """Whether to run a case, by its kind, its title and its expectation.
+def _wanted(options: argparse.Namespace) -> Callable[[str, Case], bool]:
+    """Whether to run a case, by its title and its expectation.
 
     Raises:
         SettingsError: the pattern is not a regular expression.
@@ -131,10 +117,10 @@ def _wanted(options: argparse.Namespace) -> Callable[[str, str, Case | None], bo
     except re.error as error:
         raise SettingsError([Problem("--run", "", f"not a regular expression: {error}")]) from None
 
-    def wanted(kind: str, title: str, case: Case | None) -> bool:
-        if options.kind and kind.lower() != options.kind.lower():
+    def wanted(title: str, case: Case) -> bool:
+        if options.kind and not title.lower().startswith(f"{options.kind.lower()}: "):
             return False
-        if options.code and (case is None or options.code.upper() not in case.codes):
+        if options.code and options.code.upper() not in case.codes:
             return False
         return pattern.search(title) is not None
 
@@ -153,7 +139,7 @@ def _of_apis(options: argparse.Namespace, loaded: Catalog, fired: set[str]) -> I
         assert known is not None  # _tables checks it
         for index, case in enumerate(table.cases):
             title = f"{target.kind}: {case.name}"
-            if wanted(target.kind, title, case):
+            if wanted(title, case):
                 result = run_case(case, known, loaded)
                 fired |= _codes_of(result)
                 yield _Outcome(document.source, document.line_of("cases", index), title, result.failures)
@@ -172,23 +158,6 @@ def _codes_of(result: CaseResult) -> set[str]:
 
 def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
     return sorted({code for known in loaded.kinds.values() for code in known.policy.codes} - fired)
-
-
-def _of_kyverno(options: argparse.Namespace, tests: Iterable[Path], problems: list[Problem]) -> Iterator[_Outcome]:
-    """Run Kyverno tests; a test that cannot be read is added to ``problems``, and the others still run."""
-    wanted = _wanted(options)
-    for file in tests:
-        try:
-            outcomes = kyverno.run(file)
-        except LoadError as error:
-            problems += error.problems
-            continue
-        for outcome in outcomes:
-            reason = f": {outcome.message}" if outcome.message else ""
-            failure = f"expected {outcome.expected}, got {outcome.got}{reason}"
-            title = f"{outcome.resource}: {outcome.policy} in {file.relative_to(options.folder)}"
-            if wanted(outcome.resource.partition("/")[0], title, None):
-                yield _Outcome(str(file), 0, title, () if outcome.passed else (failure,))
 
 
 def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:

@@ -20,14 +20,12 @@ from webhook.manifests.private import PrivateFolder
 from webhook.policy import Prepared
 from webhook.schema import CRD
 
-__all__ = ["KYVERNO_TEST", "SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
+__all__ = ["SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
 SUCCESSORS: Final = {"aim.eai.amd.com": "aim.silogen.ai"}
 """The API group with which upstream has replaced one of the catalog, with other kinds → the group of the catalog."""
-KYVERNO_TEST: Final = "kyverno-test.yaml"
-"""A folder with this file is a test of native policies (`modelgate test`), not an API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ def load(
     """
     loader = Loader(built_in=root is None)
     for folder in _apis(files("policies") if root is None else root):
-        if folder.is_dir() and not folder.name.startswith(("_", ".")) and not folder.joinpath(KYVERNO_TEST).is_file():
+        if folder.is_dir() and not folder.name.startswith(("_", ".")):
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)

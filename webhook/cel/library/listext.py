@@ -27,7 +27,6 @@ from webhook.cel.types import (
 )
 from webhook.cel.values.containers import holds
 from webhook.cel.values.value import RECEIVERS, type_name, type_of_value
-from webhook.golang.sort import sort_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +99,7 @@ def sort_by_keys(values: Any, keys: Any) -> list[Any]:
     kind = keys[0].__class__
     if len(keys) > 1 and any(key.__class__ is not kind for key in keys):
         raise CelError("list elements must have the same type")
-    return [values[i] for i in sort_indices(keys)]
+    return [values[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
 
 def range_(size: int) -> list[int]:

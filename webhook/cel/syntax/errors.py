@@ -2,14 +2,13 @@
 
 cel-go uses an ANTLR parser, which has four kinds of error. They differ in the repair: remove the
 offending token (*extraneous*), insert one before it (*missing*), neither (*mismatched*), or the
-rule is not known yet (*no viable alternative*). ANTLR continues after a repair. Here, a removed
-token, or a character that cannot start a token, becomes a blank, and the rest is parsed again.
+rule is not known yet (*no viable alternative*). ANTLR continues after a repair; here the first error
+is the only one.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from webhook.cel.errors import Issue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SyntaxProblem", "problem"]
+__all__ = ["problem"]
 
 # in the order of cel-go's token types, with their names in its messages
 _TOKENS = {
@@ -35,22 +34,6 @@ _TOKENS = {
     "ESC_IDENT": "ESC_IDENTIFIER", "$END": "<EOF>",
 }  # fmt: skip
 _TERMINATORS = frozenset(["RPAR", "RSQB", "RBRACE", "COLON", "COMMA", "$END"])
-_OPERATORS = (
-    frozenset(
-        [
-            *list(_TOKENS)[: list(_TOKENS).index("LSQB") + 1],
-            "DOT",
-            "MINUS",
-            "QMARK",
-            "PLUS",
-            "STAR",
-            "SLASH",
-            "PERCENT",
-        ]
-    )
-    | _TERMINATORS
-)
-
 _BROKEN_LIMIT = 10  # broken tokens to skip in search of the next valid one
 
 # the longest prefix of a token, and the character that does not continue it
@@ -61,33 +44,23 @@ _BROKEN_TOKEN = re.compile(
 )
 
 
-class SyntaxProblem:
-    """One syntax error: the issue, the end of its cause, and, if ANTLR would continue, the source without the cause."""
-
-    __slots__ = ("end", "issue", "rest")
-
-    def __init__(self, source: str, at: int, message: str, blank: tuple[int, int] | None = None) -> None:
-        text = f"Syntax error: {message}"
-        self.issue = Issue.at(source, at, text) if source else Issue(text, 1)
-        self.rest: str | None = None
-        self.end = at if blank is None else blank[1]
-        if blank is not None:
-            start, end = blank
-            self.rest = source[:start] + re.sub(r"[^\n]", " ", source[start:end]) + source[end:]
-
-
-def problem(source: str, error: UnexpectedInput) -> SyntaxProblem:
-    """The problem that stopped the parser."""
+def problem(source: str, error: UnexpectedInput) -> Issue:
+    """What stopped the parser."""
     if isinstance(error, UnexpectedCharacters):
-        return _broken_token(source, error.pos_in_stream or 0)
+        start = error.pos_in_stream or 0
+        return _issue(source, start, f"token recognition error at: '{_broken_token(source, start)}'")
     assert isinstance(error, UnexpectedToken)
-    return _Unexpected(source, error).problem()
+    return _Unexpected(source, error).issue()
 
 
-def _broken_token(source: str, start: int) -> SyntaxProblem:
+def _issue(source: str, at: int, message: str) -> Issue:
+    text = f"Syntax error: {message}"
+    return Issue.at(source, at, text) if source else Issue(text, 1)
+
+
+def _broken_token(source: str, start: int) -> str:
     found = _BROKEN_TOKEN.match(source, start)
-    text = found[0] if found else source[start]
-    return SyntaxProblem(source, start, f"token recognition error at: '{text}'", (start, start + len(text)))
+    return found[0] if found else source[start]
 
 
 class _Unexpected:
@@ -104,59 +77,36 @@ class _Unexpected:
         self.accepts = frozenset(error.accepts)
         self.before = source[: self.start].rstrip()
 
-    def problem(self) -> SyntaxProblem:
+    def issue(self) -> Issue:
+        return _issue(self.source, self.start, self._message())
+
+    def _message(self) -> str:
         undecided = self._after_point() or self._after_minus()
         if undecided is not None:
             return undecided
         expected = self._expected()
         names = _names(expected)
         if not self.at_end and self._following() in expected:
-            message = f"extraneous input '{self.text}' expecting {names}"
-            return SyntaxProblem(self.source, self.start, message, (self.start, self.end))
+            return f"extraneous input '{self.text}' expecting {names}"
         if len(expected) == 1 and self._fits_after(*expected):
-            return SyntaxProblem(self.source, self.start, f"missing {names} at '{self.text}'")
+            return f"missing {names} at '{self.text}'"
         kind = "extraneous" if self.before.endswith("!") else "mismatched"
-        found = SyntaxProblem(self.source, self.start, f"{kind} input '{self.text}' expecting {names}")
-        if self.token.type == "IN" and not expected & _TERMINATORS:
-            # ANTLR continues as if there were an operand before it; "0<" is an operand and an operator of its rank.
-            found.rest = f"{self.source[: self.start]}0<{self.source[self.end :]}"
-        if self.token.type == "COMMA" and expected == {"RPAR"}:
-            found.rest = self._closed()
-        return found
+        return f"{kind} input '{self.text}' expecting {names}"
 
-    def _closed(self) -> str:
-        """The source with a parenthesis in the place of the comma; ANTLR skips what cannot follow it."""
-        after = frozenset(_after(self.parser, "RPAR"))
-        thread: Any = LexerThread.from_text(self.parser.lexer_thread.lexer, self.source[self.end :])
-        resumed = len(self.source)
-        with suppress(UnexpectedCharacters):
-            for token in thread.lex(None):
-                if token.type in after:
-                    resumed = self.end + token.start_pos
-                    break
-        skipped = re.sub(r"[^\n]", " ", self.source[self.end : resumed])
-        return f"{self.source[: self.start]}){skipped}{self.source[resumed:]}"
-
-    def _after_point(self) -> SyntaxProblem | None:
-        """Whether ANTLR cannot tell a field from a method here; it continues at an operator."""
+    def _after_point(self) -> str | None:
+        """The message where ANTLR cannot tell a field from a method."""
         if not self.before.endswith(".") or "IDENT" not in self.accepts or "INT_LIT" in self.accepts:
             return None
-        point = len(self.before) - 1
-        shown = self.source[point : self.end]
-        if shown in (".true", ".false", ".null"):
-            message = f"mismatched input '{self.text}' expecting IDENTIFIER"
-        else:
-            message = f"no viable alternative at input '{shown}'"
-        end = self.start if self.token.type in _OPERATORS else self.end
-        return SyntaxProblem(self.source, self.start, message, (point, end) if "QMARK" in self.accepts else None)
+        text = self.source[len(self.before) - 1 : self.end]
+        if text in (".true", ".false", ".null"):
+            return f"mismatched input '{self.text}' expecting IDENTIFIER"
+        return f"no viable alternative at input '{text}'"
 
-    def _after_minus(self) -> SyntaxProblem | None:
-        """Whether ANTLR cannot tell a number from an operand here."""
+    def _after_minus(self) -> str | None:
+        """The message where ANTLR cannot tell a number from an operand."""
         if not self.before.endswith("-") or "INT_LIT" not in self.accepts or "BANG" in self.accepts:
             return None
-        minus = len(self.before) - 1
-        message = f"no viable alternative at input '{self.source[minus : self.end]}'"
-        return SyntaxProblem(self.source, self.start, message, (minus, self.start) if self.at_end else None)
+        return f"no viable alternative at input '{self.source[len(self.before) - 1 : self.end]}'"
 
     def _expected(self) -> frozenset[str]:
         """The tokens that ANTLR expected; if an operator could also follow, ANTLR no longer lists operators."""
@@ -173,7 +123,8 @@ class _Unexpected:
             try:
                 token = next(thread.lex(None), None)
             except UnexpectedCharacters as error:
-                rest = rest[_broken_token(rest, error.pos_in_stream or 0).end :]
+                start = error.pos_in_stream or 0
+                rest = rest[start + len(_broken_token(rest, start)) :]
             else:
                 return "$END" if token is None else str(token.type)
         return None

@@ -20,47 +20,31 @@ __all__ = ["FULL", "SIZE_LIMIT", "Dialect", "parse"]
 
 SIZE_LIMIT = 100_000  # code points, cel-go's default
 FULL = Dialect(macros.macros(macros.STANDARD, macros.OPTIONAL, macros.TWO_VARIABLE, macros.LISTS))
-_ERROR_LIMIT = 30  # cel-go's limit of repairs
-_REPAIRED_SIZE = 4_096  # code points; a larger source is parsed only once, so that the time stays bounded
 
 
 def parse(source: str, dialect: Dialect = FULL) -> Expr:
     """Parse an expression.
 
-    Raises :class:`ParseFailure` with the line and column of each error, in cel-go's words. The time
+    Raises :class:`ParseFailure` with the line and column of the first syntax error, in cel-go's words. The time
     is linear in the size of the source, which may have 100,000 code points. Nesting is limited
     to 250 levels, as in cel-go.
     """
     if len(source) > SIZE_LIMIT:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {SIZE_LIMIT}"
         raise ParseFailure(source, [Issue(message)])
-    found, issues = _read(source, dialect)
-    if found is None or issues:
-        raise ParseFailure(source, issues)
-    return found
-
-
-def _read(source: str, dialect: Dialect) -> tuple[Expr | None, list[Issue]]:
-    """The expression, or its errors. After a syntax error, parse again without its cause to find more errors."""
-    issues: list[Issue] = []
-    text = source
-    while True:
-        reading = Reading(dialect)
-        token = READING.set(reading)
-        try:
-            expr: Expr = parser().parse(text).expr  # type: ignore[attr-defined]  # a Part, made by TreeBuilder
-        except NestingError as error:
-            return None, [*issues, Issue(str(error))]
-        except UnexpectedInput as error:
-            found = problem(text, error)
-        else:
-            return expr, [*issues, *_issues(source, reading)]
-        finally:
-            READING.reset(token)
-        issues.append(found.issue)
-        if found.rest is None or len(text) > _REPAIRED_SIZE or len(issues) == _ERROR_LIMIT:
-            return None, [*issues, *_issues(source, reading)]
-        text = found.rest
+    reading = Reading(dialect)
+    token = READING.set(reading)
+    try:
+        expr: Expr = parser().parse(source).expr  # type: ignore[attr-defined]  # a Part, made by TreeBuilder
+    except NestingError as error:
+        raise ParseFailure(source, [Issue(str(error))]) from None
+    except UnexpectedInput as error:
+        raise ParseFailure(source, [problem(source, error), *_issues(source, reading)]) from None
+    finally:
+        READING.reset(token)
+    if reading.problems:
+        raise ParseFailure(source, _issues(source, reading))
+    return expr
 
 
 def _issues(source: str, reading: Reading) -> list[Issue]:
