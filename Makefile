@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e assets alerts bench bench-e2e image release lock clean help
+.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -20,7 +20,10 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest -n auto --ignore=tests/e2e --durations=15
-	$(PY) -m pytest tests/e2e
+	$(PY) -m pytest $(E2E)
+
+# Modules side by side: each of two workers has a plane of its own, and all that needs the node is in one of them.
+E2E := tests/e2e -m "not long" -n 2 --dist loadgroup --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
@@ -88,8 +91,13 @@ e2e: $(READY)  ## test on a real API server, and on a one-node cluster; with K8S
 	MODELGATE_E2E_KUBERNETES=$(K8S) MODELGATE_E2E=require $(PY) -m pytest $(CORE)
 else
 e2e: assets
-	MODELGATE_E2E=require $(PY) -m pytest tests/e2e
+	MODELGATE_E2E=require $(PY) -m pytest $(E2E)
 endif
+
+e2e-long: assets  ## run what lasts: restarts, rotations, lifecycle, upheaval, soak, and AIM's own tests with CHAINSAW="SUITE --crds FOLDER"
+	MODELGATE_E2E=require $(PY) -m pytest tests/e2e -m long --durations=15
+	$(if $(CHAINSAW),$(PY) -m tests.e2e.chainsaw $(CHAINSAW))
+	$(PY) -m tests.hostile.soak --minutes $(MINUTES)
 
 BENCH ?=
 bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish

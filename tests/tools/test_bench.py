@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 
 import orjson
 import pytest
 
+from certs.authority import Authority
 from tests.bench import stages
 from tests.bench.bars import IN_PROCESS, THROUGH_API_SERVER, Bar, beside
+from tests.bench.e2e.__main__ import GO, Creator, Load, Samples, Variant, tables_of
 from tests.bench.objects import MODELS, body, normalised, refused_service, sized
 from tests.bench.report import PAGE, Row, Table, document, markdown, published
 from webhook import engine
@@ -87,7 +95,7 @@ def test_publishing_one_section_keeps_the_other() -> None:
     ("column", "limit", "least", "shown"),
     [
         ("µs", 2.0, False, "| ≤ 2 | 2.00 (1.00 to 3.00) | yes |"),
-        ("µs", 1.5, False, "| ≤ 1.5 | 2.00 (1.00 to 3.00) | no |"),
+        ("µs", 1.5, False, "| ≤ 1.5 | 2.00 (1.00 to 3.00) | within the spread |"),
         ("µs", 4_000, True, "| ≥ 4000 | 2.00 (1.00 to 3.00) | no |"),
         ("µs", 1, True, "| ≥ 1 | 2.00 (1.00 to 3.00) | yes |"),
         ("s", 1, False, "| ≤ 1 | - | - |"),
@@ -106,3 +114,51 @@ def test_each_bar_has_one_line() -> None:
 def test_a_page_without_the_section_is_not_written() -> None:
     with pytest.raises(ValueError, match="no section"):
         published("# Performance", "bench", "text")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ([1.0, 1.1, 1.2], "yes"),
+        ([1.19, 1.21, 1.25], "within the spread"),
+        ([1.24, 1.25, 1.26], "no"),
+        ([1.3], "no"),
+    ],
+)
+def test_a_bar_that_is_missed_by_less_than_the_spread_of_its_rounds_is_met(rounds: list[float], expected: str) -> None:
+    assert Bar("t", "r", "c", 1.2).verdict(rounds) == expected
+    assert Bar("t", "r", "c", -1.2, least=True).verdict([-each for each in rounds]) == expected
+
+
+def test_a_connection_that_the_peer_closes_is_a_failed_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ca.crt").write_text(Authority.create(datetime.now(UTC)).bundle.decode())
+    with socket.create_server(("127.0.0.1", 0)) as peer:
+        host = f"https://127.0.0.1:{peer.getsockname()[1]}"
+        threading.Thread(target=_close_each, args=(peer,), daemon=True).start()
+        cluster = {"server": host, "certificate-authority": str(tmp_path / "ca.crt")}
+        config = {
+            "clusters": [{"cluster": cluster}],
+            "contexts": [{"context": {}}],
+            "users": [{"user": {"token": "t"}}],
+        }
+        (tmp_path / "config").write_text(json.dumps(config))
+        creator = Creator(SimpleNamespace(kubeconfig=tmp_path / "config"))
+        variant = Variant(GO, "go")
+        assert [creator.create(variant), creator.create(variant, dry=True)] == [None, None]
+    assert capsys.readouterr().err.count(f"failed: {GO}: ") == 2
+
+
+def _close_each(peer: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            peer.accept()[0].close()
+
+
+def test_failed_calls_are_a_column_and_a_run_that_was_cut_short_has_the_figures_that_it_measured() -> None:
+    variant = Variant(GO, "go")
+    samples = Samples(created=[2.0, 1.0, 3.0], load=Load(10, 2.0, 0.0, 1), failed=2)
+    assert samples.figures(variant) == {"failed": 3, "create p50 ms": 2.0, "create p99 ms": 3.0, "creates/s": 5.0}
+    cells = {GO: {name: [figure] for name, figure in samples.figures(variant).items()}}
+    absolute, ratios = tables_of((GO, "modelgate"), cells)
+    assert "| 3.00 |" in absolute.markdown()
+    assert [row.name for row in ratios.rows] == [GO]

@@ -1,6 +1,6 @@
 """``make bench-e2e``: creates of Models through a real API server, beside other webhooks, measured in turn.
 
-python -m tests.bench.e2e [-n CREATES] [--runs 3] [--only VARIANT …] [--json FILE] [--publish]
+python -m tests.bench.e2e [-n CREATES] [--runs 5] [--only VARIANT …] [--json FILE] [--publish]
 
 Each run makes ``n`` creates and ``n`` dry runs of each variant, one of each variant in turn, and then as many creates
 as 8 connections can in half a second, of each variant in turn, 20 times. The figures are the medians of the runs.
@@ -8,6 +8,9 @@ as 8 connections can in half a second, of each variant in turn, 20 times. The fi
 The order within a turn is random, so that no variant always meets what the same other one has left to be done. A 99th
 percentile needs thousands of samples, and an API server that seldom collects garbage: at its usual pace, the slowest
 hundredth of the creates are those that meet a collection of the API server or etcd, whatever the webhook.
+
+A call that fails is counted in the column of its variant, and the others go on: a peer may close a connection that the
+API server is about to use. What was measured is printed, also if an error or an interrupt ends the last run.
 """
 
 from __future__ import annotations
@@ -15,12 +18,15 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +54,17 @@ QUIET = Place(enter=("env", "GOGC=800"))
 CREATE, DRY = ("create p50 ms", "create p99 ms"), ("dry run p50 ms", "dry run p99 ms")
 LOAD = ("creates/s", "CPU ms/create")
 STATE = ("RSS MiB", "ready s")
-COLUMNS = (*CREATE, *DRY, *LOAD, *STATE)
+FAILED = "failed"
+COLUMNS = (*CREATE, *DRY, *LOAD, *STATE, FAILED)
 NOTE = (
     "A sparse Model of 2 KB, different each time. Latency: one connection, one create of each variant in turn. Load: "
     f"{CONNECTIONS} connections; CPU is of the webhook's process. The Go, ASGI and kopf webhooks have a few rules and "
     "no messages; modelgate has all rules of all 19 kinds, six defaults and a stamp."
 )
+
+
+class FailedError(Exception):
+    """The API server did not create the object."""
 
 
 class Creator:
@@ -63,9 +74,14 @@ class Creator:
         self._client = Client(plane.kubeconfig)
         self._number = first
 
-    def create(self, variant: Variant, *, dry: bool = False) -> float:
-        """Milliseconds until the answer."""
-        return self._create(variant, dry=dry)[0]
+    def create(self, variant: Variant, *, dry: bool = False) -> float | None:
+        """Milliseconds until the answer; None if the call failed."""
+        try:
+            return self._create(variant, dry=dry)[0]
+        except (FailedError, HTTPException, OSError) as error:
+            print(f"failed: {variant.name}: {error}", file=sys.stderr)
+            self._client.connection.close()  # the next call opens another
+            return None
 
     def is_defaulted(self, variant: Variant) -> bool:
         """Whether the API server asks the variant already: each fills in the resource of the GPU."""
@@ -83,7 +99,7 @@ class Creator:
         reply = self._client.ask("POST", f"{path}?dryRun=All" if dry else path, obj)
         seconds = time.perf_counter() - started
         if reply.code != 201:
-            raise RuntimeError(f"{variant.name}: {reply.code} {reply.body}")
+            raise FailedError(f"{reply.code} {reply.body}")
         return seconds * 1e3, reply.body
 
     def clear(self, variant: Variant) -> None:
@@ -94,85 +110,106 @@ class Creator:
         self._client.connection.close()
 
 
-def a_run(
-    plane: Plane, variants: Sequence[Variant], number: int, count: int
-) -> Iterator[tuple[Variant, dict[str, float]]]:
-    """The figures of each variant."""
+@dataclass(frozen=True)
+class Load:
+    """Creates over all connections, the seconds they took, the CPU seconds of the webhook, and failed calls."""
+
+    creates: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    failed: int = 0
+
+    def __add__(self, more: Load) -> Load:
+        pairs = zip(astuple(self), astuple(more), strict=True)
+        return Load(*(mine + other for mine, other in pairs))
+
+
+@dataclass
+class Samples:
+    """What one run has measured of a variant so far: milliseconds of creates and dry runs, the load, failed calls."""
+
+    created: list[float] = field(default_factory=list)
+    dry: list[float] = field(default_factory=list)
+    load: Load = Load()
+    failed: int = 0
+
+    def figures(self, variant: Variant) -> dict[str, float]:
+        """By column; a column without samples is left out."""
+        found: dict[str, float] = {FAILED: self.failed + self.load.failed}
+        for names, taken in ((CREATE, sorted(self.created)), (DRY, sorted(self.dry))):
+            if taken:
+                found |= dict(zip(names, (statistics.median(taken), taken[len(taken) * 99 // 100]), strict=True))
+        if self.load.creates:
+            found[LOAD[0]] = self.load.creates / self.load.seconds
+            if variant.pid is not None:
+                found[LOAD[1]] = self.load.cpu / self.load.creates * 1e3
+                found |= dict(zip(STATE, (memory_of(variant.pid), variant.ready), strict=True))
+        return found
+
+
+def a_run(plane: Plane, variants: Sequence[Variant], number: int, count: int, found: Mapping[str, Samples]) -> None:
+    """Measure each variant."""
     first, order = number * 10**8, random.Random(number)
-    found: dict[str, dict[str, float]] = {each.name: {} for each in variants}
     with closing(Creator(plane, first)) as creator:
-        for dry, names in ((False, CREATE), (True, DRY)):
-            samples: dict[str, list[float]] = {each.name: [] for each in variants}
+        for dry in (False, True):
             for turn in range(count + count // 10):
                 if turn % CLEARED == 0:
                     for variant in variants:
                         creator.clear(variant)
                 for variant in order.sample(variants, len(variants)):
-                    taken = creator.create(variant, dry=dry)
-                    if turn >= count // 10:  # the first tenth warms up
-                        samples[variant.name].append(taken)
-            for name, taken_all in samples.items():
-                ordered = sorted(taken_all)
-                found[name] |= dict(
-                    zip(names, (statistics.median(ordered), ordered[len(ordered) * 99 // 100]), strict=True)
-                )
-        loads = {each.name: Load() for each in variants}
+                    taken, samples = creator.create(variant, dry=dry), found[variant.name]
+                    if taken is None:
+                        samples.failed += 1
+                    elif turn >= count // 10:  # the first tenth warms up
+                        (samples.dry if dry else samples.created).append(taken)
         for turn in range(TURNS):
             for place, variant in enumerate(order.sample(variants, len(variants))):
-                loads[variant.name] += _load(plane, variant, first + (turn * len(variants) + place + 1) * 10**5)
+                load = _load(plane, variant, first + (turn * len(variants) + place + 1) * 10**5)
+                found[variant.name].load += load
                 creator.clear(variant)
-    for variant in variants:
-        load, figures = loads[variant.name], found[variant.name]
-        figures[LOAD[0]] = load.creates / load.seconds
-        if variant.pid is not None:
-            figures[LOAD[1]] = load.cpu / load.creates * 1e3
-            figures |= dict(zip(STATE, (memory_of(variant.pid), variant.ready), strict=True))
-        yield variant, figures
-
-
-@dataclass(frozen=True)
-class Load:
-    """Creates over all connections, the seconds they took, and the CPU seconds of the webhook."""
-
-    creates: int = 0
-    seconds: float = 0.0
-    cpu: float = 0.0
-
-    def __add__(self, more: Load) -> Load:
-        return Load(self.creates + more.creates, self.seconds + more.seconds, self.cpu + more.cpu)
 
 
 def _load(plane: Plane, variant: Variant, first: int) -> Load:
     cpu = cpu_of(variant.pid) if variant.pid else 0.0
     started = time.perf_counter()
 
-    def work(worker: int) -> int:
-        made = 0
+    def work(worker: int) -> Counter[bool]:
+        made = Counter[bool]()
         with closing(Creator(plane, first + worker * 10**4)) as creator:
             while time.perf_counter() - started < SECONDS:
-                creator.create(variant)
-                made += 1
+                made[creator.create(variant) is not None] += 1
         return made
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        total = sum(pool.map(work, range(CONNECTIONS)))
+        total = sum(pool.map(work, range(CONNECTIONS)), Counter[bool]())
     used = cpu_of(variant.pid) - cpu if variant.pid else 0.0
-    return Load(total, time.perf_counter() - started, used)
+    return Load(total[True], time.perf_counter() - started, used, total[False])
 
 
-def measured(names: Sequence[str], count: int, runs: int) -> list[Table]:
+Cells = dict[str, dict[str, list[float]]]
+"""Figures of the runs, by variant and column."""
+
+
+def measure(names: Sequence[str], count: int, runs: int, cells: Cells) -> None:
+    """Add the figures of each run, also of one that an error ends."""
     with ExitStack() as stack:
         plane = stack.enter_context(Plane(assets("plane"), place=QUIET))
         install_crds(plane.kubectl)
         variants = installed(plane, stack, names)
         _wait_for(plane, variants)
-        cells: dict[str, dict[str, list[float]]] = {each.name: {} for each in variants}
         for number in range(runs):
-            for variant, figures in a_run(plane, variants, number + 1, count):
-                for name, figure in figures.items():
-                    cells[variant.name].setdefault(name, []).append(figure)
-    absolute = Table("Creates through the API server", NOTE, COLUMNS, [Row(name, cells[name]) for name in names])
-    return [absolute, *_ratios(cells)]
+            samples = {each.name: Samples() for each in variants}
+            try:
+                a_run(plane, variants, number + 1, count, samples)
+            finally:
+                for variant in variants:
+                    for name, figure in samples[variant.name].figures(variant).items():
+                        cells.setdefault(variant.name, {}).setdefault(name, []).append(figure)
+
+
+def tables_of(names: Sequence[str], cells: Cells) -> list[Table]:
+    rows = [Row(name, cells.get(name, {})) for name in names]
+    return [Table("Creates through the API server", NOTE, COLUMNS, rows), *_ratios(cells)]
 
 
 def _wait_for(plane: Plane, variants: Sequence[Variant]) -> None:
@@ -182,7 +219,7 @@ def _wait_for(plane: Plane, variants: Sequence[Variant]) -> None:
                 wait_until(partial(creator.is_defaulted, variant), f"the API server to ask {variant.name}")
 
 
-def _ratios(cells: dict[str, dict[str, list[float]]]) -> Iterator[Table]:
+def _ratios(cells: Cells) -> Iterator[Table]:
     """Run by run, because each run meets another machine."""
     base = cells.get(GO)
     if base is None:
@@ -193,7 +230,7 @@ def _ratios(cells: dict[str, dict[str, list[float]]]) -> Iterator[Table]:
         shown: dict[str, Any] = {}
         for column in columns:
             if column in figures and column in base:
-                shown[column] = [mine / go for mine, go in zip(figures[column], base[column], strict=True)]
+                shown[column] = [mine / go for mine, go in zip(figures[column], base[column], strict=False)]
         rows.append(Row(name, shown))
     yield Table("In relation to the Go webhook", "Each run divided by the Go webhook's in the same run.", columns, rows)
 
@@ -201,17 +238,21 @@ def _ratios(cells: dict[str, dict[str, list[float]]]) -> Iterator[Table]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.e2e", description="Measure; print Markdown.")
     parser.add_argument("-n", type=int, default=CREATES, metavar="CREATES", help="creates of each variant in a run")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="*", choices=NAMES, default=NAMES, metavar="VARIANT", help=", ".join(NAMES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
     parser.add_argument("--publish", action="store_true", help=f"write the section of {PAGE.name}")
     options = parser.parse_args()
-    if options.publish and (tuple(options.only) != NAMES or options.n < CREATES or options.runs < 3):
-        parser.error(f"--publish needs all variants, {CREATES} creates and three runs")
+    if options.publish and (tuple(options.only) != NAMES or options.n < CREATES or options.runs < 5):
+        parser.error(f"--publish needs all variants, {CREATES} creates and five runs")
     where = machine() | {"Python": about()}
-    tables = measured(options.only, options.n, options.runs)
-    tables.insert(0, beside(THROUGH_API_SERVER, tables))
-    print(markdown(where, tables))
+    cells: Cells = {}
+    try:
+        measure(options.only, options.n, options.runs, cells)
+    finally:
+        tables = tables_of(options.only, cells)
+        tables.insert(0, beside(THROUGH_API_SERVER, tables))
+        print(markdown(where, tables), flush=True)
     if options.json:
         options.json.write_text(document(where, tables))
     if options.publish:
