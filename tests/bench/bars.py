@@ -53,7 +53,7 @@ IN_PROCESS: Sequence[Bar] = (
         ("validate: sparse Model", 80),
         ("mutate: full Model", 70),
         ("validate: full Model", 120),
-        ("validate: Model with 14 findings", 150),
+        ("validate: Model with 14 findings", 200),
         ("validate: refused InferenceService, 15 KB", 1_500),
         ("mutate: InferenceService, 200 x 200 in view", 400),
         ("validate: InferenceService, 200 x 200 in view", 400),
