@@ -19,7 +19,10 @@ FACES: dict[str, dict[str, str]] = {
         "certs.pem": "certificates as text",
         "certs.status": "what a look found, as a file",
     },
-    "modelgate": {"modelgate.frames": "room for the frames of a thread, which every process needs"},
+    "modelgate": {
+        "modelgate.frames": "room for the frames of a thread, which every process needs",
+        "modelgate.later": "names that a package loads when they are first used",
+    },
     "reconciler": {
         "reconciler.audit": "the judge, whose outlets the table of coverage lists",
         "reconciler.projections.choices": "the flags of the projections",

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from modelgate.later import later
 from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn, labels
 from webhook.admission.errors import (
     CatalogError,
@@ -72,9 +72,4 @@ _LATER: Final = {"cut_end": "status", "one_line": "plain"}
 """Names that are loaded when they are first used, and their modules."""
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-        return value
+    __getattr__ = later(__name__, _LATER)

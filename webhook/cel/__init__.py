@@ -9,8 +9,9 @@ loaded when it is first used: an error or a type does not load the compiler.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from modelgate.later import later
 
 if TYPE_CHECKING:
     from webhook.cel import types
@@ -67,6 +68,7 @@ __all__ = [
 ]
 
 _MODULES: Final = {
+    "types": "",
     **dict.fromkeys(("COMPATIBLE", "LATEST", "Version"), "versions"),
     "GLOBALS": "codegen.runtime",
     "JSON_PATCH": "library.jsonpatch",
@@ -93,14 +95,7 @@ _MODULES: Final = {
         "errors",
     ),
 }
-"""The module of each name that is not a module itself."""
+"""The module of each name; "" for one that is a module itself."""
 
 if not TYPE_CHECKING:  # so that mypy knows the names above and no others
-
-    def __getattr__(name: str) -> Any:
-        module = _MODULES.get(name)
-        if module is None and name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = import_module(f"{__name__}.{module or name}")
-        value = globals()[name] = found if module is None else getattr(found, name)
-        return value
+    __getattr__ = later(__name__, _MODULES)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from modelgate.later import later
 from webhook.cluster.view import ClusterView
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.explained import EXPLANATIONS, Table
@@ -35,9 +35,4 @@ _LATER: Final = {"inputs_of": "inputs"}
 """Names that are loaded when they are first used, and their modules."""
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-        return value
+    __getattr__ = later(__name__, _LATER)

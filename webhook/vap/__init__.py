@@ -9,8 +9,9 @@ Policies look up everything outside of the request in an :class:`AdmissionContex
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from modelgate.later import later
 
 if TYPE_CHECKING:
     from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind
@@ -58,9 +59,4 @@ _MODULES: Final = {
 """The module of each name, which is loaded when the name is first used: most commands read no native policies."""
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        return value
+    __getattr__ = later(__name__, _MODULES)

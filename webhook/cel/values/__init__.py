@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from modelgate.later import later
 
 if TYPE_CHECKING:
     from webhook.cel.values.nodes import escape, node_of
@@ -50,9 +51,4 @@ _MODULES: Final = {
 """The module of each name, which is loaded when the name is first used."""
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        return value
+    __getattr__ = later(__name__, _MODULES)
