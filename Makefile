@@ -20,10 +20,12 @@ demo: $(READY)  ## start the webhook on loopback and send it real AdmissionRevie
 
 test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	$(PY) -m pytest -n auto --ignore=tests/e2e --durations=15
-	$(PY) -m pytest $(E2E)
+	$(PY) -m pytest $(PLANES)
+	$(PY) -m pytest $(NODE)
 
-# Modules side by side: each of two workers has a plane of its own, and all that needs the node is in one of them.
-E2E := tests/e2e -m "not long" -n 2 --dist loadgroup --durations=15
+# Modules side by side in two processes, each with a plane of its own; then what needs the node, of which there is one.
+PLANES := tests/e2e -m "not long and not node" -n 2 --dist loadfile --durations=15
+NODE := tests/e2e -m node --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
@@ -91,7 +93,8 @@ e2e: $(READY)  ## test on a real API server, and on a one-node cluster; with K8S
 	MODELGATE_E2E_KUBERNETES=$(K8S) MODELGATE_E2E=require $(PY) -m pytest $(CORE)
 else
 e2e: assets
-	MODELGATE_E2E=require $(PY) -m pytest $(E2E)
+	MODELGATE_E2E=require $(PY) -m pytest $(PLANES)
+	MODELGATE_E2E=require $(PY) -m pytest $(NODE)
 endif
 
 e2e-long: assets  ## run what lasts: restarts, rotations, lifecycle, upheaval, soak, and AIM's own tests with CHAINSAW="SUITE --crds FOLDER"

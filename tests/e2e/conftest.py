@@ -38,6 +38,8 @@ WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
 LONG = frozenset({"test_lifecycle", "test_restarts", "test_rotation", "test_upheaval"})
 """Modules of `make e2e-long`: each runs minutes of load."""
+NODE = frozenset({"node", "image", "archive"})
+"""Fixtures of the one node that this machine can run; of planes, each process has its own."""
 CLUSTERS = pytest.StashKey[dict[str, Plane]]()
 
 _names = itertools.count(1)
@@ -48,20 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group(group_of(item)))
             if item.path.stem in LONG:
                 item.add_marker(pytest.mark.long)
+            elif NODE & set(getattr(item, "fixturenames", ())):
+                item.add_marker(pytest.mark.node)
             if not WANTED:
                 item.add_marker(pytest.mark.skip(reason="needs a real API server: make e2e"))
-
-
-def group_of(item: pytest.Item) -> str:
-    """What runs in one worker: the tests of a module, and all that need the one node of this machine.
-
-    Each worker has a plane and a gate of its own.
-    """
-    needs_node = {"node", "image", "archive"} & set(getattr(item, "fixturenames", ()))
-    return "node" if needs_node or item.path.stem in LONG else item.path.stem
 
 
 def unavailable(reason: Unavailable) -> None:
