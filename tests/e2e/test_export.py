@@ -278,10 +278,10 @@ def definitions(*flags: str) -> dict[str, Object]:
 def broken_rule(asked: Question, crds: dict[str, Object]) -> str:
     """The code of a rule, in the CRD of a kind, that a new object breaks, and nothing else."""
     known = asked.known
-    if asked.old is not None or known.schema.check(known.schema.decode(asked.obj)[0])[0]:
+    if asked.old is not None or known.schema.check(known.schema.decode(asked.obj).object).errors:
         return ""
     ruled = compiled(json.dumps(crds[known.gvk.kind]), known.gvk.version)
-    errors, _ = ruled.check(ruled.decode(asked.obj)[0])
+    errors = ruled.check(ruled.decode(asked.obj).object).errors
     return next(iter(CODE.findall(errors[0].detail)), "") if errors else ""
 
 
