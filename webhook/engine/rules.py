@@ -196,17 +196,15 @@ class _RuleRun:
     def _node_at(self, at: Path) -> TargetNode | None:
         """The node at a path of one node, if there is one; kept for the next rule."""
         if at.text not in self._nodes:
-            subject, value = self._subject, at.get(self._subject.obj)
-            is_there = value is not MISSING and value is not None
-            node = TargetNode(at.keys, value, _stored_nodes(at, subject.old)(value), self._scope)
-            self._nodes[at.text] = node if is_there else None
+            self._nodes[at.text] = next(_target_nodes(at, self._subject, self._scope), None)
         return self._nodes[at.text]
 
     def _failure(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
         value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
-        if suspect.certain and not is_unsure and (suspect.message is not None or rule.message_expression is None):
-            return rule.message if suspect.message is None else suspect.message
+        text = rule.message if suspect.message is None and rule.message_expression is None else suspect.message
+        if suspect.certain and not is_unsure and text is not None:
+            return text
         self._options.checkpoint(rule.code)
         try:
             if not suspect.certain:
@@ -217,8 +215,8 @@ class _RuleRun:
             if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
                 return None
-            if suspect.message is not None or rule.message_expression is None:
-                return rule.message if suspect.message is None else suspect.message
+            if text is not None or rule.message_expression is None:
+                return text
             return str(value(rule.message_expression, node.bindings))
         except BudgetExceeded:
             raise

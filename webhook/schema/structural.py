@@ -234,17 +234,18 @@ class Structural:
         With ``old`` (an update) the errors of unchanged parts are omitted. The errors of list types are omitted if
         the old object has any. The default ``budget`` is the API server's for one object.
         """
-        if self.is_clean(obj):
-            errors, of_schema = list[FieldError](), list[FieldError]()
-        else:
-            obj, old = read_numbers(obj), read_numbers(old)
+        errors, of_schema, is_clean = list[FieldError](), list[FieldError](), self.is_clean(obj)
+        if is_clean and self.rules is None:
+            return Checked(errors, [], of_schema)
+        old = read_numbers(old)
+        if not is_clean:
+            obj = read_numbers(obj)
             errors, of_schema = self._errors(obj, old)
         if self.rules is None:
             return Checked(errors, [], of_schema)
         if any(error.type in _BLOCKING for error in errors):
             return Checked([*errors, invalid("<nil>", None, RULES_NOT_RUN)], [], of_schema)
         run = RuleRun(Budget() if budget is None else budget)
-        old = read_numbers(old)
         run.validate(self.rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return Checked(errors + run.errors, run.warnings, of_schema)
 
