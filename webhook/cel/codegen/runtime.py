@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from webhook.cel.values import containers, members, schema_aware
@@ -10,12 +12,16 @@ from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import Node
 from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Opt
+from webhook.golang.regexp import matcher
 
-__all__ = ["GLOBALS", "SHORT", "Escape", "Suspect"]
+__all__ = ["GLOBALS", "SHORT", "Escape", "Suspect", "matching"]
 
 
 SHORT: Final = 256
 """Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
+
+_MATCHERS: Final = 512  # patterns that are new again are compiled again
+_TEXTS: Final = 128  # remembered for each pattern: with the above, 30 MiB at the very most
 
 
 class Escape(Exception):
@@ -91,11 +97,24 @@ def _length(value: Any) -> int:
 _SIZED: Final = frozenset({str, bytes, list, dict})
 
 
-def _short(text: str) -> bytes:
-    """The UTF-8 of a text that is short enough to be matched."""
-    if len(text) > SHORT:
-        raise Escape
-    return text.encode()
+@lru_cache(_MATCHERS)
+def matching(pattern: str) -> Callable[[str], bool]:
+    """Whether a short text has a match; a long one raises :exc:`Escape`.
+
+    Answers are remembered: what validate is asked about, mutate was asked about a moment before.
+
+    Raises:
+        GoError: Go's "error parsing regexp: …".
+    """
+    remembered = lru_cache(_TEXTS)(matcher(pattern))
+
+    def matches(text: str) -> bool:
+        if len(text) > SHORT:
+            raise Escape
+        return remembered(text)
+
+    vars(matches)["__reduced__"] = (matching, (pattern,))  # how it is pickled
+    return matches
 
 
 def _find(value: Any, key: Any) -> Any:
@@ -138,7 +157,6 @@ GLOBALS: Final[dict[str, Any]] = {
     "absent": _absent,
     "length": _length,
     "find": _find,
-    "short": _short,
     "optional": _optional,
 }
 """The global names of every generated function; shared and never changed."""

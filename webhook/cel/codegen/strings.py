@@ -65,4 +65,4 @@ def matches(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     text = writer.named(writer.value(writer.expr(args[0])))
     operators = math.ceil(len(pattern.literal) / 4)
     writer.cost += operators * (SHORT // 10 + 2)
-    return Code(f"({writer.match(pattern.literal, text.text)} is not None)", BOOL)
+    return Code(writer.match(pattern.literal, text.text), BOOL)

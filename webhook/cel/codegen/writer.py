@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.codegen.code import CLASSES, Block, Code, Unsupported, is_not_of
-from webhook.cel.library.regex import compiled
+from webhook.cel.codegen.runtime import matching
 from webhook.cel.syntax.ast import Call, Expr, Ident, Select
 from webhook.cel.types import DYN, Type
 from webhook.cel.typing.literals import children
 from webhook.cel.values.nodes import COMPOSITE, Node
+from webhook.golang.errors import GoError
 
 if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
@@ -123,8 +124,12 @@ class Writer:
         return f"carried({text}, {self.constant(node)})"
 
     def match(self, pattern: str, text: str) -> str:
-        """A search for a pattern in a short text: None without a match."""
-        return f"{self.constant(compiled(pattern))}({self.call('short', [text])}, 0)"
+        """Whether a short text has a match."""
+        try:
+            test = matching(pattern)
+        except GoError:
+            raise Unsupported from None  # only an evaluation may report it
+        return self.call(self.constant(test), [text])
 
     def meter_length(self, text: str, characters: int, times: int) -> None:
         """Subtract a cost for so many characters of a text, begun ones too, so many times."""
