@@ -34,7 +34,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "left-over": Check(
         ERROR,
-        "The API server calls a gate that may not exist, with a certificate that nobody renews.",
+        "The API server calls a gate that may not exist, whose certificate is not renewed.",
         "Delete the configuration.",
     ),
     "not-read": Check(

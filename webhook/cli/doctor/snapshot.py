@@ -137,7 +137,7 @@ class Installation:
         return (self.namespace, self.name) in called(configuration)
 
     def pods(self, component: str = "gate") -> list[Object]:
-        """The pods of a component, without those that end: they serve nobody any more."""
+        """The pods of a component, without those that end, which serve no more."""
         deployment = self.gate if component == "gate" else self.reconciler
         wanted = deployment["spec"]["selector"]["matchLabels"] if deployment else {"": ""}
         found = self.snapshot.of("Pod", namespace=self.namespace)

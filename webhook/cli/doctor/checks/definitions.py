@@ -40,7 +40,7 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
 
 
 def _missing(found: Installation, catalog: Catalog, installed: Collection[str]) -> Iterator[Finding]:
-    """APIs of which some definitions are installed and others are not; nobody needs all APIs."""
+    """APIs of which some definitions are installed and others are not; few clusters need all APIs."""
     names = sorted(f"{known.plural}.{gvk.group}" for gvk, known in catalog.kinds.items())
     unread = " ".join(found.snapshot.unread)
     for group in sorted(found.groups()):
