@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -35,14 +36,8 @@ GRACE: Final = 20.0
 kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process that
 has lost the lease does not wait at all: another may work already."""
 
-STALE: Final = 180.0
-"""Seconds. Bookmarks come about once a minute: after three are missing, the objects in memory may be out of date."""
-
 TICK: Final = 0.5
 """Seconds between two looks of the keeper at what has changed beside objects: definitions, and files of policies."""
-
-LOOK_AGAIN: Final = 300.0
-"""Seconds between two checks for an API that is not installed. Its definition is watched, so this is a precaution."""
 
 MANAGED_BY: Final = "=".join(MANAGED)
 
@@ -58,16 +53,17 @@ class Process:
         lease: Lease | None = None,
         workers: int = 2,
         reload: Reload = lambda rules: rules,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._reload = reload
-        self._followed = _followed(rules, controllers, self._changed)
-        self._view = LiveView(api, self._followed, FETCHED, STALE)
+        self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined, clock)
+        self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
+        self._view = LiveView(api, self._followed, FETCHED, clock=clock)
         by_kind = {kind_of(each.resource): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
-        self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined)
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -149,7 +145,9 @@ def started(run: Callable[[], None], name: str) -> threading.Thread:
     return thread
 
 
-def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listener) -> Mapping[Kind, Following]:
+def _followed(
+    rules: Rules, controllers: Sequence[Controller], listener: Listener, heard: Callable[[], float]
+) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
     needed = watched(rules.without)
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
@@ -163,7 +161,7 @@ def _followed(rules: Rules, controllers: Sequence[Controller], listener: Listene
             MANAGED_BY if kind in managed - reads.keys() else "",
             trimmed if kind in managed else reads.get(kind, trimmed),  # a child is compared whole
             kind not in needed,
-            LOOK_AGAIN,
+            heard,
             listener,
             config.get(kind),
         )

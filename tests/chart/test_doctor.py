@@ -7,6 +7,8 @@ import re
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import combinations
 
 import pytest
 import yaml
@@ -17,13 +19,18 @@ from tests.chart.helm import CHART, NAMESPACE, POLICIES, ROOT, documents, render
 from tests.chart.test_certificates import MANAGED
 from tests.definitions import definitions
 from tests.reconciler.world import rules
+from tests.shared import shared
 from webhook import engine
-from webhook.admission.request import Request
+from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli import main
 from webhook.cli.doctor import examined
+from webhook.cli.doctor.checks import trials
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
 from webhook.cli.doctor.snapshot import Snapshot
+from webhook.cli.test import read_cases
 from webhook.cluster.view import MemoryView
+from webhook.engine.installed import with_installed
+from webhook.facts.reads import GROUPS
 
 RULES = rules()
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -42,8 +49,9 @@ class World:
 
     def __init__(self, *sets):
         self.objects = [*(deepcopy(each) for each in rendered(*sets)), *definitions()]
-        self.metrics = {}
+        self.metrics, self.said = {}, {}
         self.judged = judged
+        self.namespace = None
         self.version = "v1.36.3"
         self.unread = ()
         for each in self.of("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
@@ -54,9 +62,12 @@ class World:
             self.add("Node", f"n{number}")
             self.add("Pod", f"gate-{number}", spec={"nodeName": f"n{number}"}, status=ready("True"))
             self.find("Pod", f"gate-{number}")["metadata"]["labels"] = self.pod_labels()
+        if any(each["metadata"]["name"] == "modelgate-reconciler" for each in self.of("Deployment")):
+            self.add("Pod", "reconciler-0", spec={"nodeName": "n0"}, status=ready("True"))
+            self.find("Pod", "reconciler-0")["metadata"]["labels"] = self.pod_labels("modelgate-reconciler")
 
-    def pod_labels(self):
-        return self.find("Deployment")["spec"]["template"]["metadata"]["labels"]
+    def pod_labels(self, name="modelgate"):
+        return self.find("Deployment", name)["spec"]["template"]["metadata"]["labels"]
 
     def add(self, kind, name, **rest):
         self.objects.append({"kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **rest})
@@ -87,15 +98,22 @@ class World:
         name = "modelgate" if component == "gate" else f"modelgate-{component}"
         return self.find("Deployment", name)["spec"]["template"]["spec"]["containers"][0]
 
-    def dry_run(self, obj):
+    def dry_run(self, obj, plural):
+        group, _, version = obj["apiVersion"].partition("/")
+        known = RULES.catalog.find(GroupVersionKind(group, version, obj["kind"]))
+        if known is None or known.plural != plural or known.namespaced != ("namespace" in obj["metadata"]):
+            return 404, {"message": "404 page not found"}, []
         return self.judged(deepcopy(dict(obj)))
 
     def text(self, pod, _port, path):
-        return self.metrics.get(pod["metadata"]["name"], METRICS) if path == "/metrics" else "ok\n"
+        name = pod["metadata"]["name"]
+        if path == "/readyz":
+            return self.said.get(name, "ok\ncatalog d\n")
+        return self.metrics.get(name, METRICS)
 
     def findings(self):
         snapshot = Snapshot(self.objects, NOW, self, self.version, self.unread)
-        return list(examined(snapshot, RULES.catalog))
+        return list(examined(snapshot, RULES.catalog, self.namespace))
 
 
 def judged(obj):
@@ -116,6 +134,16 @@ def ready(status):
     return {"conditions": [{"type": "Ready", "status": status}]}
 
 
+@pytest.fixture(autouse=True)
+def cases_are_read_once(monkeypatch):
+    monkeypatch.setattr(trials, "read_cases", lambda folders, _catalog: _cases(*folders))
+
+
+@cache
+def _cases(folder):
+    return list(read_cases([folder], RULES.catalog))
+
+
 FAULTS = {}
 
 
@@ -129,17 +157,21 @@ def fault(check, *sets):
     return declared
 
 
-@fault("gate-missing")
+@fault({"gate-missing", "left-over"})
 def no_gate(world):
     world.objects = [each for each in world.objects if each["kind"] != "Deployment"]
 
 
 @fault("second-gate")
 def another_release(world):
-    other = deepcopy(world.find("ValidatingWebhookConfiguration"))
-    other["metadata"] |= {"name": "second"}
-    other["webhooks"][0]["clientConfig"]["service"]["namespace"] = "elsewhere"
-    world.objects.append(other)
+    configuration, gate = deepcopy(world.find("ValidatingWebhookConfiguration")), deepcopy(world.find("Deployment"))
+    for each in (configuration, gate):
+        labels = {**each["metadata"]["labels"], "app.kubernetes.io/instance": "second"}
+        each["metadata"] |= {"name": "second", "labels": labels}
+    gate["metadata"]["namespace"] = "elsewhere"
+    configuration["webhooks"][0]["clientConfig"]["service"] |= {"namespace": "elsewhere", "name": "second"}
+    world.objects += [configuration, gate]
+    world.namespace = NAMESPACE
 
 
 @fault("not-read")
@@ -184,7 +216,7 @@ def everything_is_sent(world):
     world.webhook()["rules"][0] |= {"apiGroups": ["*"], "resources": ["*"]}
 
 
-@fault("rule-too-wide")
+@fault({"rule-too-wide", "kind-not-guarded"})
 def leases_are_sent(world):
     world.webhook()["rules"][0] |= {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
 
@@ -231,7 +263,7 @@ def bundle_not_published(world):
     del world.webhook()["clientConfig"]["caBundle"]
 
 
-@fault("bundle-differs")
+@fault({"bundle-differs", "bundle-untrusting"})
 def bundles_of_two_cas(world):
     world.trust(world.find("ValidatingWebhookConfiguration"), Authority.create(NOW))
 
@@ -243,7 +275,7 @@ def bundle_of_another_ca(world):
         world.trust(each, other)
 
 
-@fault("bundle-expired")
+@fault({"bundle-expired", "bundle-differs", "bundle-untrusting"})
 def bundle_expired(world):
     old = Authority.create(NOW - timedelta(days=400), Lifetimes(ca=timedelta(days=365)))
     world.trust(world.find("ValidatingWebhookConfiguration"), old)
@@ -302,7 +334,7 @@ def operator_of_an_api_that_we_act_for(world):
 
 @fault("gate-down")
 def no_pod_is_ready(world):
-    for each in world.of("Pod"):
+    for each in (world.find("Pod", "gate-0"), world.find("Pod", "gate-1")):
         waiting = {"reason": "CrashLoopBackOff"}
         each["status"] = {**ready("False"), "containerStatuses": [{"name": "gate", "state": {"waiting": waiting}}]}
 
@@ -320,6 +352,67 @@ def a_single_replica(_world):
 @fault("replica-not-ready")
 def one_pod_is_not_ready(world):
     world.find("Pod", "gate-0")["status"] = ready("False")
+
+
+@fault("replica-troubled")
+def sidecar_is_blocked(world):
+    world.said["gate-1"] = "ok, but modelgate certs has not looked for 86s\ncatalog d\n"
+
+
+@fault(set())
+def an_old_pod_ends_with_other_rules(world):
+    world.add("Pod", "gate-old", spec={"nodeName": "n0"}, status=ready("True"))
+    ending = {"labels": world.pod_labels(), "deletionTimestamp": "2026-11-01T00:00:00Z"}
+    world.find("Pod", "gate-old")["metadata"] |= ending
+    world.metrics["gate-old"] = METRICS.replace('"d"', '"e"')
+
+
+@fault("rollout")
+def an_upgrade_is_going_on(world):
+    world.find("Deployment")["status"] = {"updatedReplicas": 1, "readyReplicas": 2, "replicas": 3}
+    world.metrics["gate-0"] = METRICS.replace('"d"', '"e"')
+
+
+@fault("rollout-stuck")
+def an_upgrade_to_policies_with_an_error(world):
+    stuck = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
+    world.find("Deployment")["status"] = {"updatedReplicas": 1, "readyReplicas": 2, "conditions": stuck}
+    world.add("Pod", "gate-new", spec={"nodeName": "n0"}, status=ready("False"))
+    world.find("Pod", "gate-new")["metadata"]["labels"] = world.pod_labels()
+    world.said["gate-new"] = "/policies/p.yaml:7:3: no such field\n"
+
+
+@fault("reconciler-down")
+def reconciler_scaled_to_zero(world):
+    world.find("Deployment", "modelgate-reconciler")["spec"]["replicas"] = 0
+    world.remove("Pod", "reconciler-0")
+
+
+@fault("reconciler-down")
+def reconciler_has_no_image(world):
+    waiting = {"reason": "ErrImagePull", "message": "not found"}
+    status = {**ready("False"), "containerStatuses": [{"name": "reconciler", "state": {"waiting": waiting}}]}
+    world.find("Pod", "reconciler-0")["status"] = status
+
+
+@fault("reconciler-down")
+def reconciler_is_not_ready(world):
+    world.find("Pod", "reconciler-0")["status"] = ready("False")
+    world.said["reconciler-0"] = "no event of ome.io/BaseModel for 200 s\n"
+
+
+@fault("held-back")
+def reconciler_gives_way(world):
+    world.metrics["reconciler-0"] = 'modelgate_held_back{api="llmkube",manager="manager"} 1.0\n'
+
+
+@fault("left-over", POLICIES)
+def an_upgrade_without_policies_that_left_their_webhooks(world):
+    for each in world.of("Deployment"):
+        (container,) = (
+            c for c in each["spec"]["template"]["spec"]["containers"] if c["name"] in {"gate", "reconciler"}
+        )
+        container["args"] = [arg for arg in container["args"] if not arg.startswith("--admission-policies")]
 
 
 @fault("replicas-together")
@@ -403,13 +496,14 @@ def test_a_planted_fault_is_found(name):
     world = World(*sets)
     plant(world)
     found = world.findings()
-    assert check in {each.check for each in found}
+    assert {each.check for each in found} == ({check} if isinstance(check, str) else check)
     assert all(each.about and each.what for each in found)
     assert [each.level for each in found] == sorted(each.level for each in found)
 
 
 def test_every_check_has_a_planted_fault():
-    assert {check for check, _, _ in FAULTS.values()} == CHECKS.keys()
+    planted = [{check} if isinstance(check, str) else check for check, _, _ in FAULTS.values()]
+    assert set().union(*planted) == CHECKS.keys()
 
 
 @pytest.mark.parametrize(
@@ -483,3 +577,50 @@ def test_the_page_has_every_check():
     rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning) \| (.*) \| (.*) \|$", page, re.MULTILINE)
     assert rows == [(name, each.level, each.why, each.fix) for name, each in CHECKS.items()]
     assert {each.level for each in CHECKS.values()} == {ERROR, WARNING}
+
+
+APIS = ("aim", "llmaz", "llmd", "llmkube", "ome")
+DEFINITION_GROUPS = {each["metadata"]["name"]: each["spec"]["group"] for each in definitions()}
+
+
+def only(*apis):
+    """The values that disable all other APIs."""
+    return [f"apis.{each}.enabled=false" for each in APIS if each not in apis]
+
+
+@pytest.mark.parametrize("apis", [*combinations(APIS, 1), *combinations(APIS, 2)], ids="+".join)
+def test_nothing_is_wrong_where_some_apis_are_used(apis):
+    """Enabled alone, or all enabled and only the definitions of these installed."""
+    groups = {GROUPS[each] for each in apis}
+    for sets in (only(*apis), ()):
+        world = World(*sets)
+        world.objects = [
+            each for each in world.objects if DEFINITION_GROUPS.get(each["metadata"]["name"], "") in {"", *groups}
+        ]
+        assert world.findings() == []
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_gate_that_says_nothing_is_noticed_in_every_api(api):
+    world = World(*only(api))
+    world.judged = lambda obj: (201, judged(obj)[1], [])
+    (found,) = world.findings()
+    assert (found.check, GROUPS[api] in found.about) == ("canary-accepted", True)
+
+
+@pytest.mark.parametrize("api", ["aim", "llmaz", "llmkube", "ome"])
+def test_the_trial_of_an_api_uses_a_rule_that_is_in_force_under_the_definition_upstream(api):
+    documents = [yaml.safe_load(each.read_text()) for each in shared("upstream-crds", api).glob("*.yaml")]
+    ruling, _ = with_installed(RULES.catalog, documents)
+    names = {each["metadata"]["name"] for each in documents}
+    trial = trials.trial_of(api, ruling, names, RULES.options, RULES.catalog)
+    assert trial is not None
+    assert trial.known is ruling.kinds[trial.known.gvk]
+
+
+def test_where_nothing_is_installed_one_warning_says_so():
+    world = World()
+    world.objects = [each for each in world.objects if each["kind"] != "CustomResourceDefinition"]
+    assert [(each.check, each.what) for each in world.findings()] == [
+        ("definition-missing", "no definition of a covered kind is installed")
+    ]

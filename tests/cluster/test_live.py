@@ -3,15 +3,18 @@
 import math
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.reconciler.apiserver import PATIENCE
 from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster import informer as informers
 from webhook.cluster import reflector as sources
 from webhook.cluster.api import Reader
-from webhook.cluster.live import LiveView
+from webhook.cluster.informer import UNHEARD, Following, Informer
+from webhook.cluster.live import STALE, LiveView
 from webhook.cluster.readthrough import Reference, RequestView
 from webhook.cluster.recent import KEEP, LIMIT, RecentAnswers
 from webhook.cluster.resource import APIResource
@@ -22,6 +25,8 @@ CLUSTER_MODELS = APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterB
 CONFIGS = APIResource("", "v1", "configmaps", "ConfigMap")
 MODEL, CLUSTER_MODEL, CONFIG = Kind("ome.io", "BaseModel"), Kind("ome.io", "ClusterBaseModel"), Kind("", "ConfigMap")
 PATH = MODELS.path()
+ALERTS = Path(__file__).parents[2] / "chart/files/alerts.yaml"
+INTERVAL = informers.DISCOVERY_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -310,7 +315,7 @@ def test_memory_is_bounded(clock):
 def test_an_api_is_looked_for_again_after_its_definition_has_changed(server, monkeypatch):
     looks = []
     monkeypatch.setattr(informers, "find", lambda *_, **__: looks.append(1))
-    informer = informers.Informer(Reader(server.client()), MODEL, following=informers.Following(look_again=3600.0))
+    informer = Informer(Reader(server.client()), MODEL, following=Following(heard=lambda: 0.0))
     thread = threading.Thread(target=informer.run)
     thread.start()
     until(lambda: len(looks) == 1)
@@ -319,3 +324,30 @@ def test_an_api_is_looked_for_again_after_its_definition_has_changed(server, mon
     informer.stop()
     thread.join(PATIENCE)
     assert not thread.is_alive()
+
+
+def test_an_absent_api_is_as_fresh_as_the_watch_of_its_definition(server, clock, monkeypatch):
+    server.serve(CONFIGS)
+    heard = [math.inf]
+    monkeypatch.setattr(informers, "DISCOVERY_SECONDS", 3600.0)
+    informer = Informer(Reader(server.client()), MODEL, clock, Following(heard=lambda: heard[0]))
+    thread = threading.Thread(target=informer.run)
+    thread.start()
+    until(lambda: informer.synced)
+    clock.seconds += 300
+    assert informer.unready(STALE) == "no event of ome.io/BaseModel for 300 s"  # no watch: only the check is news
+    heard[0] = 59.0
+    assert (informer.silence(), informer.unready(STALE)) == (59.0, "")
+    heard[0] = 400.0
+    assert informer.silence() == 300.0
+    informer.stop()
+    thread.join(PATIENCE)
+
+
+def test_the_intervals_of_checks_bookmarks_and_alerts_are_in_order():
+    bookmarks = 60.0  # kube-apiserver sends one about each minute
+    alerts = yaml.safe_load(ALERTS.read_text())
+    expressions = {rule["alert"]: rule["expr"] for group in alerts["groups"] for rule in group["rules"]}
+    announced = float(expressions["ModelgateViewStale"].rpartition(" ")[2])
+    assert 2 * INTERVAL < UNHEARD
+    assert bookmarks < UNHEARD <= announced < STALE

@@ -140,6 +140,23 @@ def test_after_410_everything_is_listed_again_and_what_vanished_unseen_is_report
     assert ("deleted", "default/a") in recorder.news
 
 
+def test_after_410_the_list_is_read_at_once_and_after_a_second_one_with_a_wait(server, recorder, monkeypatch):
+    reflector = Reflector(server.api(), MODELS, recorder.changed, recorder.deleted)
+    monkeypatch.setattr(module, "FIRST_WAIT", 1.0)
+    reflector._failures = 5  # as after an API server that was away for a minute
+    waits = []
+
+    def wait(seconds):
+        waits.append(seconds)
+        reflector._stop.set()
+
+    monkeypatch.setattr(reflector._stop, "wait", wait)
+    server.fail("GET", "watch", 410, times=2)
+    reflector.run()
+    assert waits == [30]
+    assert [path for _, path in server.requests].count(MODELS.path()) == 4  # list, watch, list, watch
+
+
 @pytest.mark.parametrize("code", [500, 503, 429, 403, 0])
 def test_an_error_is_survived(server, recorder, caplog, code):
     server.fail("GET", "/models", code, times=3)

@@ -194,7 +194,7 @@ def test_doctor_sees_what_a_real_api_server_has(cluster, charts):
     found = diagnosed(cluster)
     # No node, so no pod: what follows from that, and nothing about rights, network, rules or definitions of upstream.
     assert {check for check, _ in found} <= {
-        *("gate-down", "bundle-missing", "secret-missing", "canary-failed", "definition-differs"),
+        *("gate-down", "reconciler-down", "bundle-missing", "secret-missing", "canary-failed", "definition-differs"),
     }
     assert ("gate-down", f"Deployment {NAMESPACE}/{NAME}") in found
     cluster.kubectl("delete", f"validatingwebhookconfiguration/{NAME}", f"clusterrolebinding/{NAME}-view")

@@ -19,9 +19,10 @@ from reconciler.projection import Projection
 from reconciler.projections.llmkube import MODELS, controller
 from reconciler.resource import EVENTS, LEASES, APIResource, Kind
 from tests.reconciler.apiserver import PATIENCE
-from tests.reconciler.models import model
+from tests.reconciler.models import Time, model
 from tests.reconciler.world import Gate, rules
 from webhook.cluster.definitions import DEFINITIONS
+from webhook.cluster.live import STALE
 from webhook.cluster.view import MemoryView
 
 
@@ -80,6 +81,22 @@ def test_models_that_are_there_and_models_that_come_get_their_status(server):
         assert process.ready()[0]
         assert "modelgate_leader 1.0" in process.metrics()[1]
     assert results == [True]
+
+
+def test_it_is_ready_without_some_apis_as_long_as_the_watch_of_definitions_is_heard(server):
+    server.unserve(OTHERS[2])  # a watch of one object; this server sends bookmarks for whole collections
+    clock = Time()
+    process = started(server, clock=clock)
+    with running(process):
+        until(lambda: process.ready()[1].startswith("leading"))
+        for _ in range(12):
+            clock.seconds += 60
+            for each in server.served:
+                server.bookmark(f"{each.api_version}/{each.plural}")
+            until(lambda: not any(each.silence for each in process._view.freshness()))
+            assert process.ready()[0], process.ready()[1]
+        clock.seconds += STALE
+        assert f"no event of wgpolicyk8s.io/PolicyReport for {STALE:.0f} s" in process.ready()[1]
 
 
 def test_many_models_are_each_written_once(server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -78,11 +79,17 @@ class Definitions:
 class FollowedDefinitions:
     """Definitions that a watch of their metadata follows. ``appeared`` is told the name of each one that changes."""
 
-    def __init__(self, api: Reader, names: Collection[str], appeared: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        api: Reader,
+        names: Collection[str],
+        appeared: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._names = frozenset(names)
         self._appeared = appeared
         self._definitions = Definitions(api)
-        self._reflector = Reflector(api, DEFINITIONS, self._changed, self._changed, metadata_only=True)
+        self._reflector = Reflector(api, DEFINITIONS, self._changed, self._changed, clock=clock, metadata_only=True)
         self._due = threading.Event()
         self._due.set()
         self._not_before = 0.0
@@ -95,6 +102,11 @@ class FollowedDefinitions:
 
     def stop(self) -> None:
         self._reflector.stop()
+
+    def silence(self) -> float:
+        """Seconds since the last event of the watch; infinite before the first list."""
+        silence = self._reflector.silence()
+        return math.inf if silence is None else silence
 
     def look(self) -> list[dict[str, Any]] | None:
         """The definitions, if any of them has changed since the last look. Without the right to read them: none."""

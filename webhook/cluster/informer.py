@@ -28,6 +28,11 @@ DISCOVERY_SECONDS: Final = 15.0
 """Seconds between two checks for an API that is not installed: a response of a few bytes. A reference to one of its
 objects triggers a check at once (:class:`webhook.cluster.live.LiveView`)."""
 
+LOOK_AGAIN: Final = 300.0
+"""The same while a watch of the definitions is heard (:attr:`Following.heard`): then a check is only a precaution."""
+
+UNHEARD: Final = 120.0
+"""Seconds. Bookmarks come about once a minute, so a watch that has been silent for longer may have missed something."""
 
 Listener = Callable[[Kind, Key, dict[str, Any] | None, dict[str, Any] | None], None]
 """Told of each change: the object before (None: it is new) and after (None: it is deleted)."""
@@ -39,15 +44,16 @@ class Following:
 
     ``version``: only this version of the API; else the preferred one. ``selector``: only objects with these labels.
     ``only``: only this object.
-    ``reduce`` removes from each object what its readers never read. ``packed``: see :class:`Store`. ``look_again``:
-    seconds between two checks for an API that is not installed, instead of :data:`DISCOVERY_SECONDS`.
+    ``reduce`` removes from each object what its readers never read. ``packed``: see :class:`Store`. ``heard``: seconds
+    since the last event of a watch of the definitions, whose owner calls :meth:`Informer.recheck` when the API appears;
+    infinite without such a watch. An API that is not installed is as fresh as that watch.
     """
 
     version: str = ""
     selector: str = ""
     reduce: Callable[[dict[str, Any], APIResource], dict[str, Any]] = light
     packed: bool = False
-    look_again: float | None = None
+    heard: Callable[[], float] = lambda: math.inf
     listener: Listener | None = None
     only: Key | None = None
 
@@ -90,8 +96,8 @@ class Informer:
             failures, self._trouble = 0, ""
             if self.resource is None:
                 self._absent_at = self._clock()
-                again = self._following.look_again
-                self._pause(min(DISCOVERY_SECONDS if again is None else again, self._soon()))
+                is_watched = self._following.heard() < UNHEARD
+                self._pause(min(LOOK_AGAIN if is_watched else DISCOVERY_SECONDS, self._soon()))
             else:
                 self._follow(self.resource)
 
@@ -143,12 +149,15 @@ class Informer:
         return self._store.names()
 
     def silence(self) -> float:
-        """Seconds since the last event of the kind; infinite before the first list."""
+        """Seconds since the last news of the kind; infinite before the first list.
+
+        For an API that is not installed, the last check and the watch of the definitions are news.
+        """
         reflector, absent_at = self._reflector, self._absent_at
         if reflector is not None:
             silence = reflector.silence()
             return math.inf if silence is None else silence
-        return math.inf if absent_at is None else self._clock() - absent_at
+        return math.inf if absent_at is None else min(self._clock() - absent_at, self._following.heard())
 
     def unready(self, stale: float) -> str:
         """Why the objects may be out of date, with the kind; empty if they are current. ``stale`` in seconds."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
+import urllib3
 from kubernetes import config
 from kubernetes.client import ApiClient, Configuration
 
@@ -188,6 +189,8 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> ApiCl
     config.load_kube_config(  # type: ignore[no-untyped-call]  # the library's
         str(kubeconfig) if kubeconfig else None, context, client_configuration=configuration, persist_config=False
     )
+    if not configuration.verify_ssl:  # the kubeconfig says so; kubectl is silent, too
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return ApiClient(configuration)
 
 

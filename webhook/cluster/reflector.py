@@ -59,6 +59,7 @@ class Reflector:
         self._keys: set[Key] = set()
         self._version = ""  # where the next watch begins; "" asks for a list
         self._failures = 0
+        self._has_relisted = False  # at once, after a 410 and without an event since
         self._stop = threading.Event()
         self._stream: Stream | None = None
         self._heard: float | None = None
@@ -78,7 +79,11 @@ class Reflector:
                 if error.status == ABSENT and self._until_absent:
                     return
                 if error.status == GONE:
-                    self._version = ""
+                    expired, self._version = self._version, ""
+                    if expired and not self._has_relisted:
+                        self._has_relisted = True
+                        log.info("%s: %s; everything is listed again", self._resource.plural, error)
+                        continue
                 wait = backoff(self._failures, FIRST_WAIT, LONGEST_WAIT)
                 self._failures += 1
                 log.warning("%s: %s; retry in %.0f s", self._resource.plural, error, wait)
@@ -126,7 +131,7 @@ class Reflector:
         for event in stream:
             self._tell(event["type"], event["object"])
             self._well()
-            silent = False
+            silent = self._has_relisted = False
             self._failures = 0
         if silent and not self._stop.is_set():  # the server sends a bookmark before it ends a watch
             raise Unreachable("the watch ended without an event")

@@ -7,14 +7,23 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
-from webhook.cli.doctor.checks import certificates, configurations, definitions, network, pods, rights, trials
+from webhook.cli.doctor.checks import (
+    certificates,
+    configurations,
+    definitions,
+    leftovers,
+    network,
+    pods,
+    rights,
+    trials,
+)
 from webhook.cli.doctor.finding import ERROR, Finding
 from webhook.cli.doctor.gather import from_cluster, from_files
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
+from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
 from webhook.cli.report.tool import version
 from webhook.engine import catalog
@@ -29,7 +38,7 @@ cluster, two objects are created as a dry run; nothing is stored. Of rendered ma
   modelgate doctor                                  the cluster of $KUBECONFIG
   helm template modelgate chart/ | modelgate doctor -
 """
-_OLDEST: Final = (1, 30)
+_OLDEST: Final = (1, 34)
 """Kubernetes; as kubeVersion of the chart."""
 
 
@@ -40,7 +49,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add = parser.add_argument
     add("manifests", nargs="*", metavar="FILE", help="rendered manifests instead of a cluster; - for standard input")
-    add("--kubeconfig", type=Path, metavar="FILE", help="the cluster (default: the pod's own, else as kubectl)")
+    add_cluster(parser)
     add("--namespace", "-n", metavar="NAME", help="the namespace of the installation (default: wherever it is)")
     add("--read-only", action="store_true", help="no dry runs, and no look at Secrets and metrics: needs fewer rights")
     add("--output", "-o", choices=["text", "json"], default="text", help="how to print (default text)")
@@ -66,17 +75,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
     """The snapshot, or why the cluster cannot be asked."""
-    from kubernetes.config import ConfigException  # noqa: PLC0415 - the client library takes a second to load
-
-    from webhook.cluster import Unreachable  # noqa: PLC0415 - as above
-    from webhook.cluster.live import connect  # noqa: PLC0415 - as above
+    from webhook.cluster import Unreachable  # noqa: PLC0415 - the client library takes a second to load
 
     try:
-        return from_cluster(connect(options.kubeconfig), loaded, options.namespace, read_only=options.read_only)
+        return from_cluster(connected(options), loaded, options.namespace, read_only=options.read_only)
     except Unreachable as error:
         return f"the API server does not answer: {error.message}"
-    except ConfigException as error:
-        return str(error)
 
 
 def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
@@ -93,6 +97,7 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
     if number and (int(number[1]), int(number[2])) < _OLDEST:
         yield Finding("kubernetes-version", "API server", f"its version is {snapshot.version}")
     installations = Installation.all_of(snapshot, namespace)
+    yield from leftovers.check(snapshot, Installation.all_of(snapshot, None))
     if not installations:
         where = f"namespace {namespace}" if namespace else "any namespace"
         yield Finding("gate-missing", where, "no Deployment of the gate is found")
@@ -103,7 +108,7 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
         yield from pods.check(installation)
         yield from rights.check(installation, loaded)
         yield from network.check(installation)
-        yield from trials.check(installation)
+        yield from trials.check(installation, loaded)
 
 
 def _print(findings: list[Finding], output: str) -> None:

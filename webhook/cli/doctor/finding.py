@@ -32,6 +32,11 @@ CHECKS: Final[Mapping[str, Check]] = {
         "Both gates decide about each object, and may disagree.",
         "Uninstall one of the two releases.",
     ),
+    "left-over": Check(
+        ERROR,
+        "The API server calls a gate that may not exist, whose certificate is not renewed.",
+        "Delete the configuration.",
+    ),
     "not-read": Check(
         WARNING,
         "What cannot be read is not checked.",
@@ -39,7 +44,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "kubernetes-version": Check(
         ERROR,
-        "The chart uses match conditions and admission policies, which are stable since 1.30.",
+        "Modelgate is tested from 1.34 on, and the chart refuses older releases.",
         "Upgrade Kubernetes.",
     ),
     "version-skew": Check(
@@ -51,7 +56,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "configuration-missing": Check(
         ERROR,
         "Without it the API server does not call the gate.",
-        "Restore it: helm upgrade --reset-then-reuse-values. The caBundle follows within 5 s.",
+        "Restore it: helm upgrade --reset-then-reuse-values --force-conflicts. The caBundle follows within 5 s.",
     ),
     "kind-not-guarded": Check(
         ERROR,
@@ -61,7 +66,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "rule-too-wide": Check(
         ERROR,
         "A webhook that is called for what the gate or the cluster needs can lock the cluster.",
-        "Restore the rules of the chart: helm upgrade --reset-then-reuse-values.",
+        "Restore the rules of the chart: helm upgrade --reset-then-reuse-values --force-conflicts.",
     ),
     "lock-out": Check(
         ERROR,
@@ -86,7 +91,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "service-wrong": Check(
         ERROR,
         "The API server cannot reach the gate through it.",
-        "Restore the Service: helm upgrade --reset-then-reuse-values.",
+        "Restore the Service: helm upgrade --reset-then-reuse-values --force-conflicts.",
     ),
     # certificates
     "bundle-missing": Check(
@@ -132,7 +137,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     # definitions
     "definition-missing": Check(
         WARNING,
-        "Objects of this kind cannot exist yet.",
+        "Objects of these kinds cannot exist yet, and rules that read them see none.",
         "Install the operator, or the chart modelgate-crds, or disable the API: apis.<name>.enabled=false.",
     ),
     "definition-differs": Check(
@@ -166,6 +171,31 @@ CHECKS: Final[Mapping[str, Check]] = {
         "The other replicas carry its load.",
         "See /readyz and the log of the pod.",
     ),
+    "replica-troubled": Check(
+        WARNING,
+        "The replica serves, and will not for ever.",
+        "See the log of the pod's containers.",
+    ),
+    "rollout": Check(
+        WARNING,
+        "During an upgrade, answers may depend on the replica.",
+        "Run doctor again when `kubectl rollout status` has ended.",
+    ),
+    "rollout-stuck": Check(
+        ERROR,
+        "The upgrade does not end; the pods before it serve on.",
+        "Correct what the new pods say and upgrade again, or go back: helm rollback.",
+    ),
+    "reconciler-down": Check(
+        ERROR,
+        "Stored objects are not judged, and no status is written.",
+        "See `kubectl describe pod` and its log, or set reconciler.enabled=false.",
+    ),
+    "held-back": Check(
+        WARNING,
+        "The reconciler gives way, so this API has one writer of its status.",
+        "Set reconciler.apis.<name>=false, or stop the other writer.",
+    ),
     "replicas-together": Check(
         WARNING,
         "The end of one node takes all replicas.",
@@ -185,7 +215,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "right-missing": Check(
         ERROR,
         "The gate is not ready, or the reconciler stops, without it.",
-        "Restore the roles: helm upgrade --reset-then-reuse-values.",
+        "Restore the roles: helm upgrade --reset-then-reuse-values --force-conflicts.",
     ),
     "right-too-wide": Check(
         WARNING,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import urllib3
 
-from webhook.cli.doctor.snapshot import INSTANCE, NAME, Object, Snapshot
-from webhook.cluster import ApiError, Reader, content_of
+from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
+from webhook.cluster import ApiError, APIResource, Reader, content_of
 from webhook.engine.catalog import Catalog
 from webhook.manifests.documents import parse, read
 
@@ -48,9 +48,10 @@ def from_files(paths: Sequence[str], stdin: str) -> Snapshot:
 class Live(Reader):
     """A cluster, by a connection of its own. Nothing is ever stored."""
 
-    def dry_run(self, obj: Object) -> tuple[int, Object, Sequence[str]]:
-        group_version = obj["apiVersion"]
-        path = f"/apis/{group_version}/namespaces/{obj['metadata']['namespace']}/{obj['kind'].lower()}s"
+    def dry_run(self, obj: Object, plural: str) -> tuple[int, Object, Sequence[str]]:
+        group, _, version = str(obj["apiVersion"]).rpartition("/")
+        namespace = str(obj["metadata"].get("namespace", ""))
+        path = APIResource(group, version, plural, str(obj["kind"]), bool(namespace)).path(namespace)
         try:
             answer = self._request("POST", path, {"dryRun": "All"}, dict(obj))
             return answer.status, content_of(answer), answer.headers.getlist("warning")
@@ -76,7 +77,7 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
     objects = [each for where in _LISTS for each in _listed(live, *where, unread=unread)]
     names = sorted({f"{catalog.kinds[gvk].plural}.{gvk.group}" for gvk in catalog.kinds})
     objects += _got(live, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", names, unread)
-    gates = [each for each in objects if each["kind"] == "Deployment" and _is_ours(each)]
+    gates = [each for each in objects if each["kind"] == "Deployment" and is_ours(each)]
     spaces = {each["metadata"]["namespace"] for each in gates}
     for space in sorted(spaces & {namespace} if namespace else spaces):
         for root, plural, kind in _INSIDE:
@@ -118,8 +119,3 @@ def _secrets(gates: Sequence[Object], space: str) -> Iterator[str]:
         arguments = [str(arg) for one in each["containers"] for arg in one.get("args", [])]
         yield from (arg.rpartition("/")[2] for arg in arguments if arg.startswith("--store=secret:"))
         yield from (volume["secret"]["secretName"] for volume in each.get("volumes", []) if "secret" in volume)
-
-
-def _is_ours(deployment: Object) -> bool:
-    labels = deployment["metadata"].get("labels") or {}
-    return labels.get(NAME) == "modelgate" and INSTANCE in labels

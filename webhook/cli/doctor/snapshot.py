@@ -11,19 +11,32 @@ from typing import Any, Final, Protocol
 
 from webhook.facts.reads import GROUPS
 
-__all__ = ["COMPONENT", "INSTANCE", "NAME", "Cluster", "Installation", "Snapshot", "named", "selects"]
+__all__ = [
+    "COMPONENT",
+    "INSTANCE",
+    "NAME",
+    "WEBHOOKS",
+    "Cluster",
+    "Installation",
+    "Snapshot",
+    "called",
+    "is_ours",
+    "named",
+    "selects",
+]
 
 Object = Mapping[str, Any]
 
 NAME: Final = "app.kubernetes.io/name"
 INSTANCE: Final = "app.kubernetes.io/instance"
 COMPONENT: Final = "app.kubernetes.io/component"
+WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 class Cluster(Protocol):
     """What only a live cluster can answer."""
 
-    def dry_run(self, obj: Object) -> tuple[int, Object, Sequence[str]]:
+    def dry_run(self, obj: Object, plural: str) -> tuple[int, Object, Sequence[str]]:
         """The HTTP status, the body and the warnings of a creation that is not stored."""
         ...
 
@@ -111,21 +124,25 @@ class Installation:
         return {group for api, group in GROUPS.items() if api not in self.flags().without}
 
     def configurations(self) -> list[Object]:
-        """Those that call this gate's Service."""
-        kinds = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
-        return [
-            each for each in self.snapshot.of(*kinds) if any(self._calls(hook) for hook in each.get("webhooks") or [])
-        ]
+        """Those that call this gate's Service, without what is left over of an earlier state of the release."""
+        return [each for each in self.snapshot.of(*WEBHOOKS) if self._is_called_by(each) and not self.has_left(each)]
 
-    def _calls(self, webhook: Object) -> bool:
-        service = webhook["clientConfig"].get("service") or {}
-        return (service.get("namespace"), service.get("name")) == (self.namespace, self.name)
+    def has_left(self, configuration: Object) -> bool:
+        """Whether a configuration of this release is none that it has today, as after an upgrade that failed."""
+        today = {self.name, f"{self.name}-policies"} if self.flags().admission_policies else {self.name}
+        mine = _release(configuration)[1] == self.instance and _label(configuration, NAME) == "modelgate"
+        return mine and self._is_called_by(configuration) and configuration["metadata"]["name"] not in today
+
+    def _is_called_by(self, configuration: Object) -> bool:
+        return (self.namespace, self.name) in called(configuration)
 
     def pods(self, component: str = "gate") -> list[Object]:
+        """The pods of a component, without those that end, which serve no more."""
         deployment = self.gate if component == "gate" else self.reconciler
         wanted = deployment["spec"]["selector"]["matchLabels"] if deployment else {"": ""}
         found = self.snapshot.of("Pod", namespace=self.namespace)
-        return [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
+        mine = [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
+        return [each for each in mine if "deletionTimestamp" not in each["metadata"]]
 
     def accounts(self) -> dict[str, str]:
         """Component or "view" → the name of its ServiceAccount."""
@@ -134,6 +151,17 @@ class Installation:
             found["reconciler"] = self.reconciler["spec"]["template"]["spec"].get("serviceAccountName", "default")
         view = [each.rpartition("/")[2] for each in self.certs() if each.startswith("--account=")]
         return found | ({"view": view[0]} if view else {})
+
+
+def called(configuration: Object) -> set[tuple[str, str]]:
+    """The namespaces and names of the Services that a webhook configuration calls."""
+    services = [hook["clientConfig"].get("service") or {} for hook in configuration.get("webhooks") or []]
+    return {(str(each.get("namespace")), str(each.get("name"))) for each in services if each}
+
+
+def is_ours(obj: Object) -> bool:
+    """Whether an object has the labels of the chart."""
+    return _label(obj, NAME) == "modelgate" and bool(_label(obj, INSTANCE))
 
 
 def named(obj: Object) -> str:

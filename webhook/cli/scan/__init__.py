@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Final
 
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import choices
 from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.report import text
@@ -20,10 +20,11 @@ from webhook.cli.report.formats import BY_FILE, FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.text import Style
 from webhook.cli.scan import openreports, table
-from webhook.cli.scan.cluster import Cluster, connected
+from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.files import Files
 from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cluster import Reader
 from webhook.engine.audit import Rules
 
 __all__ = ["add_parser", "run"]
@@ -48,8 +49,7 @@ def add_parser(commands: Commands) -> None:
         _EXAMPLES,
     )
     add_paths(parser, "*", "manifest or folder of stored objects; - reads stdin. Without it: the cluster")
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="cluster to read (default: as kubectl)")
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: the current one)")
+    add_cluster(parser)
     parser.add_argument("-n", "--namespace", default="", metavar="NAME", help="only the objects of this namespace")
     parser.add_argument(
         "--kind", action="append", default=[], metavar="KIND", help="only the objects of this kind; repeatable"
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         wrong = f"{options.output} is about files: use another format, or give FILEs"
         raise SettingsError([Problem("--output", "", wrong)])
     else:
-        source = Cluster(connected(options.kubeconfig, options.context), rules, kinds, options.namespace)
+        source = Cluster(Reader(connected(options)), rules, kinds, options.namespace)
     scan = Scan(source, known_codes(options.ignore, source.codes))
     failing = FAILING[options.fail_on or "error"]
     _print(scan, options, failing)

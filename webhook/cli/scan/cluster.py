@@ -6,12 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
-from kubernetes.config import ConfigException
-
-from webhook.admission.errors import Problem, SettingsError, Unavailable
+from webhook.admission.errors import Problem, Unavailable
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -28,30 +25,17 @@ from webhook.cluster import (
     find,
     light,
 )
-from webhook.cluster.live import connect
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
 from webhook.facts.reads import WATCHED
 from webhook.manifests.documents import Document
 
-__all__ = ["Cluster", "connected"]
+__all__ = ["Cluster"]
 
 READ_SECONDS: Final = 10.0
 """For one request of one object; a definition has up to two megabytes."""
 ANSWERS: Final = 1024
 """Answers about single objects that are remembered, such as a ConfigMap of OME or a Namespace."""
-
-
-def connected(kubeconfig: Path | None, context: str | None) -> Reader:
-    """The reading verbs of the API server.
-
-    Raises:
-        SettingsError: there is no such configuration.
-    """
-    try:
-        return Reader(connect(kubeconfig, context))
-    except (ConfigException, OSError) as error:
-        raise SettingsError([Problem("--kubeconfig", "", f"cannot connect to a cluster: {error}")]) from error
 
 
 class Cluster:

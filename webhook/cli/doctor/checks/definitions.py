@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, named
@@ -29,24 +29,35 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
         return
     catalog = catalog.without(set(GROUPS.values()) - found.groups())
     installed = {each["metadata"]["name"]: each for each in found.snapshot.of("CustomResourceDefinition")}
-    for gvk in sorted(catalog.kinds):
-        name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
-        if name not in installed and not any(name in each for each in found.snapshot.unread):
-            yield Finding("definition-missing", f"CustomResourceDefinition {name}", "the definition is not installed")
+    yield from _missing(found, catalog, installed.keys())
     for each in with_installed(catalog, installed.values())[1]:
         about = f"CustomResourceDefinition {catalog.kinds[each.kind].plural}.{each.kind.group}"
         if each.unserved:
             yield Finding("definition-unserved", about, f"it does not serve {each.kind.version}")
         elif each.is_notable:
-            owner = _owner(installed.get(about.rpartition(" ")[2], {}))
-            yield Finding("definition-differs", about, f"{each}{owner}")
+            writer = _writer(installed.get(about.rpartition(" ")[2], {}))
+            yield Finding("definition-differs", about, f"{each}{writer}")
 
 
-def _owner(definition: Mapping[str, object]) -> str:
-    metadata = definition.get("metadata")
-    annotations = metadata.get("annotations") or {} if isinstance(metadata, Mapping) else {}
-    release = annotations.get("meta.helm.sh/release-name")
-    return f"; it belongs to release {release}" if release else ""
+def _missing(found: Installation, catalog: Catalog, installed: Collection[str]) -> Iterator[Finding]:
+    """APIs of which some definitions are installed and others are not; few clusters need all APIs."""
+    names = sorted(f"{known.plural}.{gvk.group}" for gvk, known in catalog.kinds.items())
+    unread = " ".join(found.snapshot.unread)
+    for group in sorted(found.groups()):
+        own = [each for each in names if each.endswith(f".{group}")]
+        absent = [each for each in own if each not in installed and each not in unread]
+        if absent and len(absent) < len(own):
+            yield Finding("definition-missing", f"API group {group}", f"not installed: {', '.join(absent)}")
+    if not any(each in installed or each in unread for each in names):
+        yield Finding("definition-missing", "the cluster", "no definition of a covered kind is installed")
+
+
+def _writer(definition: Mapping[str, Any]) -> str:
+    """Who has written the specification last, by the API server's own record."""
+    fields = definition.get("metadata", {}).get("managedFields") or []
+    written = [each for each in fields if not each.get("subresource")]
+    last: Mapping[str, Any] = max(written, key=lambda each: str(each.get("time", "")), default={})
+    return f"; {last['manager']} wrote it last" if last.get("manager") else ""
 
 
 def _operators(found: Installation) -> Iterator[Finding]:

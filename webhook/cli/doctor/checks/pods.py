@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from webhook.cli.doctor.finding import Finding
@@ -17,6 +17,8 @@ _POLICIES: Final = re.compile(r'^modelgate_admission_policies_info\{digest="([^"
 _REFUSED: Final = re.compile(
     r'^modelgate_(catalog|admission_policies)_loads_total\{outcome="refused"\} ([0-9.e+]+)', re.MULTILINE
 )
+_HELD: Final = re.compile(r'^modelgate_held_back\{api="([^"]+)",manager="([^"]+)"\} 1', re.MULTILINE)
+_AND_YET: Final = re.compile(r"ok, but (.+)")
 _JUDGING: Final = ("profile", "without")
 
 
@@ -25,6 +27,7 @@ def check(found: Installation) -> Iterator[Finding]:
     yield from _versions(found)
     if found.snapshot.cluster is not None:
         yield from _ready(found)
+        yield from _reconciler(found)
         yield from _apart(found)
         yield from _alike(found)
 
@@ -61,38 +64,92 @@ def _versions(found: Installation) -> Iterator[Finding]:
 
 
 def _ready(found: Installation) -> Iterator[Finding]:
-    pods = [each for each in found.pods() if "deletionTimestamp" not in each["metadata"]]
+    """Pods that serve, in an upgrade or not. Pods that end are neither asked nor counted."""
+    pods = found.pods()
     unready = [each for each in pods if not _is_ready(each)]
-    if found.gate["spec"].get("replicas", 1) and len(unready) == len(pods):
-        why = "; ".join(filter(None, (_trouble(each, found) for each in pods))) or "there is no pod"
-        yield Finding("gate-down", named(found.gate), f"no pod is ready: {why}")
+    about, wanted = named(found.gate), found.gate["spec"].get("replicas", 1)
+    if wanted and len(unready) == len(pods):
+        yield Finding("gate-down", about, f"no pod is ready: {_why(unready, found, 'gate')}")
+    elif _is_stuck(found.gate):
+        yield Finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'gate')}")
+    elif _rolls(found.gate):
+        yield Finding("rollout", about, f"{_new(found.gate)} of {wanted} pods are of the newest template and ready")
+    else:
+        for each in unready:
+            yield Finding("replica-not-ready", named(each), _trouble(each, found, "gate") or "it is not ready")
+
+
+def _reconciler(found: Installation) -> Iterator[Finding]:
+    """The reconciler works, too: one pod of it leads."""
+    deployment = found.reconciler
+    if deployment is None:
         return
-    for each in unready:
-        yield Finding("replica-not-ready", named(each), _trouble(each, found) or "it is not ready")
+    about, pods = named(deployment), found.pods("reconciler")
+    unready = [each for each in pods if not _is_ready(each)]
+    if deployment["spec"].get("replicas", 1) == 0:
+        yield Finding("reconciler-down", about, "replicas is 0")
+    elif len(unready) == len(pods):
+        yield Finding("reconciler-down", about, f"no pod is ready: {_why(unready, found, 'reconciler')}")
+    elif _is_stuck(deployment):
+        yield Finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'reconciler')}")
+    for each in pods:
+        for api, manager in (
+            _HELD.findall(_text(each, found, "/metrics", "reconciler") or "") if _is_ready(each) else ()
+        ):
+            yield Finding("held-back", about, f"it does not write the status of {api} objects, because {manager} does")
 
 
-def _trouble(pod: Object, found: Installation) -> str:
-    """Why a pod is not ready: what a container waits for, or what the gate says."""
+def _is_stuck(deployment: Object) -> bool:
+    """Whether an upgrade has made no progress for as long as the Deployment allows."""
+    conditions = (deployment.get("status") or {}).get("conditions") or []
+    return any(each["type"] == "Progressing" and each["status"] == "False" for each in conditions)
+
+
+def _rolls(deployment: Object) -> bool:
+    status: Any = deployment.get("status") or {}
+    observed = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
+    return bool(status) and (not observed or _new(deployment) < deployment["spec"].get("replicas", 1))
+
+
+def _new(deployment: Object) -> int:
+    """Pods of the newest template that serve."""
+    status: Any = deployment.get("status") or {}
+    return int(min(status.get("updatedReplicas", 0), status.get("readyReplicas", 0)))
+
+
+def _why(pods: Sequence[Object], found: Installation, component: str) -> str:
+    reasons = dict.fromkeys(filter(None, (_trouble(each, found, component) for each in pods)))
+    return "; ".join(reasons) or ("there is no pod" if not pods else "they do not say why")
+
+
+def _trouble(pod: Object, found: Installation, component: str) -> str:
+    """Why a pod is not ready: what a container waits for, how it ended, or what the program says."""
     status: Any = pod.get("status") or {}
     for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-        state = each.get("state") or {}
-        waiting = state.get("waiting") or {}
+        waiting = (each.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") not in {None, "PodInitializing", "ContainerCreating"}:
-            return f"container {each['name']}: {waiting['reason']}"
-    said = _text(pod, found, "/readyz")
-    return said.strip().splitlines()[0] if said and not said.startswith("ok") else ""
+            detail = f": {waiting['message']}" if waiting.get("message") else ""
+            return f"container {each['name']}: {waiting['reason']}{detail}"
+    for each in status.get("conditions") or ():
+        if each["type"] == "PodScheduled" and each["status"] == "False":
+            return f"it is not scheduled: {each.get('message') or each.get('reason')}"
+    said = _text(pod, found, "/readyz", component)
+    return said.strip().splitlines()[0] if said and said.strip() and not said.startswith("ok") else ""
 
 
 def _apart(found: Installation) -> Iterator[Finding]:
     nodes = list(found.snapshot.of("Node"))
-    used = [pod["spec"].get("nodeName") for pod in found.pods() if _is_ready(pod)]
+    used = [pod["spec"].get("nodeName") for pod in filter(_is_ready, found.pods())]
     if len(nodes) > 1 and len(used) > 1 and len(set(used)) == 1:
         yield Finding("replicas-together", named(found.gate), f"all {len(used)} replicas run on node {used[0]}")
 
 
 def _alike(found: Installation) -> Iterator[Finding]:
+    """What the pods that serve say of themselves. Replicas of two minds are a fault only outside of an upgrade."""
     by_digest: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for pod in found.pods():
+    for pod in filter(_is_ready, found.pods()):
+        if trouble := _AND_YET.match(_text(pod, found, "/readyz") or ""):
+            yield Finding("replica-troubled", named(pod), trouble[1])
         text = _text(pod, found, "/metrics")
         if text is None:
             continue
@@ -102,13 +159,13 @@ def _alike(found: Installation) -> Iterator[Finding]:
             if float(count):
                 sort = "rules" if what == "catalog" else "policies"
                 yield Finding("policies-refused", named(pod), f"a set of {sort} with an error was refused")
-    if len(by_digest) > 1:
+    if len(by_digest) > 1 and not _rolls(found.gate):
         parts = [f"{', '.join(pods)}: {'/'.join(filter(None, key))}" for key, pods in sorted(by_digest.items())]
         yield Finding("rules-differ", named(found.gate), f"the replicas use different rules ({'; '.join(parts)})")
 
 
-def _text(pod: Object, found: Installation, path: str) -> str | None:
-    port = found.flags().health_port
+def _text(pod: Object, found: Installation, path: str, component: str = "gate") -> str | None:
+    port = found.flags(component).health_port
     cluster = found.snapshot.cluster
     asked = cluster is not None and not found.snapshot.read_only
     return cluster.text(pod, port, path) if port and asked and cluster else None

@@ -1,62 +1,119 @@
-"""Two dry runs: one object must come back stamped, the other refused or with a warning. Nothing is stored."""
+"""Dry runs, for each API: one object must come back stamped, another refused or with a warning. Nothing is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
 
+from webhook import engine
+from webhook.admission import Decision, Request
 from webhook.admission.stamp import ANNOTATION
+from webhook.cli.cases import Case, written
 from webhook.cli.doctor.finding import Finding
-from webhook.cli.doctor.snapshot import Installation
+from webhook.cli.doctor.snapshot import Installation, Object
+from webhook.cli.test import read_cases
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.installed import with_installed
+from webhook.facts.reads import GROUPS
+from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.offline import receive
+from webhook.policy import MISSING, Profile
 
-__all__ = ["CANARIES", "check"]
+__all__ = ["Trial", "check", "trial_of"]
 
 _NAME: Final = "modelgate-doctor"
-_GPU: Final = {"enabled": True, "count": 1, "vendor": "nvidia"}
-
-CANARIES: Final[Mapping[str, tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]] = {
-    "inference.llmkube.dev": (
-        "v1alpha1",
-        "Model",
-        {"source": "https://example.com/models/m.Q4_K_M.gguf", "hardware": {"gpu": _GPU}},
-        {"source": "pvc://weights"},
-    ),
-    "llmaz.io": (
-        "v1alpha1",
-        "OpenModel",
-        {"familyName": "llama3", "source": {"modelHub": {"modelID": "meta-llama/Meta-Llama-3-8B"}}},
-        {"familyName": "llama3", "source": {"uri": "nowhere://x"}},
-    ),
-    "ome.io": (
-        "v1beta1",
-        "BaseModel",
-        {"modelFormat": {"name": "safetensors"}, "storage": {"storageUri": "hf://meta-llama/Llama-3-8B"}},
-        {"modelFormat": {"name": "safetensors"}, "storage": {"storageUri": "nowhere://x"}},
-    ),
-}
-"""Group → version, kind, a good specification, and one that rules refuse or warn of under every profile."""
 
 
-def check(found: Installation) -> Iterator[Finding]:
-    cluster = found.snapshot.cluster
-    if cluster is None or found.snapshot.read_only:
+class Trial(NamedTuple):
+    """A kind, an object of which no rule says anything, and one that a rule of the gate refuses or warns of."""
+
+    known: KnownKind
+    good: Object
+    bad: Object
+
+
+def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
+    if found.snapshot.cluster is None or found.snapshot.read_only:
         return
-    installed = {each["spec"]["group"] for each in found.snapshot.of("CustomResourceDefinition")}
-    usable = [group for group in CANARIES if group in found.groups() & installed]
-    if not usable:
-        return
-    version, kind, good, bad = CANARIES[usable[0]]
-    about = f"dry run of a {kind}"
-    base = {"apiVersion": f"{usable[0]}/{version}", "kind": kind}
-    metadata = {"name": _NAME, "namespace": found.namespace}
-    status, body, _ = cluster.dry_run({**base, "metadata": metadata, "spec": good})
+    definitions = list(found.snapshot.of("CustomResourceDefinition"))
+    ruling = with_installed(catalog, definitions)[0]
+    installed = {each["metadata"]["name"] for each in definitions}
+    for api, group in GROUPS.items():
+        if group not in found.groups():
+            continue
+        trial = trial_of(api, ruling, installed, Options(Profile(found.flags().profile)), catalog)
+        if trial is not None:
+            yield from _tried(trial, found)
+
+
+def trial_of(api: str, ruling: Catalog, installed: set[str], options: Options, catalog: Catalog) -> Trial | None:
+    """A trial of the first installed kind for which the cases of the policies have one under the definitions there.
+
+    ``api`` is the folder of the API's policies, ``ruling`` the ``catalog`` by the installed definitions, whose names
+    are ``installed``.
+    """
+    for table in read_cases([files("policies").joinpath(api)], catalog):
+        known = next((each for gvk, each in ruling.kinds.items() if gvk.kind == table.target.kind), None)
+        if known is None or f"{known.plural}.{known.gvk.group}" not in installed:
+            continue
+        trial = _among(table.cases, known, ruling, options)
+        if trial is not None:
+            return trial
+    return None
+
+
+def _among(cases: Iterable[Case], known: KnownKind, ruling: Catalog, options: Options) -> Trial | None:
+    """The first good object of the cases and the first bad one, by the engine itself: better refused than warned of."""
+    good, refused, warned = list[Object](), list[Object](), list[Object]()
+    for case in filter(_is_plain, cases):
+        obj = receive(written(case, known), known, None, assigned=True).object
+        decision = _judged(obj, known, ruling, options)
+        codes = [*(each.code for each in decision.causes), *(each.code for each in decision.warnings)]
+        if not codes:
+            good.append(obj)
+        elif all(codes):
+            (refused if decision.causes else warned).append(obj)
+        if good and refused:
+            break
+    bad = refused or warned
+    return Trial(known, good[0], bad[0]) if good and bad else None
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether it creates one object, alone, by the usual settings, whose metadata may be those of a trial."""
+    if case.others or case.oldObject is not None or case.oldSpec is not MISSING:
+        return False
+    usual = case.profile == "standard" and case.settings == DEFAULT_SETTINGS
+    return usual and (case.object is None or "metadata" not in case.object)
+
+
+def _judged(obj: dict[str, Any], known: KnownKind, catalog: Catalog, options: Options) -> Decision:
+    request = Request(known.gvk, known.plural, "CREATE", obj, name=_NAME)
+    mutated = engine.mutate(request, catalog, MemoryView(), options).object
+    return engine.validate(replace(request, object=mutated), catalog, MemoryView(), options)
+
+
+def _tried(trial: Trial, found: Installation) -> Iterator[Finding]:
+    cluster, known = found.snapshot.cluster, trial.known
+    assert cluster is not None
+    about = f"dry run of {known.gvk.kind}.{known.gvk.group}"
+    status, body, _ = cluster.dry_run(_named(trial.good, found, known), known.plural)
     if status >= 400:
-        yield Finding("canary-failed", about, f"a good object is refused: {body.get('message')}")
+        yield Finding("canary-failed", about, f"a good object is refused: {str(body.get('message')).strip()}")
         return
     if ANNOTATION not in (body["metadata"].get("annotations") or {}):
         yield Finding("canary-unstamped", about, "a good object comes back without a stamp")
-    status, body, warnings = cluster.dry_run({**base, "metadata": metadata, "spec": bad})
+    status, body, warnings = cluster.dry_run(_named(trial.bad, found, known), known.plural)
     if status >= 500:
         yield Finding("canary-failed", about, f"the call ends without a decision: {body.get('message')}")
     elif status < 400 and not warnings:
         yield Finding("canary-accepted", about, "an object that rules refuse, or warn of, is accepted without a word")
+
+
+def _named(obj: Object, found: Installation, known: KnownKind) -> Object:
+    place = {"namespace": found.namespace} if known.namespaced else {}
+    return {**obj, "metadata": {"name": _NAME, **place}}

@@ -1,0 +1,109 @@
+"""What is documented for the worst hour is run: break-glass, its end, and what a failed upgrade leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
+from tests.e2e.kubectl import Refused
+from tests.e2e.plane import Plane
+from tests.e2e.test_install import diagnosed
+
+UPGRADE = ("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-then-reuse-values")
+PODS = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "pods"},
+    "spec": {
+        "matchConstraints": {
+            "resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+            ]
+        },
+        "validations": [{"expression": "true"}],
+    },
+}
+POLICIES = (
+    f"--set-json=policies.documents={json.dumps({'pods.yaml': json.dumps(PODS)})}",
+    f"--set-json=policies.rules={json.dumps(PODS['spec']['matchConstraints']['resourceRules'])}",
+    "--set=policies.failurePolicy=Fail",
+)
+
+
+@pytest.fixture(scope="module")
+def bare(plane_assets):
+    with Plane(plane_assets) as started:
+        yield started
+
+
+@pytest.fixture
+def cluster(bare):
+    """A plane with a release whose pods never start: here it is about configurations."""
+    bare.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--create-namespace")
+    yield bare
+    if NAME in bare.helm("list", f"--namespace={NAMESPACE}", "--short"):
+        bare.helm("uninstall", NAME, f"--namespace={NAMESPACE}")
+    bare.kubectl("delete", *both(f"{NAME}-policies"), "--ignore-not-found")
+
+
+def both(name):
+    return [f"{kind}webhookconfiguration/{name}" for kind in ("mutating", "validating")]
+
+
+def failure_policy(cluster):
+    found = cluster.kubectl.json("get", f"validatingwebhookconfiguration/{NAME}")
+    return found["webhooks"][0]["failurePolicy"]
+
+
+def documented(number):
+    """The kubectl command of a step of the section Break-glass, without the name of the program."""
+    page = (CHECKOUT / "docs/operations.md").read_text().partition("## Break-glass")[2].partition("\n## ")[0]
+    step = page.partition(f"\n{number}. ")[2].partition("\n\n" + f"{number + 1}. ")[0]
+    command = re.search(r"kubectl ([^`]+)", step)[1].replace("\\\n", " ")
+    return [word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)]
+
+
+def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
+    cluster.kubectl(*documented(2))
+    assert failure_policy(cluster) == "Ignore"
+    assert "fails-open" in {check for check, _ in diagnosed(cluster)}
+    with pytest.raises(Refused, match="conflict with"):
+        cluster.helm(*UPGRADE)
+    cluster.helm(*UPGRADE, "--force-conflicts")
+    assert failure_policy(cluster) == "Fail"
+    cluster.helm(*UPGRADE)
+    assert "fails-open" not in {check for check, _ in diagnosed(cluster)}
+
+
+def test_configurations_that_were_deleted_to_get_the_gate_out_of_the_way_come_back(cluster):
+    cluster.kubectl(*documented(4))
+    assert "configuration-missing" in {check for check, _ in diagnosed(cluster)}
+    cluster.helm(*UPGRADE, "--force-conflicts")
+    assert failure_policy(cluster) == "Fail"
+
+
+@pytest.mark.parametrize(
+    "change", [("scale", "deployment", NAME, "--replicas=3"), ("set", "env", f"deployment/{NAME}", "X=y")]
+)
+def test_a_change_by_hand_is_taken_back_by_force(cluster, change):
+    cluster.kubectl(*change, f"--namespace={NAMESPACE}")
+    cluster.helm(*UPGRADE, "--force-conflicts")
+    spec = cluster.kubectl.json("get", "deployment", NAME, f"--namespace={NAMESPACE}")["spec"]
+    assert spec["replicas"] == 2
+
+
+def test_webhooks_that_an_upgrade_left_are_named_with_the_command_that_deletes_them(cluster):
+    """Helm compares with the last upgrade that ended well, so it does not see what the one that failed has made."""
+    cluster.kubectl(*documented(2))
+    with pytest.raises(Refused, match="conflict with"):
+        cluster.helm(*UPGRADE, *POLICIES)
+    cluster.helm(*UPGRADE[:-1], "--reset-values", "--force-conflicts")
+    left = {about for check, about in diagnosed(cluster) if check == "left-over"}
+    assert left == {f"{kind}WebhookConfiguration {NAME}-policies" for kind in ("Mutating", "Validating")}
+    cluster.helm("uninstall", NAME, f"--namespace={NAMESPACE}")
+    assert {check for check, _ in diagnosed(cluster)} == {"gate-missing", "left-over"}
+    cluster.kubectl("delete", *both(f"{NAME}-policies"))
+    assert {check for check, _ in diagnosed(cluster)} == {"gate-missing"}
