@@ -1,6 +1,7 @@
 """The pods: locked down, wired to each other, and started with arguments that our own command takes."""
 
 import argparse
+import json
 from hashlib import sha256
 
 import pytest
@@ -307,3 +308,18 @@ def test_every_container_runs_the_one_image(sets, image):
 def test_pull_secrets_reach_both_deployments():
     for pod in pods('image.pullSecrets=["a","7"]').values():
         assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "7"}]
+
+
+def test_the_format_of_the_log_and_environment_variables_reach_every_container():
+    proxy = [{"name": "HTTPS_PROXY", "value": "http://p"}]
+    sets = [f"{each}.extraEnv={json.dumps(proxy)}" for each in ("gate", "certs", "reconciler")]
+    found = [
+        container
+        for each in of_kind("Deployment", 'logFormat="json"', *sets)
+        for part in ("initContainers", "containers")
+        for container in each["spec"]["template"]["spec"].get(part, ())
+    ]
+    assert len(found) == 4
+    for each in found:
+        assert "--log-format=json" in each["args"]
+        assert proxy[0] in each["env"]

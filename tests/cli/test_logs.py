@@ -40,7 +40,9 @@ def test_an_unknown_level_from_the_environment_is_refused_with_those_there_are()
 
 
 @pytest.mark.parametrize("command", [["serve"], ["reconcile"], ["certs", "issue"]])
-def test_every_command_that_keeps_running_has_the_flag(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_that_keeps_running_has_the_flags(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--help"])
-    assert "--log-level {debug,info,warning,error}" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "--log-level {debug,info,warning,error}" in printed
+    assert "--log-format {text,json}" in printed

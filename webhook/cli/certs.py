@@ -85,7 +85,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         add("--account", required=needed, metavar="NAMESPACE/NAME", help="a ServiceAccount; the server gets its token")
         add("--account-dir", required=needed, type=Path, metavar="DIR", help="where the server reads that token")
         add("--watch", action="store_true", help="keep running: renew in time, and repair what others overwrite")
-        logs.add_argument(parser)
+        logs.add_arguments(parser)
         add("--look-seconds", type=float, default=_LOOK_SECONDS, help=argparse.SUPPRESS)
         parser.set_defaults(usage_error=parser.error)
 
@@ -112,7 +112,7 @@ def _add_issue(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 2, with a sentence on standard error, when it cannot be done."""
     if args.watch:
-        logs.configure(args.log_level)
+        logs.configure(args.log_level, args.log_format)
     try:
         task = _Task(args)
     except CertsError as error:

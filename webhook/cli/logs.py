@@ -9,28 +9,33 @@ from typing import Final
 from webhook.admission import Problem, SettingsError
 from webhook.cli.jsonlog import JsonFormatter
 
-__all__ = ["LEVELS", "add_argument", "configure"]
+__all__ = ["LEVELS", "add_arguments", "configure"]
 
 LEVELS: Final = ("debug", "info", "warning", "error")
+FORMATS: Final = ("text", "json")
 
 _LOGGERS: Final = ("modelgate", "webhook", "certs", "reconciler", "uvicorn")
 """Only these log debug messages: the debug log of the Kubernetes client holds whole responses, Secrets among them."""
 
 
-def add_argument(parser: argparse.ArgumentParser, default: str | None = "info") -> None:
-    """Declare ``--log-level``; a default of None leaves the choice to the command's settings."""
-    parser.add_argument("--log-level", choices=LEVELS, default=default, help="what to log (default info)")
+def add_arguments(parser: argparse.ArgumentParser, level: str | None = "info", form: str | None = "text") -> None:
+    """Declare ``--log-level`` and ``--log-format``; a default of None leaves the choice to the command's settings."""
+    parser.add_argument("--log-level", choices=LEVELS, default=level, help="what to log (default info)")
+    parser.add_argument(
+        "--log-format", choices=FORMATS, default=form, help="log lines as text (default) or as JSON objects"
+    )
 
 
 def configure(level: str, form: str = "text") -> None:
     """Log to standard error from this level on, as text or as JSON.
 
     Raises:
-        SettingsError: an unknown level, from an environment variable.
+        SettingsError: an unknown level or format, from an environment variable.
     """
-    if level not in LEVELS:
-        expected = ", ".join(LEVELS)
-        raise SettingsError([Problem("--log-level (MODELGATE_LOG_LEVEL)", "", f'"{level}" is not one of {expected}')])
+    for flag, word, known in (("level", level, LEVELS), ("format", form, FORMATS)):
+        if word not in known:
+            what = f'"{word}" is not one of {", ".join(known)}'
+            raise SettingsError([Problem(f"--log-{flag} (MODELGATE_LOG_{flag.upper()})", "", what)])
     number = logging.getLevelNamesMapping()[level.upper()]
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if form == "json":

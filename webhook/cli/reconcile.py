@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--no-lease", action="store_true", help="lead without a Lease: for a single process")
     add("--workers", "2", type=int, help="objects to work on at once (default 2)")
     add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default: none)")
-    logs.add_argument(parser, _variable("--log-level", "info"))
+    logs.add_arguments(parser, _variable("--log-level", "info"), _variable("--log-format", "text"))
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
     add("--view", "live", choices=("none", "live"), help=view)
@@ -73,10 +73,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster or with unusable rules.
-
-    The command line configures the log before it calls this.
-    """
+    """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster or with unusable rules."""
+    logs.configure(options.log_level, options.log_format)
     stop = _stop_on_signals()
     try:
         process = _process(options)

@@ -52,8 +52,7 @@ def add_parser(commands: Commands) -> None:
     add("--health-tls", action="store_true", default=None, help="serve that port over TLS instead of plain HTTP")
     _add_callers(parser)
     add("--drain-seconds", type=float, help="how long to serve after SIGTERM (default 10)")
-    logs.add_argument(parser, default=None)
-    add("--log-format", choices=["text", "json"], help="log lines as text (default) or as JSON objects")
+    logs.add_arguments(parser, None, None)
     add("--trace-endpoint", metavar="URL", help="OTLP collector for traces, as http://HOST:4318/v1/traces")
     choices.add_arguments(parser)
 

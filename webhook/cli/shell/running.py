@@ -53,8 +53,6 @@ def run(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         celpython.require()  # before any work: without its grammar no rule can be read
-        if command == "reconcile":  # it imports nothing of the command line, and `logs` belongs to it
-            importlib.import_module("webhook.cli.logs").configure(options.log_level)
         code = int(importlib.import_module(COMMANDS[command][0]).run(options))
         print(end="", flush=True)  # report a failed write now: at exit, Python would only log it
     except BrokenPipeError:  # `| head` has closed the pipe: Python's flush at exit must not fail again
