@@ -45,6 +45,11 @@ class Look:
     faults: tuple[CertsError, ...] = ()
 
     @property
+    def absent(self) -> list[Configuration]:
+        """The configurations that do not exist, or are empty."""
+        return [each.configuration for each in self.lives if not each.webhooks and not each.error]
+
+    @property
     def complete(self) -> bool:
         """Whether a server can start: it has a leaf of a CA that every configuration has been read back with."""
         if self.state is None or self.leaf is None or self.faults:

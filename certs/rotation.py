@@ -47,6 +47,11 @@ class Seen:
         beside = self.leaf.trusted if self.leaf else ()
         return pem.unique([*beside, *(each for bundle in self.published for each in bundle)])
 
+    @property
+    def blank(self) -> bool:
+        """Whether every configuration is new, without any CA; clients trust what an older one had, or none."""
+        return self.complete and bool(self.published) and not any(self.published)
+
     def confirms(self, authority: x509.Certificate) -> bool | None:
         """Whether every configuration trusts this CA; None where some could not be read and the others do."""
         if not all(authority in bundle for bundle in self.published):
@@ -123,11 +128,14 @@ def _hold(state: State, leaf: Leaf | None, now: datetime) -> State:
 
 
 def _marked(signer: Signer, seen: Seen, now: datetime) -> Signer:
-    """Confirmed when every configuration has been read back with it; no longer so when one has lost it."""
+    """Confirmed when every configuration has been read back with it; no longer so when one has lost it.
+
+    Configurations that are new, as after a reinstallation, have lost nothing: who still knows those before trusts it.
+    """
     match seen.confirms(signer.certificate):
         case True:
             return replace(signer, confirmed=signer.confirmed or now)
-        case False:
+        case False if not seen.blank:
             return replace(signer, confirmed=None)
     return signer
 

@@ -13,6 +13,7 @@ import pytest
 
 from certs.keeper import Look
 from certs.publish import Configuration, Live
+from tests.certs.world import BOTH, SECOND, World
 from tests.serve.conftest import until
 from tests.shared import ROOT
 from webhook.cli import certs, main
@@ -157,7 +158,36 @@ def test_what_was_not_foreseen_is_a_fault_and_not_the_end(tmp_path, caplog):
 def test_a_configuration_that_does_not_come_is_named():
     lives = (Live(Configuration("mutating", "gate")),)
     error = certs._incomplete(Look(None, None, lives))
-    assert str(error) == "mutating/gate: there is no MutatingWebhookConfiguration of that name with a webhook in it"
+    named = "mutating/gate: there is no MutatingWebhookConfiguration of that name with a webhook in it"
+    assert str(error).startswith(f"{named}, so the gate is not asked; restore it: helm upgrade")
+
+
+def test_a_configuration_that_is_deleted_is_reported_after_half_a_minute_and_when_it_is_back(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "modelgate")
+    world, watched = World(tmp_path), task(tmp_path / "0")
+    (replica,) = world.replicas
+    watched._keeper, watched._now = replica.keeper, lambda: world.now
+    replica.look()
+    caplog.clear()
+    path = BOTH[1].path
+    kept = world.objects[path]
+    happenings = [
+        lambda: world.objects.pop(path),
+        lambda: world.tick(29 * SECOND),
+        lambda: world.tick(SECOND),
+        lambda: world.objects.__setitem__(path, kept),
+    ]
+    said = []
+
+    def stopped():
+        said.append([each.getMessage() for each in caplog.records if "validating/gate" in each.getMessage()])
+        if happenings:
+            happenings.pop(0)()
+        return len(said) == 5
+
+    watched.watch(stopped)
+    assert [len(each) for each in said] == [0, 0, 0, 1, 2]
+    assert said[-1][1] == f"over: {said[-1][0]}"
 
 
 def test_a_token_alone_needs_an_account_and_a_directory(tmp_path, capsys):

@@ -16,7 +16,7 @@ from certs.errors import ApiServerError, ClockError, StoreError
 from certs.lifetimes import Lifetimes
 from certs.state import Signer, State
 from tests.certs.material import DAY, HOUR, NOW, ca, signed_by
-from tests.certs.world import BOTH, LIFETIMES, SECOND, SECRET, Crash, World
+from tests.certs.world import BOTH, LIFETIMES, SECOND, SECRET, Crash, Replica, World, webhook
 from tests.laws import is_quick
 
 YEAR = 365 * DAY
@@ -244,6 +244,30 @@ def test_what_others_write_over_a_bundle_is_put_right_and_not_trusted(tmp_path):
     world._put(BOTH[1].path, {**world.objects[BOTH[1].path], "webhooks": [theirs]})
     world.look()
     assert world.bundle(BOTH[1].path) == before
+
+
+def test_after_a_reinstallation_the_ca_that_was_kept_signs_at_once(tmp_path):
+    """Also soon after a rotation, when an older CA is still trusted."""
+    world = due(tmp_path)
+    live(world, 2 * DAY)
+    assert len(stored(world).trusted) == 2
+    for each in BOTH:
+        world.objects[each.path]["webhooks"] = [webhook()]
+    pods = [Replica(world, tmp_path / f"new-{number}") for number in range(2)]
+    assert [pod.look().complete for pod in pods] == [True, True]
+    assert world.trusted() == [2, 2]
+
+
+def test_a_bundle_that_was_replaced_by_another_starts_the_wait_anew(tmp_path):
+    world = due(tmp_path)
+    live(world, 2 * DAY)
+    theirs = {"name": "gate.modelgate.dev", "clientConfig": {"caBundle": base64.b64encode(ca().bundle).decode()}}
+    for each in BOTH:
+        world.objects[each.path]["webhooks"] = [theirs]
+    pod = Replica(world, tmp_path / "new")
+    assert not pod.look().complete
+    world.tick(LIFETIMES.uptake)
+    assert pod.look().complete
 
 
 def test_a_configuration_that_is_missing_does_not_hold_up_a_rotation(tmp_path):

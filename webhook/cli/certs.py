@@ -66,6 +66,7 @@ _LOOK_SECONDS = 5.0
 # Helm creates the webhook configurations a moment after the pods.
 _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 1.0
+_ABSENT = timedelta(seconds=30)  # an uninstallation deletes configurations before pods, which end sooner than that
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
 
@@ -185,9 +186,13 @@ class _Task:
 
     def watch(self, stopped: Callable[[], bool]) -> None:
         """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
+        absent: dict[Configuration, datetime] = {}
         while True:
-            _, faults = self.once()
-            self._reporter.tell(faults, self._now())
+            look, faults = self.once()
+            now = self._now()
+            absent = {each: absent.get(each, now) for each in (look.absent if look else absent)}
+            faults += [_missing(each) for each, since in absent.items() if now - since >= _ABSENT]
+            self._reporter.tell(faults, now)
             if stopped():
                 return
 
@@ -252,10 +257,16 @@ class _Task:
         raise ValueError(f"--store {text!r} is neither dir:PATH nor secret:NAMESPACE/NAME")
 
 
+def _missing(configuration: Configuration) -> CertsError:
+    return PublishError(
+        f"{configuration}: there is no {configuration.kind} of that name with a webhook in it, so the gate "
+        "is not asked; restore it: helm upgrade --reset-then-reuse-values --force-conflicts"
+    )
+
+
 def _incomplete(look: Look) -> CertsError:
-    absent = [each.configuration for each in look.lives if not each.webhooks]
-    if absent:
-        return PublishError(f"{absent[0]}: there is no {absent[0].kind} of that name with a webhook in it")
+    if look.absent:
+        return _missing(look.absent[0])
     behind = [each.configuration for each in look.lives if look.state and not each.carries(look.state.bundle)]
     if behind:
         return PublishError(f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?")
