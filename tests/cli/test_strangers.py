@@ -16,6 +16,7 @@ import yaml
 
 from tests.cli.trees import GOOD
 from tests.e2e import assets
+from tests.shared import ROOT
 from webhook.cli import main
 from webhook.cli.input.repository import Repository
 from webhook.engine.kept.pickling import dumped
@@ -601,3 +602,14 @@ def test_no_yaml_carries_a_command_of_a_ci_system(command: list[str], tmp_path: 
     assert out
     assert not commands(out, allowed=())
     assert not [line for each in yaml.safe_load_all(out) for line in [each] if each is None]
+
+
+@pytest.mark.parametrize("place", ["llmkube/crds/a.yaml", "llmkube/a.yaml", "llmkube/cases/a.yaml"])
+@pytest.mark.parametrize("target", ["/dev/zero", "/proc/kmsg", "pipe", "../secret.yaml"])
+def test_the_cases_of_a_stranger_are_regular_files(target: str, place: str, tree: Path, capsys: Capture) -> None:
+    shutil.copytree(ROOT / "policies" / "llmkube", tree / "policies" / "llmkube")
+    os.mkfifo(tree / "pipe")
+    (tree.parent / "secret.yaml").write_text("a: [")
+    (tree / "policies" / place).symlink_to(target if target.startswith("/") else tree / target)
+    assert main(["test", "policies"]) == 2
+    assert "egular file" in (err := capsys.readouterr().err) or "leads out of its repository" in err
