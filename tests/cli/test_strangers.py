@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -19,6 +20,8 @@ from tests.e2e import assets
 from tests.shared import ROOT
 from webhook.cli import main
 from webhook.cli.input.repository import Repository
+from webhook.engine import catalog
+from webhook.engine.kept import Kept
 from webhook.engine.kept.pickling import dumped
 
 Capture = pytest.CaptureFixture[str]
@@ -453,8 +456,14 @@ def test_a_name_of_a_folder_lifts_no_restriction_of_the_real_program(
     lifting = tree / "--load-restrictor=LoadRestrictionsNone"
     lifting.mkdir()
     (lifting / "kustomization.yaml").write_text("resources: []\n")
+    (tree / "manifests" / "model.yaml").write_text(GOOD.replace("{source", "{format: x, source"))
     (tree / "kustomization.yaml").write_text(
-        "resources: [manifests/cache.yaml]\nconfigMapGenerator: [{name: c, files: [k=../secret]}]\n"
+        "resources: [manifests/model.yaml]\n"
+        "generatorOptions: {disableNameSuffixHash: true}\n"
+        "configMapGenerator: [{name: c, files: [k=../secret]}]\n"
+        "replacements:\n"
+        "- source: {kind: ConfigMap, name: c, fieldPath: data.k}\n"
+        "  targets: [{select: {kind: Model}, fieldPaths: [spec.format]}]\n"
     )
     assert main(["check", "--kustomize", "."]) == 2
     out, err = capsys.readouterr()
@@ -472,7 +481,8 @@ class Evil:
 
 def test_no_code_is_read_from_a_folder_of_the_user(tree: Path, marker: Path) -> None:
     """Every file that a kept policy could have, also beside the working tree's own policies."""
-    content = dumped(Evil(marker), {})
+    found = dumped(Evil(marker), {})
+    content = Kept(catalog.load().files)._key + hashlib.sha256(found).digest() + found
     names = [f"Model.v1alpha1.inference.llmkube.dev.{sys.implementation.cache_tag}", "modelgate.pickle"]
     folders = [tree / ".cache" / "modelgate", tree / "modelgate", tree / "policies" / ".compiled"]
     for folder in folders:
