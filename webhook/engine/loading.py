@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from importlib.resources.abc import Traversable
 from itertools import product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -25,6 +24,8 @@ from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from webhook.policy import PolicyDocument, TrustedDocument
 
 __all__ = ["LazyKinds", "Loader"]
