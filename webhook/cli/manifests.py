@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -15,16 +15,18 @@ from webhook.admission import Cause, Decision, GroupVersionKind, Request, Warn
 from webhook.admission.errors import CatalogError, DocumentError, Problem
 from webhook.cli import choices
 from webhook.cli.input.before import earlier
-from webhook.cli.input.kustomize import built
+from webhook.cli.input.definitions import deciding, defined
+from webhook.cli.input.flags import excluded
+from webhook.cli.output import say
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Native, Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.installed import with_installed
+from webhook.engine.installed import Deviation, with_installed
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
-from webhook.manifests.private import user_cache
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import (
     Definitions,
@@ -125,17 +127,16 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     there = read_all(options.view)
-    defining = [
-        item for item in (*read_definitions(options.crds), *there, *given.documents) if is_definition(item.value)
-    ]
-    definitions = Definitions.among(defining)
-    built_in = catalog.load(settings=settings, cache=user_cache(os.environ))
-    installed, deviations = _installed(built_in, defining)
-    loaded = definitions.extend(installed)
+    before = earlier(options.old, options.commit, options.files)
+    built_in = catalog.load(settings=settings)
+    beside = [*read_definitions(options.crds), *there]
+    decided = deciding(options, beside, given.documents, before, built_in)
+    installed, deviations = _installed(built_in, decided.documents, given.documents)
+    loaded = decided.checked.extend(installed)
     real = {_key(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
-    previous = applied_before(earlier(options.old, options.git, options.files), loaded, decide)
-    stored = Stored({**{_key(each): each for each in previous}, **real}, definitions)
+    previous = applied_before(before, loaded, decide)
+    stored = Stored({**{_key(each): each for each in previous}, **real}, decided.checked)
     objects = [*real.values(), *in_cluster(given.documents, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
@@ -146,20 +147,26 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return review(document, loaded, view, decide, stored)
 
     found = [judge(item) for item in given.documents]
-    built_in.keep()
+    if not any(each.reviewed for each in found):
+        given.problems += excluded(given, options)
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
 
     @cache  # it compiles the rules of all kinds
     def codes() -> frozenset[str]:
         return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
 
-    return Outcomes(shown, [*deviations, *remarks], given.problems, given, judge, codes, view, settings)
+    remarks = [*decided.remarks, *deviations, *remarks]
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings)
 
 
 def _read(options: argparse.Namespace) -> Manifests:
     how = Reading(lenient=bool(options.manifests_only), exclude=tuple(options.exclude))
     given = read_paths(options.files, how)
-    return built(given) if options.kustomize else given
+    if not options.kustomize:
+        return given
+    from webhook.cli.input.kustomize import built  # noqa: PLC0415 - most calls start no program
+
+    return built(given)
 
 
 def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
@@ -171,26 +178,33 @@ def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) 
     return replace(outcome, comparison=tuple(compare(placed(outcome.document.value, None), view, settings)))
 
 
-def _installed(loaded: Catalog, definitions: list[Document]) -> tuple[Catalog, list[Problem]]:
-    """The catalog by these definitions, with a warning about each that is of another release."""
+def _installed(
+    loaded: Catalog, definitions: list[Document], among: Sequence[Document]
+) -> tuple[Catalog, list[Problem]]:
+    """The catalog by these definitions, with a warning about each that is of another release.
+
+    One ``among`` the files that puts rules aside is also told on standard error: the author of the files may want that.
+    """
     judged, deviations = with_installed(loaded, [item.value for item in definitions], trusted=False)
-    where = {_defined(item.value): f"{item.source}:{item.line}" for item in definitions}
-    notable = [each for each in deviations if each.is_notable]
-    return judged, [Problem(where.get((each.kind.group, each.kind.kind), "--crds"), "", str(each)) for each in notable]
+    where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
+    own = {defined(item.value) for item in among if is_definition(item.value)}
+    notable = []
+    for each in filter(lambda each: each.is_notable, deviations):
+        name = (each.kind.group, each.kind.kind)
+        notable.append(Problem(where.get(name, "--crds"), "", str(each)))
+        if name in own and (each.aside or each.unserved):
+            say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
+    return judged, notable
 
 
-def _defined(definition: Mapping[str, Any]) -> tuple[str, str]:
-    """The group and the kind of a definition, as far as it names them."""
-    spec = definition.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
-    return (
-        (str(spec.get("group")), str(names.get("kind")))
-        if isinstance(spec, dict) and isinstance(names, dict)
-        else ("", "")
-    )
+def _lost(deviation: Deviation) -> str:
+    kind = deviation.kind
+    return f"{kind} is not checked" if deviation.unserved else f"{len(deviation.aside)} rules of {kind} are not applied"
 
 
-def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:
+def _native(
+    folder: Path | Contents | None, loaded: Catalog, objects: list[dict[str, Any]]
+) -> tuple[Native | None, list[Problem]]:
     """The admission policies of a folder, over the objects given, with warnings about them.
 
     Raises:

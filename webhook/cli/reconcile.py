@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster or with unusable rules."""
     logs.configure(options.log_level, options.log_format)
     stop = _stop_on_signals()
+    gc.set_threshold(50_000, 20, 100)
     try:
         process = _process(options)
     except ConfigException as error:

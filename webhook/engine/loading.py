@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from importlib.resources.abc import Traversable
 from itertools import product, starmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
@@ -17,14 +17,16 @@ from webhook.engine.kept import Kept
 from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.shipped import definition, targets
 from webhook.facts import FACTS
-from webhook.manifests import documents
+from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 if TYPE_CHECKING:
-    from webhook.policy import PolicyDocument
+    from importlib.resources.abc import Traversable
+
+    from webhook.policy import PolicyDocument, TrustedDocument
 
 __all__ = ["LazyKinds", "Loader"]
 
@@ -72,7 +74,7 @@ class Loader:
         """
         known = self.kinds[gvk]
         for document in self.documents_of(gvk):
-            known = self._joined(known, document, policies.parse_policy(document))
+            known = self._joined(known, document, policies.trusted_policy(document))
         if self.problems:
             raise CatalogError(self.problems)
         return known
@@ -93,7 +95,7 @@ class Loader:
         """The names and texts of the files in a folder, which the digest covers."""
         for file in entries(folder) if folder.is_dir() else ():
             if file.name.endswith((".yaml", ".json")):
-                content = file.read_bytes()
+                content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
                 self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
                 yield f"{name}/{file.name}", content.decode()
 
@@ -110,7 +112,7 @@ class Loader:
             else:
                 self.kinds[gvk] = self._joined(known, origin, document)
 
-    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument | TrustedDocument) -> KnownKind:
         """The kind with one more policy."""
         again = partial(_given, known.schema, known.api, known.gvk.kind)
         policy = policies.compile_policy(document, origin, *again(), again)
@@ -148,11 +150,10 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
         self._kept = kept
         self._preparations = preparations
         self._found: dict[GroupVersionKind, KnownKind] = {}
-        self._new: set[GroupVersionKind] = set()
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
         if gvk not in self._found:  # two threads may both compile it; the first result counts
-            self._found.setdefault(gvk, self._read(gvk) or self._compiled(gvk))
+            self._found.setdefault(gvk, self._read(gvk) or self._loader.compiled(gvk))
         return self._found[gvk]
 
     def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
@@ -162,19 +163,6 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
             return None
         self._preparations[gvk] = prepared
         return replace(known, policy=prepared.policy, sources=_Sources(self._loader, gvk))
-
-    def _compiled(self, gvk: GroupVersionKind) -> KnownKind:
-        self._new.add(gvk)
-        return self._loader.compiled(gvk)
-
-    def keep(self, *, complete: bool) -> None:
-        while self._new:
-            known = self._found[self._new.pop()]
-            prepared = self._preparations.of(known)
-            if complete:
-                prepared.complete()
-            if known.policy is not NO_POLICY and not self._kept.write(known.gvk, prepared):
-                return
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds
@@ -196,7 +184,7 @@ class _Sources(Sequence[PolicySource]):
     @cached_property
     def _read(self) -> tuple[PolicySource, ...]:
         found = self._loader.documents_of(self._gvk)
-        return tuple(PolicySource(policies.parse_policy(each), replace(each, node=None)) for each in found)
+        return tuple(PolicySource(policies.trusted_policy(each), replace(each, node=None)) for each in found)
 
     @overload
     def __getitem__(self, index: int) -> PolicySource: ...
