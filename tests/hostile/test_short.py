@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import decoder, framing
-from tests.hostile import bars, bodies, children, freshness, memory, processes, wire, worst
+from tests.hostile import bars, bodies, children, flood, freshness, memory, processes, wire, worst
 from tests.hostile.attacks import attack, attacks, small
 from tests.hostile.callers import Hostile
 from tests.hostile.isolation import good_body
 from tests.hostile.serving import Gate, serving, wait_until
+from webhook.serve.http.connection import CONNECTIONS
+from webhook.serve.http.listener import HANDSHAKES
 
 ITEMS = 20_000
 """Enough for a large review; few enough for CI."""
@@ -72,6 +75,26 @@ def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate):
             return Counter(answer.status for answer in [*answers, await hostile_call])
 
     assert set(asyncio.run(both())) <= {200, 413, 503}
+
+
+@pytest.mark.parametrize(
+    ("opening", "count"),
+    [(flood.silent, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
+    ids=["silent connections", "idle connections"],
+)
+def test_good_callers_are_answered_while_strangers_open_connections(gate: Gate, opening: flood.Opening, count: int):
+    """More than the gate keeps, all the time: a good caller is answered by each new connection and by a kept one."""
+    body = good_body()
+    with contextlib.closing(gate.connection()) as kept, flood.standing(gate, opening, count) as opened:
+        before, statuses = opened(), []
+        while len(statuses) < 40 or opened() < before + count // 4:
+            statuses.append(gate.post("/validate?timeout=30s", body)[0])
+            kept.request("POST", "/validate?timeout=30s", body, {"Content-Type": "application/json"})
+            answer = kept.getresponse()
+            answer.read()
+            statuses.append(answer.status)
+        assert gate.get("/healthz") == (200, "ok\n")
+    assert set(statuses) == {200}
 
 
 @pytest.mark.parametrize(
