@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.client import Client, connected
 from tests.e2e.gate import NAME, PROFILE, STAMP
 from tests.e2e.kubectl import Object
-from tests.e2e.models import model
+from tests.e2e.models import FINALIZER, model
 from tests.e2e.processes import wait_until
 from webhook.admission.stamp import Stamp
 
@@ -150,6 +150,19 @@ def test_a_write_of_the_status_changes_no_stamp(client, models, method):
     after = client.ask("GET", f"{models}/by-status", None).body
     assert after["status"]["phase"] == "Ready"
     assert after["metadata"]["annotations"] == before["metadata"]["annotations"]
+
+
+def test_only_of_an_object_in_deletion_a_forged_stamp_is_stored_while_its_specification_stays(client, models):
+    """It must be able to lose its finalizers, so the gate reviews no such write; and nothing acts on the object."""
+    client.ask("POST", models, model("going", finalizers=[FINALIZER]))
+    client.ask("DELETE", f"{models}/going", None)
+    forging = {"metadata": {"annotations": {STAMP: FALSE.encode()}}}
+    stored = client.ask("PATCH", f"{models}/going", forging, MERGE)
+    assert stored.body["metadata"]["annotations"][STAMP] == FALSE.encode()
+    changed = client.ask("PATCH", f"{models}/going", {**forging, "spec": {"source": "hf://org/other"}}, MERGE)
+    assert not is_the_gates(stored.body)
+    assert is_the_gates(changed.body)
+    assert client.ask("PATCH", f"{models}/going", {"metadata": {"finalizers": []}}, MERGE).accepted
 
 
 SCALE = {"specReplicasPath": ".spec.hardware.gpu.count", "statusReplicasPath": ".status.observedGeneration"}
