@@ -70,7 +70,7 @@ def test_old_tls_versions_are_refused(serve: Serve, version: ssl.TLSVersion) -> 
         contextlib.closing(socket.create_connection(("127.0.0.1", served.port), timeout=20)) as plain,
         pytest.raises((ssl.SSLError, ConnectionError)),
     ):
-        context.wrap_socket(plain, server_hostname="localhost")
+        context.wrap_socket(plain, server_hostname="localhost").close()
     until(lambda: "UNSUPPORTED_PROTOCOL" in served.log(), "the gate has refused the version")
 
 
