@@ -43,7 +43,7 @@ class Plain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A change of ``file`` from ``old`` to ``new``, with which the row's ``test`` fails and prints a match of ``shows``."""
+    """A change of ``file``, from ``old`` to ``new``; ``shows`` matches what the row's ``test`` prints when it fails."""
 
     row: str
     fault: str
@@ -87,17 +87,13 @@ def faults() -> list[Fault]:
 @contextmanager
 def copied() -> Iterator[Path]:
     """A copy of the tree, without what git ignores."""
-    names = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        check=True,
-    ).stdout
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    found = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout
+    names = [name for name in os.fsdecode(found).split("\0") if name and os.path.lexists(ROOT / name)]
     with tempfile.TemporaryDirectory(prefix="modelgate-planted-") as folder:
         tree = Path(folder) / "clean"
-        for name in filter(None, os.fsdecode(names).split("\0")):
-            if (ROOT / name).exists():  # not one that is deleted, but still in the index
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
+        tree.mkdir()
+        subprocess.run(["cp", "--archive", "--parents", f"--target-directory={tree}", *names], cwd=ROOT, check=True)
         yield tree
 
 
@@ -109,7 +105,7 @@ def outcome(clean: Path, fault: Fault) -> str:
     if code or not PASSED.search(text):
         return f"NOT NOTICED: without the fault, the test does not pass\n{text}"
     tree = clean.with_name("planted")
-    shutil.copytree(clean, tree, symlinks=True)
+    subprocess.run(["cp", "--archive", clean, tree], check=True)
     try:
         fault.plant(tree)
         return verdict(fault, *run(tree, fault.test))
