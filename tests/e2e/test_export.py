@@ -326,7 +326,7 @@ POLICIES = (
 
 @NEEDS_1_36
 def test_static_manifests_are_read_by_the_api_server_at_its_start(static, loaded):
-    """Manifest-based admission: in effect before anybody could delete it."""
+    """Manifest-based admission: in effect before a user can delete it."""
     accepted, refused = asked_about_models(static, loaded)
     assert accepted.body["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
     assert codes(refused.body["message"])
@@ -335,7 +335,7 @@ def test_static_manifests_are_read_by_the_api_server_at_its_start(static, loaded
 
 @NEEDS_1_36
 def test_what_an_administrator_deletes_through_the_api_does_not_reach_static_manifests(static, loaded):
-    """The webhook configurations and all policies go, and the names of the manifests are no objects to delete."""
+    """The webhook configurations and all policies go; the API has no object with the name of a manifest."""
     static.kubectl("delete", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "--all")
     for resource, exported in by_resource(run_export("static", f"--profile={PROFILE}")).items():
         static.kubectl("delete", resource, "--all")
@@ -349,7 +349,7 @@ def test_what_an_administrator_deletes_through_the_api_does_not_reach_static_man
 
 @NEEDS_1_36
 def test_an_object_of_the_api_takes_no_name_of_a_static_manifest(static):
-    """Nobody puts a weaker policy, or a binding that only warns, in the place of a manifest."""
+    """A weaker policy, or a binding that only warns, cannot take the place of a manifest."""
     weaker = {each["kind"]: each for each in run_export("static", "--profile=audit")}
     for each in weaker.values():
         assert "static.k8s.io" in static.kubectl.refusal("create", each)

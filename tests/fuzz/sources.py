@@ -200,7 +200,7 @@ def by_definition(dice: random.Random) -> None:
 
 
 def attempt(job: Callable[[random.Random], None], dice: random.Random) -> str:
-    """The defect that was found, if any. To refuse a policy, a definition or an object is no defect."""
+    """The defect that was found, if any. A policy, a definition or an object may be refused."""
     try:
         job(dice)
     except MEANT:

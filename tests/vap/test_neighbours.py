@@ -210,7 +210,7 @@ def test_nothing_lax_takes_away_what_another_policy_or_binding_denies(order: tup
 
 
 @pytest.mark.parametrize("kind", ["PolicyException", "NamespacedValidatingPolicy", "GlobalContextEntry", "Policy"])
-def test_what_other_engines_read_of_tenants_is_no_policy_here(kind: str) -> None:
+def test_what_other_engines_read_of_tenants_has_no_effect_here(kind: str) -> None:
     exception = {
         "apiVersion": "policies.example/v1",
         "kind": kind,
