@@ -132,10 +132,27 @@ def test_the_rules_follow_the_values():
     ]
 
 
-def test_no_namespace_is_a_way_around_the_gate():
-    for webhook in webhooks():
+# What could narrow the selection: other kinds, one replica, users' policies, another profile, no namespaces' guard.
+NARROWING = [(), (MORE,), (POLICIES,), ('gate.profile="audit"',), ("apis.ome.enabled=false",), ("gate.replicas=1",)]
+
+
+@pytest.mark.parametrize("sets", NARROWING)
+def test_no_namespace_is_a_way_around_the_gate(sets):
+    """Of the guarded kinds; a cluster must start without the gate, so users' policies leave some namespaces out."""
+    guarding = [each for each in webhooks(*sets) if "policies" not in each["name"]]
+    assert len(guarding) == 2
+    for webhook in guarding:
         assert "namespaceSelector" not in webhook
         assert "objectSelector" not in webhook
+        assert {rule["scope"] for rule in webhook["rules"]} == {"*"}
+
+
+def test_only_the_value_for_it_exempts_a_namespace_and_it_does_so_for_both_webhooks_alike():
+    """``modelgate doctor`` reports it (namespace-excluded, tests/chart/test_doctor.py)."""
+    selector = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}
+    chosen = webhooks(f"webhooks.namespaceSelector={json.dumps(selector)}")
+    assert [each["namespaceSelector"] for each in chosen] == [selector, selector]
+    assert ["objectSelector" in each for each in chosen] == [False, False]
 
 
 @pytest.mark.parametrize("sets", [(), (MORE,), ("gate.replicas=0",), ("reconciler.enabled=false",), (POLICIES,)])

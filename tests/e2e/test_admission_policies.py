@@ -110,6 +110,11 @@ REQUESTS: dict[str, tuple[str, str, Object | None]] = {
     "an error that fails": ("POST", f"{CORE}/configmaps", config_map("wrong", labels={"probe": "fail"})),
     "an error that is ignored": ("POST", f"{CORE}/configmaps", config_map("ignored", labels={"probe": "ignore"})),
     "a mutation that cannot be made": ("POST", f"{CORE}/configmaps", config_map("broken", labels={"probe": "mutate"})),
+    "copies that double an object": (
+        "POST",
+        f"{CORE}/configmaps",
+        config_map("doubled", labels={"probe": "double"}, data={"seed": "0123456789"}),
+    ),
     "a warning": ("POST", f"{CORE}/configmaps", config_map("dubious", labels={"probe": "warn"})),
     "a namespace that does not count": (
         "POST",
@@ -129,6 +134,7 @@ REFUSED = {
     "what only another user may": (403, "failed expression"),
     "an error that fails": (422, "no such key"),
     "a mutation that cannot be made": (403, "policy 'breaks' with binding 'breaks' denied request: "),
+    "copies that double an object": (403, "the accumulated size increase of copy is"),
     "a list that no configuration may touch": (
         403,
         "may not mutate atomic arrays, maps or structs: .spec.template.spec.",

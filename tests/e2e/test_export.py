@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,30 +291,82 @@ def compiled(crd: str, version: str) -> Structural:
     return load_crd(json.loads(crd), trusted=True).versions[version].schema
 
 
-@NEEDS_1_36
-def test_static_manifests_are_read_by_the_api_server_at_its_start(plane_assets, tmp_path, loaded):
-    """Manifest-based admission: in effect before anybody could delete it, with a folder for each sort of policy."""
-    plugins = []
-    for sort in ("Validating", "Mutating"):
-        folder = tmp_path / sort
-        folder.mkdir()
-        exported = run_export("static", f"--only={sort.lower()}", f"--profile={PROFILE}")
-        (folder / "modelgate.yaml").write_text(yaml.safe_dump_all(exported))
-        head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": f"{sort}AdmissionPolicyConfiguration"}
-        configuration = {**head, "staticManifestsDir": str(folder)}
-        plugins.append({"name": f"{sort}AdmissionPolicy", "configuration": configuration})
+@pytest.fixture(scope="module")
+def static(plane_assets, tmp_path_factory) -> Iterator[Plane]:
+    """A control plane that reads the exported manifests at its start, from a folder for each sort of policy."""
+    folder = tmp_path_factory.mktemp("static")
+    plugins = [admission_plugin(folder / sort, sort) for sort in ("Validating", "Mutating")]
     head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"}
-    (tmp_path / "admission.yaml").write_text(yaml.safe_dump({**head, "plugins": plugins}))
+    (folder / "admission.yaml").write_text(yaml.safe_dump({**head, "plugins": plugins}))
     flags = [
         "--feature-gates=ManifestBasedAdmissionControlConfig=true",
-        f"--admission-control-config-file={tmp_path / 'admission.yaml'}",
+        f"--admission-control-config-file={folder / 'admission.yaml'}",
     ]
-    with Plane(plane_assets, flags=flags) as plane, connected(plane.kubeconfig) as client:
+    with Plane(plane_assets, flags=flags) as plane:
         install_crds(plane.kubectl)
-        model = next(known for known in loaded.kinds.values() if known.gvk.kind == "Model")
-        good, bad = placed(models.model("good"), model), placed(models.bad_model("bad"), model)
-        accepted, refused = client.create(model, good), client.create(model, bad)
-        policies = plane.kubectl.json("get", "validatingadmissionpolicies,mutatingadmissionpolicies")["items"]
+        yield plane
+
+
+def admission_plugin(folder: Path, sort: str) -> Object:
+    """The configuration of a sort of policies, whose manifests are in a folder."""
+    folder.mkdir()
+    exported = run_export("static", f"--only={sort.lower()}", f"--profile={PROFILE}")
+    (folder / "modelgate.yaml").write_text(yaml.safe_dump_all(exported))
+    head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": f"{sort}AdmissionPolicyConfiguration"}
+    return {"name": f"{sort}AdmissionPolicy", "configuration": {**head, "staticManifestsDir": str(folder)}}
+
+
+POLICIES = (
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+)
+
+
+@NEEDS_1_36
+def test_static_manifests_are_read_by_the_api_server_at_its_start(static, loaded):
+    """Manifest-based admission: in effect before a user can delete it."""
+    accepted, refused = asked_about_models(static, loaded)
     assert accepted.body["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
     assert codes(refused.body["message"])
-    assert policies == []
+    assert static.kubectl.json("get", ",".join(POLICIES))["items"] == []
+
+
+@NEEDS_1_36
+def test_what_an_administrator_deletes_through_the_api_does_not_reach_static_manifests(static, loaded):
+    """The webhook configurations and all policies go; the API has no object with the name of a manifest."""
+    static.kubectl("delete", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "--all")
+    for resource, exported in by_resource(run_export("static", f"--profile={PROFILE}")).items():
+        static.kubectl("delete", resource, "--all")
+        refusal = static.kubectl.run("delete", resource, exported[0])
+        assert refusal.code, exported
+        assert "not found" in refusal.err.lower(), refusal.err
+    accepted, refused = asked_about_models(static, loaded)
+    assert accepted.body["spec"]["hardware"]["gpu"]["resourceName"] == "devic.es/dri-render"
+    assert codes(refused.body["message"])
+
+
+@NEEDS_1_36
+def test_an_object_of_the_api_takes_no_name_of_a_static_manifest(static):
+    """A weaker policy, or a binding that only warns, cannot take the place of a manifest."""
+    weaker = {each["kind"]: each for each in run_export("static", "--profile=audit")}
+    for each in weaker.values():
+        assert "static.k8s.io" in static.kubectl.refusal("create", each)
+
+
+def by_resource(exported: list[Object]) -> dict[str, list[str]]:
+    """The names of exported objects, by the resource that they would be."""
+    found: dict[str, list[str]] = {resource: [] for resource in POLICIES}
+    for each in exported:
+        kind = each["kind"].lower()
+        found[f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"].append(each["metadata"]["name"])
+    return found
+
+
+def asked_about_models(plane: Plane, loaded: Catalog) -> tuple[Reply, Reply]:
+    """The answers to dry runs about a good Model and about a bad one."""
+    known = next(known for known in loaded.kinds.values() if known.gvk.kind == "Model")
+    with connected(plane.kubeconfig) as client:
+        good, bad = placed(models.model("good"), known), placed(models.bad_model("bad"), known)
+        return client.create(known, good), client.create(known, bad)

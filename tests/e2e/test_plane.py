@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from tests.e2e.gate import STAMP
+from tests.e2e.gate import NAMESPACE, STAMP
 from tests.e2e.kubectl import Refused
 from tests.e2e.models import FINALIZER, bad_model, model, with_vendor
 from tests.e2e.processes import wait_until
@@ -157,3 +157,11 @@ def test_the_gate_can_be_called_by_url(kubectl, gate):
     finally:
         gate.uninstall()
         gate.install(gate.by_service())
+
+
+@pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-public", NAMESPACE])
+def test_an_object_is_refused_in_every_namespace_of_the_system(plane, namespace):
+    """Those that clusters and tools like to exempt, and the gate's own."""
+    within = plane.kubectl.within(namespace)
+    assert "spec.hardware.memoryFraction: " in within.refusal("create", bad_model("exempt"), "--dry-run=server")
+    assert STAMP in within.send("create", model("exempt"), "--dry-run=server")["metadata"]["annotations"]

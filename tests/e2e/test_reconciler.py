@@ -174,6 +174,29 @@ def test_a_leader_that_is_killed_amid_its_work_is_followed_and_nothing_is_done_t
     reconciler.start()
 
 
+def webhook_configurations(plane):
+    """All of the cluster, with their generations."""
+    return plane.kubectl.json("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations")["items"]
+
+
+def test_a_killed_leader_leaves_no_configuration_changed_and_no_decision_skipped(kubectl, plane, gate, reconciler):
+    """Until another one leads, the gate decides as before; then every object gets its verdict, older or new."""
+    reconciler.stop()
+    with gate.absent():
+        kubectl.send("create", bad_model("unseen"))
+    before = webhook_configurations(plane)
+    reconciler.start()
+    wait_until(lambda: reconciler.metric("modelgate_leader"), "the reconciler to lead")
+    with Reconciler(plane, *FLAGS, sets=SETS, name="heir"):
+        reconciler.kill()
+        assert "spec.hardware.memoryFraction: " in kubectl.refusal("create", bad_model("leaderless-and-bad"))
+        assert Stamp.matching(kubectl.send("create", model("leaderless"))) is not None
+        wait_for(kubectl, "unseen", "Normalised", "False", "Refused")
+        wait_for(kubectl, "leaderless", "Available", "True", "WorkloadResolved")
+        assert webhook_configurations(plane) == before
+    reconciler.start()
+
+
 def test_a_model_that_is_deleted_is_gone_at_once(kubectl):
     kubectl.send("apply", model("leaving"))
     wait_for(kubectl, "leaving", "Available", "True", "WorkloadResolved")

@@ -231,6 +231,17 @@ def test_an_update_that_does_not_touch_an_invalid_field_is_not_refused_for_it() 
     assert [cause.field for cause in decision.causes] == ["spec.source"]
 
 
+def test_a_rule_spares_what_an_update_leaves_as_it_is() -> None:
+    """As the schema does in the test above: here it is a rule of the policy that refuses the value."""
+    strict = Options(profile=Profile.STRICT)
+    old = a_model({"source": "pvc://weights", "refreshPolicy": "IfNotPresent"})
+    left = engine.validate(update(old, a_model({**old["spec"], "refreshPolicy": "OnChange"})), LOADED, VIEW, strict)
+    assert left.allowed
+    assert "not refused, because this update does not change it" in str(left.warnings)
+    changed = engine.validate(update(old, a_model({"source": "pvc://other"})), LOADED, VIEW, strict)
+    assert [cause.field for cause in changed.causes] == ["spec.source"]
+
+
 def test_the_audit_profile_only_warns() -> None:
     request = creation(a_model({"source": 1, "format": "x"}))
     decision = engine.validate(request, LOADED, VIEW, Options(profile=Profile.AUDIT))

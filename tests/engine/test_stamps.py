@@ -126,6 +126,24 @@ def test_the_profile_is_part_of_the_stamp():
     assert mutated(model()) != mutated(model(), options=Options(profile=Profile.AUDIT))
 
 
+def test_a_forged_stamp_on_an_object_that_is_too_large_to_be_judged_is_refused_with_it_or_warned_of():
+    large = forged(model(files=[{"name": f"f{number}"} for number in range(60_000)]))
+    assert mutated(large) == large
+    assert not validated(large).allowed
+    audited = validated(large, options=Options(profile=Profile.AUDIT))
+    assert audited.allowed
+    assert "is too large to be judged" in on_stamp(audited.warnings)[0]
+
+
+def test_of_an_object_in_deletion_a_stamp_is_left_as_it_is_while_the_specification_stays():
+    stored = mutated(model())
+    stored["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    sent = copy.deepcopy(forged(stored, {"spec.source": GOOD}))
+    assert mutated(sent, stored) == sent
+    sent["spec"]["source"] = "hf://other/repo"
+    assert "spec.source" not in Stamp.read(mutated(sent, stored)).defaulted
+
+
 def called(obj, **changed):
     """A call about an object of known size: each call of a request has a uid of its own."""
     return replace(request(obj), **{"uid": str(uuid4()), "size": 1000, "user": {"username": "ada"}, **changed})

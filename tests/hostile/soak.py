@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.hostile import bodies, processes
+from tests.hostile.attacks import attack
 from tests.hostile.bars import Report
 from tests.hostile.isolation import good_body
 from tests.hostile.serving import Gate, serving
@@ -38,8 +39,14 @@ def mixture() -> list[bytes]:
     calls = [
         post(f"/{call}?timeout=5s", body) for call in ("mutate", "validate") for body in (*reviews, *updates, *wrong)
     ]
+    large = [post(f"/{call}?timeout=30s", of_a_child()) for call in ("mutate", "validate")]
     metrics = HEALTH.replace(b"healthz", b"metrics")
-    return [*calls, HEALTH, metrics, HEALTH.replace(b"healthz", b"nowhere")]
+    return [*calls, *large, HEALTH, metrics, HEALTH.replace(b"healthz", b"nowhere")]
+
+
+def of_a_child() -> bytes:
+    """A review that is just large enough to be decided in a child process."""
+    return attack("AIMService", "spec.imagePullSecrets", "empty objects").review("CREATE", 3_000)
 
 
 async def load(gate: Gate, seconds: float) -> tuple[Counter[int], list[Sample]]:

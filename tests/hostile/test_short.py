@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz import decoder, framing
-from tests.hostile import bars, bodies, children, freshness, memory, processes, wire, worst
+from tests.hostile import bars, bodies, children, flood, freshness, memory, planted, processes, wire, worst
 from tests.hostile.attacks import attack, attacks, small
 from tests.hostile.callers import Hostile
 from tests.hostile.isolation import good_body
 from tests.hostile.serving import Gate, serving, wait_until
+from webhook.serve.http.connection import CONNECTIONS
+from webhook.serve.http.listener import HANDSHAKES
 
 ITEMS = 20_000
 """Enough for a large review; few enough for CI."""
@@ -75,6 +79,26 @@ def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate):
 
 
 @pytest.mark.parametrize(
+    ("opening", "count"),
+    [(flood.silent, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
+    ids=["silent connections", "idle connections"],
+)
+def test_good_callers_are_answered_while_strangers_open_connections(gate: Gate, opening: flood.Opening, count: int):
+    """More than the gate keeps, all the time: a good caller is answered by each new connection and by a kept one."""
+    body = good_body()
+    with contextlib.closing(gate.connection()) as kept, flood.standing(gate, opening, count) as opened:
+        before, statuses = opened(), []
+        while len(statuses) < 40 or opened() < before + count // 4:
+            statuses.append(gate.post("/validate?timeout=30s", body)[0])
+            kept.request("POST", "/validate?timeout=30s", body, {"Content-Type": "application/json"})
+            answer = kept.getresponse()
+            answer.read()
+            statuses.append(answer.status)
+        assert gate.get("/healthz") == (200, "ok\n")
+    assert set(statuses) == {200}
+
+
+@pytest.mark.parametrize(
     "attack_",
     [
         lambda gate: memory.half_open(gate, 200),
@@ -119,6 +143,20 @@ def test_the_decoder_answers_whatever_comes():
 
 def test_http_framing_is_answered_or_closed():
     assert framing.main(["-n", "1500"]) == 0
+
+
+def test_a_fault_is_noticed_and_one_without_effect_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row for real; then a change that does no harm, another reason, and a test that fails anyway."""
+    monkeypatch.delenv(planted.PLANE, raising=False)
+    fault = next(each for each in planted.faults() if each.row == "threat-9")
+    with planted.copied() as clean:
+        assert planted.outcome(clean, fault) == "noticed"
+        harmless = replace(fault, new=f"({fault.old})")
+        assert planted.outcome(clean, harmless).startswith("NOT NOTICED: the test passes with the fault")
+        assert planted.outcome(clean, replace(fault, shows="no such text")).startswith("NOT NOTICED: the test does not")
+        absent = replace(fault, test="tests/certs/test_authority.py::test_that_does_not_exist")
+        assert planted.outcome(clean, absent).startswith("NOT NOTICED: without the fault")
+        assert planted.outcome(clean, replace(fault, plane=True)).startswith("skipped: needs a real API server")
 
 
 def test_a_report_is_written_read_and_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -7,10 +7,13 @@ import signal
 import socket
 import ssl
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from certs.files import replace
+from certs.names import LOCAL
 from tests.serve.certificates import ClientAuthority
 from tests.serve.conftest import Served, until
 from tests.serve.test_app import a_review
@@ -97,3 +100,45 @@ def test_the_port_of_health_can_have_tls(serve: Serve) -> None:
     served.process.send_signal(signal.SIGTERM)
     until(lambda: served.get("/readyz")[0] == 503, "the gate is draining")
     assert served.process.wait(timeout=30) == 0
+
+
+def test_while_certificates_and_client_cas_rotate_good_callers_are_answered_and_no_other_is(
+    serve: Serve, clients: ClientAuthority
+) -> None:
+    """The leaf of the gate and the CA of its clients change five times, by way of a bundle with the old and new CA."""
+    file = clients.folder / "in-use.crt"
+    file.write_bytes(pem(clients, "clients"))
+    served = serve("--caller", "mtls", "--client-ca", str(file), MODELGATE_TLS_POLL_SECONDS="0.02")
+    stranger = ClientAuthority.create(clients.folder, "strangers").client("stranger")
+    old, statuses = (clients, pem(clients, "clients")), list[int]()
+    for number in range(5):
+        authority = ClientAuthority.create(clients.folder, f"ca-{number}")
+        new = (authority, pem(authority, f"ca-{number}"))
+        file.write_bytes(old[1] + new[1])
+        replace(served.folder, served.authority.issue(LOCAL, datetime.now(UTC)).files())
+        until(lambda added=new[0]: is_trusted(served, added), "the new client CA is trusted")
+        statuses += [asked(served, each.client(f"caller-{number}"))[0] for each, _ in (old, new)]
+        assert not is_answered(served, stranger)
+        file.write_bytes(new[1])
+        until(lambda gone=old[0]: not is_trusted(served, gone), "the old client CA is trusted no more")
+        statuses.append(asked(served, authority.client("caller"))[0])
+        old = new
+    assert set(statuses) == {200}
+    assert "PRIVATE KEY" not in served.log()
+    assert "Traceback" not in served.log()
+
+
+def pem(authority: ClientAuthority, name: str) -> bytes:
+    return (authority.folder / f"{name}.crt").read_bytes()
+
+
+def is_trusted(served: Served, authority: ClientAuthority) -> bool:
+    """Whether a client of a CA is answered."""
+    return is_answered(served, authority.client("probe"))
+
+
+def is_answered(served: Served, pair: Pair) -> bool:
+    try:
+        return asked(served, pair)[0] == 200
+    except (ssl.SSLError, ConnectionError):
+        return False

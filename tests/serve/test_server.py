@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -46,17 +47,39 @@ def test_the_gate_serves_over_verified_tls(serve: Serve) -> None:
     assert "modelgate_certificate_not_after_seconds 1" in metrics
 
 
-def test_old_tls_versions_are_refused(serve: Serve) -> None:
-    served = serve()
+OLD = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1], ids=["1.0", "1.1"])
+
+
+def client_of(served: Served, version: ssl.TLSVersion) -> ssl.SSLContext:
+    """A client of one version. Without the security level, OpenSSL refuses old versions before it sends a byte."""
     context = served.context()
+    context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1"):
-        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.minimum_version = version
     with pytest.warns(DeprecationWarning, match="TLSv1"):
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    connection = served.connection()
-    connection._context = context
-    with contextlib.closing(connection), pytest.raises((ssl.SSLError, ConnectionError)):
-        connection.request("GET", "/healthz")
+        context.maximum_version = version
+    return context
+
+
+@OLD
+def test_old_tls_versions_are_refused(serve: Serve, version: ssl.TLSVersion) -> None:
+    """The gate refuses, not the client: the log of the gate names the reason."""
+    served = serve("--log-level", "debug")
+    context = client_of(served, version)
+    with (
+        contextlib.closing(socket.create_connection(("127.0.0.1", served.port), timeout=20)) as plain,
+        pytest.raises((ssl.SSLError, ConnectionError)),
+    ):
+        context.wrap_socket(plain, server_hostname="localhost").close()
+    until(lambda: "UNSUPPORTED_PROTOCOL" in served.log(), "the gate has refused the version")
+
+
+def test_plain_http_is_not_served(serve: Serve) -> None:
+    served = serve()
+    with contextlib.closing(socket.create_connection(("127.0.0.1", served.port), timeout=20)) as plain:
+        plain.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            assert b"HTTP" not in plain.recv(1000)
 
 
 def test_a_new_certificate_is_served_without_losing_open_connections(serve: Serve) -> None:

@@ -10,7 +10,7 @@ _FIELDS = r'APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json
 
 
 class Failure(StrEnum):
-    """The texts of failed mutations: the API server's, except ``UNKNOWN_LISTS``."""
+    """The texts of failed mutations: the API server's, except ``UNKNOWN_LISTS`` and ``TOO_LARGE``."""
 
     EXPRESSION = "{}"
     TYPE_NAMES = "type mismatch: {}"
@@ -20,7 +20,11 @@ class Failure(StrEnum):
         "error applying patch: {}: the schema of {} is unknown, so its lists cannot be merged: "
         "use a JSONPatch, or provide its CustomResourceDefinition"
     )
+    TOO_LARGE = "the expression makes more than {} bytes, the most that an object may have"
     PATCH = "JSON Patch: {}"
+    COPIES = (
+        "JSON Patch: Unable to complete the copy, the accumulated size increase of copy is {}, exceeding the limit {}"
+    )
     PATCH_VALUE = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: {}"
     NO_KIND = "Internal error occurred: Object 'Kind' is missing in '{}'"
     NO_OBJECT = (

@@ -8,6 +8,7 @@ from webhook.cel import RUNTIME_BUDGET, BudgetExceeded
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import EvaluationScope, Expression, VariableSet
 from webhook.vap.mutating.errors import Failure, MutationError
+from webhook.vap.mutating.size import MOST_BYTES, size_of
 
 __all__ = ["defaulted", "evaluate", "live_object"]
 
@@ -16,7 +17,7 @@ def evaluate(expression: Expression, variables: VariableSet, invocation: Invocat
     """The value of a mutation's expression.
 
     Raises:
-        MutationError: the expression does not compile, fails, or exceeds its budget.
+        MutationError: the expression does not compile, fails, exceeds its budget, or makes too large a value.
     """
     if expression.program is None:
         raise MutationError(Failure.EXPRESSION, expression.error)
@@ -27,6 +28,8 @@ def evaluate(expression: Expression, variables: VariableSet, invocation: Invocat
         raise MutationError(Failure.EXPRESSION, error.message) from None
     if evaluation.error is not None:
         raise MutationError(Failure.EXPRESSION, evaluation.error)
+    if size_of(evaluation.value) > MOST_BYTES:
+        raise MutationError(Failure.TOO_LARGE, MOST_BYTES)
     return evaluation.value
 
 

@@ -13,6 +13,7 @@ from webhook.vap.expressions import Expression, VariableSet
 from webhook.vap.mutating.errors import Failure, MutationError
 from webhook.vap.mutating.evaluation import defaulted, evaluate, live_object
 from webhook.vap.mutating.objects import json_of, mismatches
+from webhook.vap.mutating.size import MOST_BYTES, size_of
 
 __all__ = ["json_patch"]
 
@@ -37,9 +38,14 @@ def json_patch(expression: Expression, variables: VariableSet, invocation: Invoc
     operations = [_operation(item) for item in evaluate(expression, variables, invocation)]
     live = live_object(invocation)
     patched: Any = live
+    copied = 0
     try:
         for operation in operations:
-            patched = _patched(patched, operation)
+            before, patched = patched, _patched(patched, operation)
+            if operation["op"] == "copy":
+                copied += size_of(_source(before, operation["from"]))
+                if copied > MOST_BYTES:
+                    raise MutationError(Failure.COPIES, copied, MOST_BYTES)
     except patch.TestFailed:
         return live
     except patch.PatchError as error:
@@ -60,6 +66,13 @@ def _with_nulls(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: _with_nulls(item) for key, item in node.items()}
     return [_with_nulls(item) for item in node] if isinstance(node, list) else node
+
+
+def _source(document: Any, pointer: str) -> Any:
+    """What an operation has copied from a place that exists, or, of an object's missing key, null."""
+    for key in patch.keys(pointer):
+        document = document[int(key)] if isinstance(document, list) else document.get(key)
+    return document
 
 
 def _patched(document: Any, operation: dict[str, Any]) -> Any:
