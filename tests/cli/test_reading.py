@@ -49,7 +49,7 @@ def test_thirteen_broken_files_cost_only_themselves(tmp_path: Path, capsys: Capt
     [
         ("template.yaml", ":2: looks like a Helm template: pipe `helm template` into `modelgate check -`"),
         ("utf16.yaml", ": cannot be read: not UTF-8 text but UTF-16: save it as UTF-8"),
-        ("twice.yaml", ':2: duplicate key "a"'),
+        ("twice.yaml", ':2: duplicate key "a": kubectl takes the last one, kustomize refuses the file'),
         ("headless.yaml", ":1: apiVersion: Required value"),
         ("kindless.yaml", ":1: kind: Required value"),
     ],

@@ -65,7 +65,7 @@ def test_keys_become_text() -> None:
 
 
 def test_lists_are_taken_apart_and_empty_documents_left_out() -> None:
-    found = documents.parse("---\n---\nkind: ModelList\nitems:\n- {a: 1}\n- {a: 2}\n---\na: 3\n", "x")
+    found = documents.parse("---\n---\nkind: List\nitems:\n- {a: 1}\n- {a: 2}\n---\na: 3\n", "x")
     assert [item.value for item in found] == [{"a": 1}, {"a": 2}, {"a": 3}]
     assert [item.line for item in found] == [5, 6, 8]
 
@@ -98,7 +98,7 @@ def test_every_value_knows_its_line() -> None:
 
 def test_the_field_of_an_error_has_a_line() -> None:
     (document,) = documents.parse("metadata:\n  labels:\n    a.b/c: x\n    5: y\nspec:\n- x\n- y:\n    z: 1\n", "x")
-    fields = ("spec[1].y.z", "metadata.labels[a.b/c]", "metadata.labels[5]", "metadata.labels.other", "")
+    fields = ("spec[1].true.z", "metadata.labels[a.b/c]", "metadata.labels[5]", "metadata.labels.other", "")
     assert [document.line_at(field) for field in fields] == [8, 3, 4, 2, 1]
 
 
@@ -106,19 +106,19 @@ def test_the_field_of_an_error_has_a_line() -> None:
     ("text", "message"),
     [
         ("a: 1\na: 2", 'f:2: duplicate key "a"'),
-        ("a: &x [*x]", "f:1: an alias contains itself"),
+        ("a: &x [*x]", "f:1: anchor 'x' value contains itself"),
         ("a: .nan", "f:1: .nan is not a JSON number"),
         ("a: -.inf", "f:1: -.inf is not a JSON number"),
         ("- 1", "f:1: expected an object, got list"),
         ("a: [", "f:2: while parsing a flow node: did not find expected node content"),
-        ("a:\n  !!int b", "f:2: cannot decode `b` as a !!int"),
-        ("a: !!float b", "f:1: cannot decode `b` as a !!float"),
-        ("a: !!bool maybe", "f:1: maybe is not a boolean"),
+        ("a:\n  !!int b", "f:2: cannot decode !!str `b` as a !!int"),
+        ("a: !!float b", "f:1: cannot decode !!str `b` as a !!float"),
+        ("a: !!bool maybe", "f:1: cannot decode !!str `maybe` as a !!bool"),
         ("a: !!null b", "f:1: cannot decode !!str `b` as a !!null"),
         ("a: !!binary '@'", "f:1: !!binary value contains invalid base64 data"),
-        ('{"a": 1e400}', "f: 1e400 is not a JSON number: it is out of range"),
+        ('{"a": 1e400}', "f:1: 1e400 is not a JSON number: it is out of range"),
         (r'a: "\ud800"', "f:1: while parsing a quoted scalar: found invalid Unicode character escape code"),
-        ("{[1]: 2}", "f:1: a key must be text"),
+        ("{[1]: 2}", "f:1: invalid map key: a key must be text, not a list"),
         ("~: 2", "f:1: a key must be text"),
     ],
 )
@@ -131,7 +131,7 @@ def test_an_invalid_manifest_is_refused_with_its_line(text: str, message: str) -
 def test_an_alias_bomb_is_refused_unexpanded() -> None:
     rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    with pytest.raises(DocumentError, match="after expanding its aliases"):
+    with pytest.raises(DocumentError, match="f:4: document contains excessive aliasing: kubectl refuses it"):
         documents.parse("\n".join(rows), "f")
 
 
@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_a_document_error(tmp_path: Path) -> None:
     [
         ("[" * 100_000, 1),
         ("- " * 100_000 + "x", 1),
-        ("".join(f"{' ' * depth}a:\n" for depth in range(1001)), 1000),
+        ("".join(f"{' ' * depth}a:\n" for depth in range(1001)), 1001),
         ('{"a":' * 1500 + "1" + "}" * 1500, 1),
     ],
     ids=["flow", "block", "mappings", "json"],
@@ -163,4 +163,3 @@ def test_json_with_a_key_twice_is_refused_with_its_line() -> None:
     text = '{"kind": "A",\n "metadata": {"name": "x",\n "name": "y"}}'
     with pytest.raises(DocumentError, match=r'x.json:3: duplicate key "name"'):
         documents.parse(text, "x.json")
-    assert documents.parse(text, "x.json", trusted=True)[0].value["metadata"] == {"name": "y"}
