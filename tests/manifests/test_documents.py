@@ -163,3 +163,129 @@ def test_json_with_a_key_twice_is_refused_with_its_line() -> None:
     text = '{"kind": "A",\n "metadata": {"name": "x",\n "name": "y"}}'
     with pytest.raises(DocumentError, match=r'x.json:3: duplicate key "name"'):
         documents.parse(text, "x.json")
+
+
+def read(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
+    scan = documents.scan_text(text, "f")
+    return [(each.line, each.value) for each in scan.documents], [str(each) for each in scan.faults]
+
+
+@pytest.mark.parametrize("line", ["--- {a: 1}", "--- !!map", "----", "---a", "--- |"])
+def test_a_separator_with_content_is_refused_with_what_follows(line: str) -> None:
+    found, faults = read(f"a: 0\n{line}\nb: 1\n--- # c\nc: 2\n")
+    assert found == [(1, {"a": 0}), (5, {"c": 2})]
+    assert faults == [f"f:2: kubectl refuses the separator: only a comment may be behind ---, not {line[3:].strip()!r}"]
+
+
+def test_a_directive_is_refused() -> None:
+    found, (fault,) = read("%YAML 1.1\n---\na: 1\n")
+    assert found == [(3, {"a": 1})]
+    assert fault.startswith("f:2: did not find expected <document start>")
+
+
+@pytest.mark.parametrize("separator", ["---", "---  # c", "---# c", "---\u00a0", "---\v", "---\r"])
+def test_a_separator_may_have_spaces_and_a_comment(separator: str) -> None:
+    assert read(f"a: 1\n{separator}\nb: 2\n{separator}\n\ufeffc: 3") == (
+        [(1, {"a": 1}), (3, {"b": 2}), (5, {"c": 3})],
+        [],
+    )
+
+
+def test_an_anchor_is_one_of_its_document() -> None:
+    found, faults = read("a: &x 1\n---\nb: *x\n---\nc: &x 3\nd: *x\n")
+    assert found == [(1, {"a": 1}), (5, {"c": 3, "d": 3})]
+    assert faults == ["f:3: unknown anchor 'x' referenced"]
+
+
+LIST = "apiVersion: e/v1\nkind: ThingList\nitems:\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "objects", "fault"),
+    [
+        (LIST + "- {a: 1}", [(4, {"apiVersion": "e/v1", "kind": "Thing", "a": 1})], ""),
+        (LIST + "- {kind: '', a: 1}", [(4, {"apiVersion": "e/v1", "kind": "Thing", "a": 1})], ""),
+        (LIST + "- {kind: Other}\n- {apiVersion: f}", [(4, {"kind": "Other"}), (5, {"apiVersion": "f"})], ""),
+        (LIST, [], ""),
+        (LIST + "  []", [], ""),
+        (LIST + "  {a: 1}", [], "f:1: items: kubectl reads every object with items as a list: expected a list"),
+        (
+            LIST + "- 1\n- {a: 1}",
+            [(5, {"apiVersion": "e/v1", "kind": "Thing", "a": 1})],
+            "f:4: expected an object, got int",
+        ),
+        (LIST + "- {kind: List, items: []}", [], "f:4: kubectl refuses a list in a list"),
+        (LIST.replace("ThingList", "Thing") + "- {kind: A}", [(4, {"kind": "A"})], ""),
+        ("items:\n- {a: 1}", [(1, {"items": [{"a": 1}]})], ""),
+        ("kind: Thing\nitems: 1", [(1, {"kind": "Thing", "items": 1})], ""),
+        (
+            '{"apiVersion": "e/v1", "kind": "ThingList", "items": [\n {"a": "\\ud83d\\ude00"},\n\n {"b": 2}]}',
+            [
+                (2, {"apiVersion": "e/v1", "kind": "Thing", "a": "😀"}),
+                (4, {"apiVersion": "e/v1", "kind": "Thing", "b": 2}),
+            ],
+            "",
+        ),
+    ],
+)
+def test_an_object_with_items_is_a_list(text: str, objects: list[Any], fault: str) -> None:
+    assert read(text) == (objects, [fault] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "objects", "faults"),
+    [
+        ('{"a": 1}{"b": 2}\n{"c": 3}', [(1, {"a": 1}), (1, {"b": 2}), (2, {"c": 3})], []),
+        ('{"a": 1}\nnull\n{"b": 2}', [(1, {"a": 1}), (3, {"b": 2})], []),
+        ('{"a": 1}\n---\nb: 2\n', [(1, {"a": 1}), (3, {"b": 2})], []),
+        ('{"a": 1}\nb: 2\n', [(1, {"a": 1}), (2, {"b": 2})], []),
+        ("{a: 1}\n---\n{b: 2}", [(1, {"a": 1}), (3, {"b": 2})], []),
+        ("\n {a: yes,\n}", [(2, {"a": True})], []),
+        ('{"a": 1}\n{"b": 2}\n{"c": \n{"d": 4}', [(1, {"a": 1}), (2, {"b": 2}), (4, {"d": 4})], ["f:3: not JSON"]),
+        ('{"a": 1}\n{"a": 1, \n"a": 2}\n{"b": 3}', [(1, {"a": 1}), (4, {"b": 3})], ['f:3: duplicate key "a"']),
+        ('{"a": 1}\n{"b": 1e999}', [(1, {"a": 1})], ["f:2: 1e999 is not a JSON number"]),
+        ('{"a": ' + "9" * 5000 + "}", [], ["f:1: 9999999999999999999999999999999999999999 is not a JSON number"]),
+        ('{"a": [1e3, 18446744073709551616, 0.5]}', [(1, {"a": [1000, 1.8446744073709552e19, 0.5]})], []),
+        ('{"a": NaN}', [(1, {"a": "NaN"})], []),
+        (" " * 4096 + '{"a": "\\ud83d\\ude00"}', [], ["f:1: while parsing a quoted scalar"]),
+    ],
+)
+def test_what_begins_with_a_brace_is_json_until_it_is_not(text: str, objects: list[Any], faults: list[str]) -> None:
+    found, said = read(text)
+    assert found == objects
+    assert len(said) == len(faults)
+    assert all(each.startswith(fault) for each, fault in zip(said, faults, strict=True))
+
+
+def test_json_knows_its_places() -> None:
+    text = '{"a": 1}  {"b\\ud83d\\ude00": "\\ud83d\\ude00",\n\t"c": {"d":\u2028"\u0085\u007f"}, "e": []}'
+    found = documents.parse(text.replace(":\u2028", ": "), "f")
+    places = [(place.line, place.column, place.end) for place in map(found[1].place, ("", "c", "c.d", "e"))]
+    assert places == [(1, 11, 12), (2, 2, 5), (2, 8, 11), (2, 20, 23)]
+
+
+def test_text_that_is_not_utf_8_is_refused_at_its_line() -> None:
+    (problem,) = documents.decode(b"a: 1\nb: \xe9\n", "f").problems
+    said = "f:2: cannot be read: not UTF-8 text: kubectl replaces such bytes without a word: save it as UTF-8"
+    assert str(problem) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\nb: {{ .Values.b }}\n", 2),
+        ('a: 1\n{{- if .x }}\nb: 2\n{{- end }}\n---\nc: {{ include "c" . }}\n', 2),
+        ("a: '{{ .b }}'\n---\nc: {{ $d }}", 3),
+    ],
+)
+def test_a_template_is_named_once(text: str, line: int) -> None:
+    _, faults = read(text)
+    assert faults == [f"f:{line}: looks like a Helm template: pipe `helm template` into `modelgate check -`"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: '{{ .b }}'\nc: [\n", "a: |\n  {{ .b }}\nc: 1\nd: 2\ne: 3\nc: 1\n", "a: 1\n# {{ .b }}\nc: [\n"]
+)
+def test_braces_that_are_text_are_not_the_fault(text: str) -> None:
+    _, (fault,) = read(text)
+    assert "Helm" not in fault

@@ -16,7 +16,8 @@ BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _SEPARATOR: Final = re.compile(r"^---([^\n]*)\n?", re.MULTILINE)
 _BAD_SEPARATOR: Final = "kubectl refuses the separator: only a comment may be behind ---, not {!r}"
 _HALF_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""Half of a surrogate pair, which JSON can have and YAML refuses."""
+_NO_YAML: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""Half of a surrogate pair, and characters: JSON can have them, YAML refuses them or breaks the line."""
 _KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
@@ -39,9 +40,11 @@ class Piece(NamedTuple):
 
     @property
     def yaml(self) -> str:
-        """As :attr:`body`; of JSON, what YAML can read, too, at the same column."""
+        """As :attr:`body`; of JSON, what YAML reads with the same places."""
+        if not self.text.startswith("{", self.start):
+            return self.body
         column = self.start - self.text.rfind("\n", 0, self.start) - 1
-        return " " * column + _HALF_PAIR.sub(r"\\ufffd", self.body)
+        return " " * column + _NO_YAML.sub("?", _HALF_PAIR.sub(r"\\ufffd", self.text[self.start : self.end]))
 
 
 class Text:
