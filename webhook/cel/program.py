@@ -259,8 +259,12 @@ class Program:
 
     def tree(self) -> Expr:
         """The syntax tree, made again."""
+        return self.checked().expr
+
+    def checked(self) -> Checked:
+        """The expression with its types, made again."""
         with DEEP_RECURSION:
-            return self.evaluate_exactly.origin.check().expr
+            return self.evaluate_exactly.origin.check()
 
     def generated(self) -> Source | None:
         """The generated function as text, written again; None if only the interpreter runs this program."""
