@@ -16,13 +16,14 @@ from webhook.serve.gate.judgement import Judgement, is_large, judge, portable
 from webhook.serve.gate.pace import OverrunError
 from webhook.serve.gate.state import Call, State
 from webhook.serve.http.answers import peer
+from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
 from webhook.serve.turns import Caller, user_of
 
 __all__ = ["Review", "record"]
 
-log = logging.getLogger("modelgate")
+traces = Limited(logging.getLogger("modelgate"), most=10)
 
 RESERVE: Final = 0.1
 """Seconds of the caller's deadline reserved for sending the answer."""
@@ -114,7 +115,7 @@ def record(metrics: Metrics, by: State, call: Call, found: Judgement, seconds: f
     if found.noted is not None:
         note(found.noted)
     if found.trace:
-        log.error("%s", one_line(found.trace))
+        traces.line(logging.ERROR, "trace", "%s", one_line(found.trace))
     if call == "mutate" and found.made is not None:
         request, decision = found.made
         by.recent.add(request, decision.object)  # if the state was replaced meanwhile, nothing reads it
