@@ -138,6 +138,23 @@ def test_a_peer_with_many_handshakes_does_not_end_those_of_another(
     asyncio.run(main())
 
 
+def test_a_peer_that_leaves_without_a_word_begins_no_handshake(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    monkeypatch.setattr(Listener, "_begin", lambda _self, peer, _host: begun.append(peer.close()))
+
+    async def main() -> None:
+        async with listening(contexts[0]) as port:
+            for _ in range(5):
+                connect(port, first=b"").close()
+            with contextlib.closing(connect(port)) as peer:
+                assert await end(peer) == b""
+
+    asyncio.run(main())
+    assert len(begun) == 1
+
+
 @pytest.mark.parametrize(("hosts", "index"), [("abab", 0), ("abbab", 1), ("a", 0), ("abcc", 2)])
 def test_of_too_many_connections_the_oldest_of_the_peer_with_the_most_is_chosen(hosts: str, index: int) -> None:
     assert listeners.oldest_of_most(list(enumerate(hosts)), lambda each: each[1]) == (index, hosts[index])

@@ -208,6 +208,9 @@ class Exact:
         except CelError as error:
             _settle(frame, budget)
             raise error from None
+        except RecursionError:  # of a value that is nested in itself, by one variable after the other
+            _settle(frame, budget)
+            raise over_limit() from None
         _settle(frame, budget)
         return value
 

@@ -25,8 +25,8 @@ __all__ = ["HANDSHAKES", "Listener", "oldest_of_most"]
 log = logging.getLogger("modelgate")
 
 HANDSHAKES: Final = 64
-"""Handshakes at once; one more ends the oldest of the peer that has the most. An API server opens one connection for each call that finds no idle
-one, and a handshake takes a few milliseconds."""
+"""Handshakes at once; one more ends the oldest of the peer that has the most. An API server opens one connection for
+each call that finds no idle one, and a handshake takes a few milliseconds."""
 
 HANDSHAKE_SECONDS: Final = 5.0
 """Many times what a handshake between two nodes takes."""
@@ -47,6 +47,17 @@ def oldest_of_most(connections: Iterable[T], host: Callable[[T], str]) -> T:
     """The first of the connections, which are in the order of their age, of the peer that has the most."""
     counts = Counter(map(host, connections := list(connections)))
     return max(connections, key=lambda each: counts[host(each)])  # the first of those with the most
+
+
+def _has_left(peer: socket.socket) -> bool:
+    """Whether the peer has closed the connection without a word: a handshake would cost a hundred times as much."""
+    peer.setblocking(False)
+    try:
+        return not peer.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 class Listener:
@@ -100,7 +111,10 @@ class Listener:
             except OSError as error:
                 self._pause(error)
                 return
-            self._begin(peer, str(address[0]))
+            if self._context is not None and _has_left(peer):
+                peer.close()
+            else:
+                self._begin(peer, str(address[0]))
 
     def _pause(self, error: OSError) -> None:
         if error.errno not in _EXHAUSTED:
