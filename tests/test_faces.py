@@ -37,6 +37,7 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cel": {
         "webhook.cel.batch": "many expressions as one generated function",
+        "webhook.cel.cost.reviewed": "what an expression may cost over a review; loads the estimator",
         "webhook.cel.library.shown": "the one function that policies have and Kubernetes has not",
         "webhook.cel.syntax": "the tree of an expression, and its parser",
         "webhook.cel.syntax.celpython": "the installed cel-python, found before the language is loaded",

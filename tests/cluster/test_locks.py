@@ -52,7 +52,7 @@ def test_no_child_hangs_while_other_threads_write_the_view():
 
     async def main() -> list[int]:
         children = Children(limit=0)
-        return [await children.run(read, 1, time.monotonic() + FAR) for _ in range(FORKS)]
+        return [await children.run(read, time.monotonic() + FAR) for _ in range(FORKS)]
 
     with written(store, recent):
         assert asyncio.run(main()) == [0] * FORKS

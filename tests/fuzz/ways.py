@@ -91,13 +91,13 @@ def exact(loaded: Catalog) -> Catalog:
 def compare(kind: str, count: int, fast: Catalog, slow: Catalog) -> Result:
     """Judge random objects of a kind both ways."""
     result, dice = Result(kind), random.Random(kind)
-    known, bases = _bases(kind, fast)
+    known, cases = bases(kind, fast)
     prepared = fast.prepared(known)
     functions = prepared.prepare()
     others = () if functions.rules is None else functions.rules.others
     result.alone = sorted({rule.code for index, rule in enumerate(known.policy.validations) if index in others})
     gates = Gate(clock=float), Gate(clock=float)  # no deadline: other programs may run
-    for profile, (request, view, options) in zip(cycle(Profile), _requests(bases, dice, count), strict=False):
+    for profile, (request, view, options) in zip(cycle(Profile), _requests(cases, dice, count), strict=False):
         for gate, each in zip(gates, (fast, slow), strict=True):
             gate.replace(loaded=each, view=view, options=replace(options, profile=profile))
         result.compared[request.operation] += 1
@@ -120,7 +120,7 @@ def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request)
         gates[1].state.recent.clear()
         wanted = _reply(gates[1], call, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     if reply != wanted:
-        where = f"{call} {gates[0].options.profile} {request.operation} {request.object} old {request.old_object}"
+        where = f"{call} {gates[0].state.options.profile} {request.operation} {request.object} old {request.old_object}"
         result.different.append(f"{where}: {reply!r}, exactly {wanted!r}")
     return reply
 
@@ -182,7 +182,7 @@ def _documents() -> list[Any]:
     return [document for file in files() for document in read(file)]
 
 
-def _bases(kind: str, loaded: Catalog) -> tuple[KnownKind, list[tuple[Request, MemoryView, Options]]]:
+def bases(kind: str, loaded: Catalog) -> tuple[KnownKind, list[tuple[Request, MemoryView, Options]]]:
     """The kind, and the requests of its cases, each with the objects beside it."""
     known, found = None, []
     for document in _documents():

@@ -163,10 +163,10 @@ def test_whether_a_policy_is_about_a_resource_is_remembered_for_some_resources(
     pod = Request(GroupVersionKind("", "v1", "Pod"), "pods", "CREATE", {})
     others = [replace(pod, resource=f"pods{number}") for number in range(5)]
     for _ in range(2):
-        assert prepared.concerns("validate", pod)
-        assert not prepared.concerns("mutate", pod)
-        assert not prepared.concerns("validate", replace(pod, resource_api=("apps", "v1")))
-        assert not any(prepared.concerns("validate", each) for each in others)
+        assert prepared.affords("validate", pod) is not None
+        assert prepared.affords("mutate", pod) is None
+        assert prepared.affords("validate", replace(pod, resource_api=("apps", "v1"))) is None
+        assert all(prepared.affords("validate", each) is None for each in others)
         assert len(prepared.concerned) <= 3
 
 

@@ -1,6 +1,7 @@
 """Jobs in children: their answers, their ends, and their order."""
 
 import asyncio
+import errno
 import os
 import signal
 import time
@@ -12,6 +13,7 @@ import pytest
 from webhook.admission.errors import DeadlineExceeded, Malformed, TooLarge, Unavailable
 from webhook.serve import forked
 from webhook.serve.forked import Children
+from webhook.serve.turns import Caller
 
 FAR = 30.0
 """Seconds that no test needs."""
@@ -27,9 +29,9 @@ class Counted(Children):
         super().__init__(lambda outcome: self.outcomes.update([outcome]), limit=0)
 
 
-def run(children: Children, job, size: int = 1, seconds: float = FAR):
+def run(children: Children, job, seconds: float = FAR):
     async def main():
-        return await children.run(job, size, time.monotonic() + seconds)
+        return await children.run(job, time.monotonic() + seconds)
 
     return asyncio.run(main())
 
@@ -100,43 +102,72 @@ def test_an_answer_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch):
     assert children.outcomes == {"large": 1}
 
 
-def test_the_smallest_job_runs_first():
+def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch):
+    """The answer is 503, and no descriptor and no process is left."""
+    before = descriptors()
+    for name, error in (("fork", errno.EAGAIN), ("pidfd_open", errno.EMFILE), ("pipe", errno.EMFILE)):
+        children = Counted()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, failing(error))
+            for _ in range(3):
+                with pytest.raises(Unavailable, match=os.strerror(error)):
+                    run(children, lambda: "never")
+        assert run(children, lambda: "next") == "next"
+        assert children.outcomes == {"shed": 3, "done": 1}
+    assert descriptors() == before
+    assert not zombies()
+
+
+def failing(error: int):
+    def fail(*_: object):
+        raise OSError(error, os.strerror(error))
+
+    return fail
+
+
+def test_a_child_that_cannot_be_watched_is_ended():
     async def main():
-        children, order = Counted(), []
+        children = Counted()
+        loop = asyncio.get_running_loop()
+        loop.add_reader = failing(errno.ENOMEM)  # type: ignore[method-assign]
+        with pytest.raises(OSError, match="memory"):
+            await children.run(signal.pause, time.monotonic() + FAR)
+        del loop.add_reader
+        return await children.run(lambda: "next", time.monotonic() + FAR)
 
-        async def one(size: int) -> None:
-            order.append(await children.run(lambda: size, size, time.monotonic() + FAR))
-
-        await asyncio.gather(*map(one, (5, 4, 1, 3)))
-        return order
-
-    assert asyncio.run(main()) == [5, 1, 3, 4]
+    before = descriptors()
+    assert asyncio.run(main()) == "next"
+    assert descriptors() == before
+    assert not zombies()
 
 
-def test_more_jobs_than_may_wait_are_shed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(forked, "WAITING", 1)
+def test_a_long_job_gives_way_to_another_caller(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forked, "TURN", 0.05)
+    monkeypatch.setattr(forked, "LOOK", 0.01)
 
     async def main():
         children = Counted()
-        jobs = [children.run(lambda: "done", 1, time.monotonic() + FAR) for _ in range(3)]
-        return await asyncio.gather(*jobs, return_exceptions=True), children.outcomes
+        hostile = asyncio.create_task(children.run(signal.pause, time.monotonic() + FAR, Caller("h", "mallory")))
+        await asyncio.sleep(0)
+        good = await children.run(lambda: "good", time.monotonic() + FAR, Caller("h", "alice"))
+        with pytest.raises(Unavailable, match="given up"):
+            await hostile
+        return good, children.outcomes
 
-    results, outcomes = asyncio.run(main())
-    assert results[:2] == ["done", "done"]
-    assert isinstance(results[2], Unavailable)
-    assert outcomes == {"done": 2, "shed": 1}
+    assert asyncio.run(main()) == ("good", {"done": 1, "shed": 1})
+    assert not zombies()
 
 
 def test_a_job_whose_time_ends_while_it_waits_is_not_run():
     async def main():
         children = Counted()
-        first = asyncio.create_task(children.run(signal.pause, 1, time.monotonic() + 0.3))
+        first = asyncio.create_task(children.run(signal.pause, time.monotonic() + 0.3))
         await asyncio.sleep(0)
         with pytest.raises(DeadlineExceeded, match="came first"):
-            await children.run(lambda: "never", 1, time.monotonic() + 0.01)
+            await children.run(lambda: "never", time.monotonic() + 0.01)
         with pytest.raises(DeadlineExceeded):
             await first
-        return await children.run(lambda: "next", 1, time.monotonic() + FAR)
+        return await children.run(lambda: "next", time.monotonic() + FAR)
 
     assert asyncio.run(main()) == "next"
 
@@ -144,8 +175,8 @@ def test_a_job_whose_time_ends_while_it_waits_is_not_run():
 def test_a_caller_that_leaves_frees_the_place():
     async def main():
         children = Counted()
-        first = asyncio.create_task(children.run(signal.pause, 1, time.monotonic() + FAR))
-        second = asyncio.create_task(children.run(lambda: "second", 1, time.monotonic() + FAR))
+        first = asyncio.create_task(children.run(signal.pause, time.monotonic() + FAR))
+        second = asyncio.create_task(children.run(lambda: "second", time.monotonic() + FAR))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()

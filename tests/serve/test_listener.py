@@ -53,8 +53,10 @@ async def listening(context: ssl.SSLContext) -> AsyncIterator[int]:
         await listener.wait_closed()
 
 
-def connect(port: int) -> socket.socket:
-    peer = socket.create_connection(("127.0.0.1", port))
+def connect(port: int, host: str = "127.0.0.1", *, first: bytes = b"\x16") -> socket.socket:
+    """A connection on which a handshake begins, and never goes on."""
+    peer = socket.create_connection(("127.0.0.1", port), source_address=(host, 0))
+    peer.send(first)
     peer.setblocking(False)
     return peer
 
@@ -99,6 +101,63 @@ def test_of_too_many_handshakes_the_oldest_gives_way(contexts: Contexts, monkeyp
                     peers[-1].recv(1)  # still open
 
     asyncio.run(main())
+
+
+def test_a_silent_peer_takes_no_place(contexts: Contexts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listeners, "HANDSHAKES", 2)
+
+    async def main() -> None:
+        async with listening(contexts[0]) as port:
+            with contextlib.ExitStack() as stack:
+                begun = stack.enter_context(contextlib.closing(connect(port)))
+                silent = [stack.enter_context(contextlib.closing(connect(port, first=b""))) for _ in range(20)]
+                assert await greeted(port, contexts[1]) == b"hello\n"
+                for peer in (begun, *silent):
+                    with pytest.raises(BlockingIOError):
+                        peer.recv(1)  # still open
+
+    asyncio.run(main())
+
+
+def test_a_peer_with_many_handshakes_does_not_end_those_of_another(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listeners, "HANDSHAKES", 3)
+    monkeypatch.setattr(listeners, "HANDSHAKE_SECONDS", 60)
+
+    async def main() -> None:
+        async with listening(contexts[0]) as port:
+            with contextlib.ExitStack() as stack:
+                first = stack.enter_context(contextlib.closing(connect(port, "127.0.0.2")))
+                many = [stack.enter_context(contextlib.closing(connect(port))) for _ in range(10)]
+                for peer in many[:8]:
+                    assert await end(peer) == b""
+                with pytest.raises(BlockingIOError):
+                    first.recv(1)  # still open, though it is the oldest
+
+    asyncio.run(main())
+
+
+def test_a_peer_that_leaves_without_a_word_begins_no_handshake(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    monkeypatch.setattr(Listener, "_begin", lambda _self, peer, _host: begun.append(peer.close()))
+
+    async def main() -> None:
+        async with listening(contexts[0]) as port:
+            for _ in range(5):
+                connect(port, first=b"").close()
+            with contextlib.closing(connect(port)) as peer:
+                assert await end(peer) == b""
+
+    asyncio.run(main())
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize(("hosts", "index"), [("abab", 0), ("abbab", 1), ("a", 0), ("abcc", 2)])
+def test_of_too_many_connections_the_oldest_of_the_peer_with_the_most_is_chosen(hosts: str, index: int) -> None:
+    assert listeners.oldest_of_most(list(enumerate(hosts)), lambda each: each[1]) == (index, hosts[index])
 
 
 def test_a_peer_that_does_not_speak_tls_harms_only_itself(contexts: Contexts) -> None:

@@ -21,7 +21,7 @@ def test_as_many_descriptors_as_allowed_are_used_and_too_few_are_reported(
         raise_descriptor_limit()
         return resource.getrlimit(resource.RLIMIT_NOFILE)[0], caplog.text
 
-    limit, log = asyncio.run(Children(limit=0).run(job, 1, time.monotonic() + 30))
+    limit, log = asyncio.run(Children(limit=0).run(job, time.monotonic() + 30))
     assert limit == hard
     assert ("only 300 file descriptors are allowed" in log) is warned
 

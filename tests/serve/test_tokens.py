@@ -15,7 +15,8 @@ from tests.serve.test_app import a_review
 from webhook.admission.errors import Unavailable
 from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
-from webhook.serve.callers import Tokens
+from webhook.serve.callers import Tokens, jwt
+from webhook.serve.callers.tokens import REFRESH_SECONDS
 from webhook.serve.gate import Gate
 
 NOW = 1_800_000_000.0
@@ -203,3 +204,57 @@ def test_keys_on_curves_are_understood(curve: str, algorithm: str, digest: hashe
         assert ask(client, f"Bearer {signed}.{encoded(r.to_bytes(size) + s.to_bytes(size))}")[0] == 200
         assert ask(client, f"Bearer {signed}.{encoded(s.to_bytes(size) + r.to_bytes(size))}")[0] == 401
         assert ask(client, f"Bearer {signed}.{encoded(b'short')}")[0] == 401
+
+
+def test_a_remembered_token_is_refused_once_its_key_is_withdrawn(client: TestClient, tokens: Tokens) -> None:
+    lasting = f"Bearer {token(claims(exp=1e308))}"
+    assert ask(client, lasting)[0] == 200
+    assert isinstance(tokens.issuer, Published)
+    tokens.issuer.keys = [rsa_key(OTHER, "k2")]
+    tokens.refresh()
+    assert ask(client, lasting)[0] == 401
+
+
+def test_a_token_without_an_end_is_verified_again_after_a_while(
+    client: TestClient, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = []
+    monkeypatch.setattr(
+        "webhook.serve.callers.tokens.verified", lambda *arguments: times.append(1) or jwt.verified(*arguments)
+    )
+    lasting = f"Bearer {token(claims(exp=1e308))}"
+    for seconds in (0, 1, REFRESH_SECONDS + 1):
+        tokens.clock = lambda seconds=seconds: NOW + seconds
+        assert ask(client, lasting)[0] == 200
+    assert len(times) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"aud": [[f"{ADDRESS}/validate"]]}, 403),
+        ({"aud": [{}, f"{ADDRESS}/validate"]}, 200),
+        ({"aud": {f"{ADDRESS}/validate": 1}}, 403),
+        ({"aud": None}, 403),
+        ({"sub": [CALLER], "kubernetes.io": {}}, 403),
+        ({"sub": {CALLER: 1}, "kubernetes.io": []}, 403),
+        ({"iss": [ISSUER]}, 401),
+        ({"exp": True}, 401),
+        ({"nbf": [NOW]}, 401),
+        ({"kubernetes.io": {"attestations": {"admissionReviewAPIGroups": [["*"], {}]}}}, 403),
+    ],
+)
+def test_a_claim_of_another_type_is_refused_and_no_fault(
+    client: TestClient, tokens: Tokens, changes: dict[str, Any], status: int
+) -> None:
+    tokens.names = frozenset({CALLER})
+    found, text = ask(client, f"Bearer {token(claims(**changes))}")
+    assert (found, "internal fault" in text) == (status, False)
+
+
+@pytest.mark.parametrize("keys", [[1], ["k"], {"k": 1}, 5, [{"kty": "RSA", "n": 1, "e": 2}]])
+def test_malformed_keys_are_reported_and_the_known_ones_stay(keys: Any, tokens: Tokens) -> None:
+    assert isinstance(tokens.issuer, Published)
+    tokens.issuer.keys = keys
+    tokens.refresh()
+    assert tokens.unready() == []

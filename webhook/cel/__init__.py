@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
     from webhook.cel.library.jsonpatch import JSON_PATCH
+    from webhook.cel.limits import Steps
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
     from webhook.cel.typing.literals import children, walk
     from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare, type_of_schema
@@ -59,6 +60,7 @@ __all__ = [
     "Question",
     "ResourceCheck",
     "ResultFailure",
+    "Steps",
     "Version",
     "children",
     "declare",
@@ -81,6 +83,7 @@ _MODULES: Final = {
     "Budget": "program",
     "Environment": "environment",
     "Program": "program",
+    "Steps": "limits",
     **dict.fromkeys(
         (
             "BudgetExceeded",

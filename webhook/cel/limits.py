@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.cel.errors import BudgetExceeded
 
-__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "RECURSION", "STRING_LIMIT", "WORK_LIMIT", "within"]
+__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "RECURSION", "STRING_LIMIT", "WORK_LIMIT", "Steps", "within"]
 
 LIST_LIMIT: Final = 1_000_000
 """Elements of a list: visiting each once spends the cost limit of an expression."""
@@ -35,6 +35,25 @@ def within(amount: int, limit: int) -> None:
     """
     if amount > limit:
         raise BudgetExceeded("operation cancelled: actual cost limit exceeded")
+
+
+class Steps:
+    """Counts the steps of a call whose number the sizes of its arguments do not tell: values may share their parts."""
+
+    __slots__ = ("_limit", "count")
+
+    def __init__(self, limit: int = WORK_LIMIT) -> None:
+        self._limit = limit
+        self.count = 0
+
+    def take(self, steps: int) -> None:
+        """Count steps before they are done.
+
+        Raises:
+            BudgetExceeded: they are too many.
+        """
+        self.count += steps
+        within(self.count, self._limit)
 
 
 class _DeepRecursion:

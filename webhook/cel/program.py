@@ -208,6 +208,9 @@ class Exact:
         except CelError as error:
             _settle(frame, budget)
             raise error from None
+        except RecursionError:  # of a value that is nested in itself, by one variable after the other
+            _settle(frame, budget)
+            raise over_limit() from None
         _settle(frame, budget)
         return value
 
@@ -259,8 +262,12 @@ class Program:
 
     def tree(self) -> Expr:
         """The syntax tree, made again."""
+        return self.checked().expr
+
+    def checked(self) -> Checked:
+        """The expression with its types, made again."""
         with DEEP_RECURSION:
-            return self.evaluate_exactly.origin.check().expr
+            return self.evaluate_exactly.origin.check()
 
     def generated(self) -> Source | None:
         """The generated function as text, written again; None if only the interpreter runs this program."""

@@ -41,6 +41,7 @@ __all__ = ["ERRORS", "Background", "application", "probes"]
 
 log = logging.getLogger("modelgate")
 strangers = Limited(log)
+troubles = Limited(log, most=10)
 
 MAX_TIMEOUT: Final = 30.0
 """Seconds: the API server's limit for a webhook."""
@@ -170,7 +171,7 @@ async def _error(_request: Request, error: Exception) -> Response:
     """Report an expected error: one sentence, and Retry-After if a retry helps."""
     text = masked(str(error))
     if isinstance(error, Unavailable):
-        log.warning("unavailable: %s", one_line(str(error)))
+        troubles.warning(type(error).__name__, "unavailable: %s", one_line(str(error)))
         return PlainTextResponse(f"{text}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, Unauthenticated | Forbidden):
         strangers.warning("caller", "refused the caller %s: %s", address(), one_line(str(error)))
@@ -179,7 +180,7 @@ async def _error(_request: Request, error: Exception) -> Response:
         if isinstance(error, Unauthenticated):
             headers["WWW-Authenticate"] = "Bearer"
         return PlainTextResponse(f"{text}\n", error.status, headers)
-    log.error("fault: %s", one_line(str(error)))
+    troubles.line(logging.ERROR, "fault", "fault: %s", one_line(str(error)))
     return PlainTextResponse(f"internal fault: {text}\n", 500)
 
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import heapq
-import itertools
 import os
 import pickle
 import resource
@@ -28,6 +26,7 @@ from typing import Any, Final, NoReturn
 
 from webhook.admission.errors import DeadlineExceeded, TooLarge, Unavailable
 from webhook.serve.process import memory_limit, resident, virtual
+from webhook.serve.turns import NOBODY, Caller, Turns
 
 __all__ = ["Children"]
 
@@ -47,8 +46,12 @@ LONGEST: Final = 8.0
 """Seconds that one child may run, however long its caller waits, because others wait for their turn. An object of
 50,000 values takes one second on a slow core, and several at nice 10 on a busy one."""
 
-WAITING: Final = 32
-"""Jobs that may wait for the child before theirs."""
+TURN: Final = 2.5
+"""Seconds that a child may run while another caller waits that has used less: half of the chart's default timeout, so
+that the other half is left for whoever comes next."""
+
+LOOK: Final = 0.1
+"""Seconds between two looks whether one waits."""
 
 _CHUNK: Final = 1024 * 1024
 _MEMORY: Final = pickle.dumps(("memory", None))  # made beforehand: a child that reports it has no memory left
@@ -72,7 +75,7 @@ class _Child:
 
 
 class Children:
-    """Runs jobs in children: one at a time, because each may take much memory, and the smallest first.
+    """Runs jobs in children: one at a time, because each may take much memory, and in the order of :class:`Turns`.
 
     ``count`` is called with the outcome of each job: ``done``, ``error``, ``memory``, ``deadline``, ``large``,
     ``killed`` or ``shed``.
@@ -81,77 +84,81 @@ class Children:
     def __init__(self, count: Callable[[str], None] = lambda _outcome: None, limit: int | None = None) -> None:
         self._count = count
         self._limit = memory_limit() if limit is None else limit
-        self._busy = False
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
+        self._turns = Turns()
 
-    async def run(self, job: Callable[[], Any], size: int, until: float) -> Any:
+    async def run(self, job: Callable[[], Any], until: float, caller: Caller = NOBODY) -> Any:
         """The result of ``job``, which must be picklable; ``until`` is a time of ``time.monotonic``.
 
         Raises:
             DeadlineExceeded: there was no time left.
             TooLarge: it needs more memory than there is, or its reply is too large.
-            Unavailable: too many jobs wait, or the child ended without an answer.
+            Unavailable: too many jobs wait, no child can be started, it ended without an answer, or it had its share.
             Exception: what ``job`` raised.
         """
-        await self._turn(size, until)
+        try:
+            await self._turns.wait(caller, until)
+        except Unavailable as error:
+            self._count("deadline" if isinstance(error, DeadlineExceeded) else "shed")
+            raise
         try:
             return await self._forked(job, until)
         finally:
-            self._next()
-
-    async def _turn(self, size: int, until: float) -> None:
-        if not self._busy:
-            self._busy = True
-            return
-        if len(self._waiting) >= WAITING:
-            self._count("shed")
-            raise Unavailable("too many large reviews are waiting")
-        turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (size, next(self._order), turn))
-        try:
-            await asyncio.wait_for(turn, max(until - time.monotonic(), 0))
-        except TimeoutError:
-            self._count("deadline")
-            raise DeadlineExceeded("no time left: other large reviews came first") from None
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._next()
-            raise
-
-    def _next(self) -> None:
-        while self._waiting:
-            turn = heapq.heappop(self._waiting)[2]
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._busy = False
+            self._turns.end()
 
     async def _forked(self, job: Callable[[], Any], until: float) -> Any:
         allowance = min(ALLOWANCE, self._limit - resident() - LEAST) if self._limit else ALLOWANCE
         if allowance < LEAST:
             self._count("shed")
             raise Unavailable("not enough memory is free for a large review")
-        child = _fork(job, allowance)
-        loop = asyncio.get_running_loop()
-        loop.add_reader(child.pipe, _receive, loop, child)
-        loop.add_reader(child.pidfd, _ended, loop, child)
-        timer = loop.call_later(min(max(until - time.monotonic(), 0), LONGEST), child.kill, "deadline")
         try:
+            child = _fork(job, allowance)
+        except OSError as error:  # of memory, processes or descriptors
+            self._count("shed")
+            raise Unavailable(f"no process can be started for a large review: {error.strerror}") from None
+        return self._outcome(child, await self._status(child, until))
+
+    async def _status(self, child: _Child, until: float) -> int:
+        """The status of a child when it has ended, which it does at its deadline at the latest."""
+        loop = asyncio.get_running_loop()
+        timers = [loop.call_later(min(max(until - time.monotonic(), 0), LONGEST), child.kill, "deadline")]
+        self._watch(loop, child, timers, TURN)
+        try:
+            loop.add_reader(child.pipe, _receive, loop, child)
+            loop.add_reader(child.pidfd, _ended, loop, child)
             await asyncio.shield(child.done)
         except asyncio.CancelledError:
             child.kill("cancelled")
             await child.done
             raise
+        except BaseException:
+            child.kill("fault")
+            raise
         finally:
-            timer.cancel()
+            for timer in timers:
+                timer.cancel()
             status = _reap(loop, child)
-        return self._outcome(child, status)
+        return status
+
+    def _watch(
+        self, loop: asyncio.AbstractEventLoop, child: _Child, timers: list[asyncio.TimerHandle], seconds: float
+    ) -> None:
+        """After so many seconds, end the child if a caller waits that has used less; else look again soon."""
+
+        def look() -> None:
+            if self._turns.is_wanted():
+                child.kill("turn")
+            else:
+                self._watch(loop, child, timers, LOOK)
+
+        timers[1:] = [loop.call_later(seconds, look)]
 
     def _outcome(self, child: _Child, status: int) -> Any:
         if child.killed == "deadline":
             self._count("deadline")
-            raise DeadlineExceeded("no time left: the object is too large to be judged in time")
+            raise DeadlineExceeded("no time left: judging the object takes too long")
+        if child.killed == "turn":
+            self._count("shed")
+            raise Unavailable("a review that takes long was given up, because reviews of other callers wait")
         if child.killed == "large":
             self._count("large")
             raise TooLarge(f"the reply would be over the limit of {SENT_LIMIT} bytes")
@@ -168,17 +175,41 @@ class Children:
 
 
 def _fork(job: Callable[[], Any], allowance: int) -> _Child:
+    """Start a child.
+
+    Raises:
+        OSError: there is not enough memory, or there are too many processes or descriptors; nothing is left behind.
+    """
     read_end, write_end = os.pipe()
-    with warnings.catch_warnings():
-        # Python 3.12 and later warn of forks beside threads: a child must not need a lock that another thread holds.
-        # The locks that a job takes are held across the fork (webhook/cluster/locks.py).
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if not pid:
-        _child(job, write_end, allowance)
-    os.close(write_end)
-    os.set_blocking(read_end, False)
-    return _Child(pid, os.pidfd_open(pid), read_end, asyncio.get_running_loop().create_future())
+    try:
+        with warnings.catch_warnings():
+            # Python 3.12 and later warn of forks beside threads: a child must not need a lock that another thread
+            # holds. The locks that a job takes are held across the fork (webhook/cluster/locks.py).
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if not pid:
+            _child(job, write_end, allowance)
+        os.set_blocking(read_end, False)
+        return _Child(pid, _pidfd(pid), read_end, asyncio.get_running_loop().create_future())
+    except OSError:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+
+
+def _pidfd(pid: int) -> int:
+    """A descriptor of a child, which ends where there is none.
+
+    Raises:
+        OSError: there are too many descriptors.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _child(job: Callable[[], Any], pipe: int, allowance: int) -> NoReturn:

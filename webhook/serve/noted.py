@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission import Request, one_line
 from webhook.serve.http.answers import address
+from webhook.serve.http.limited import Limited
 
 __all__ = ["ANNOTATION", "Noted", "decision_id", "is_noted", "note"]
 
@@ -15,6 +16,12 @@ ANNOTATION = "decision"
 """The key of the audit annotation; the API server puts the webhook's name and "/" before it."""
 
 log = logging.getLogger("modelgate")
+
+DENIALS: Final = 1_000
+"""Denials that are logged in ten seconds: a caller without rights to create anything may ask for dry runs all day. The
+metrics count all, and the audit log of the API server has the decision of each."""
+
+_limited = Limited(log, most=DENIALS)
 
 _LEVELS: Final = {"allowed": logging.DEBUG, "denied": logging.INFO}
 
@@ -60,4 +67,4 @@ def note(noted: Noted) -> None:
     del fields["name"], fields["namespace"]
     text, codes = f"{noted.outcome} %s %s %s: %s (decision %s)", ", ".join(found)
     told = (noted.operation, noted.kind, name, codes, noted.decision)
-    log.log(_LEVELS[noted.outcome], text, *told, extra={"fields": fields})
+    _limited.line(_LEVELS[noted.outcome], noted.outcome, text, *told, extra={"fields": fields})

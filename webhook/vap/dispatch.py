@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
@@ -11,6 +11,7 @@ from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.compiled import Interrupt, Invocation
 from webhook.vap.context import AdmissionContext, Equivalent
+from webhook.vap.costs import SIZES, costs
 from webhook.vap.matching.matcher import Criteria, MatchError
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
@@ -68,6 +69,29 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
         """Whether :meth:`about` finds a policy for a request; told before anything else is made of the request."""
         return bool(self and self._indexes(resource, subresource, context))
 
+    def affordable(
+        self, resource: GroupVersionResource, subresource: str, context: AdmissionContext, limit: int
+    ) -> int | None:
+        """The bytes of the largest review for which the policies about a resource cost at most ``limit`` together.
+
+        None if no policy is about it; 0 if they cost more for any review.
+        """
+        indexes = self._indexes(resource, subresource, context) if self else ()
+        if not indexes:
+            return None
+        costs = [self.costs(limit)[index] for index in indexes]
+        return max((size for size, *each in zip(SIZES, *costs, strict=True) if sum(each) <= limit), default=0)
+
+    def costs(self, limit: int) -> Sequence[Sequence[int]]:
+        """The cost of each policy for reviews of each of :data:`SIZES`, in all its bindings. Computing it takes a
+        while: it is remembered.
+        """
+        if self._costs is None or self._costs[0] != limit:
+            self._costs = limit, [_costs(each, limit) for each in self]
+        return self._costs[1]
+
+    _costs: tuple[int, Sequence[Sequence[int]]] | None = None
+
     def _indexes(self, resource: GroupVersionResource, subresource: str, context: AdmissionContext) -> set[int]:
         targets = {(resource.group, resource.name)}
         found: set[int] = set()
@@ -79,6 +103,13 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
                 if names is not None:
                     found.update(names.get(name, ()), names.get("*", ()))
         return found
+
+
+def _costs(each: BoundPolicy[P], limit: int) -> Sequence[int]:
+    """The costs of a policy in all its bindings. How many params each has is not known here."""
+    policy = each.policy
+    once = costs(policy.compiled.conditions, policy.compiled.variables, policy.scopes(), limit)
+    return [cost * len(each.bindings) for cost in once]
 
 
 class Invoked(NamedTuple, Generic[P]):

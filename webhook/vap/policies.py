@@ -16,6 +16,7 @@ from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes, resource_of
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
 from webhook.vap.context import AdmissionContext
+from webhook.vap.costs import weight
 from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
@@ -107,6 +108,16 @@ class NativePolicies:
     def may_validate(self, request: Request, context: AdmissionContext) -> bool:
         """Whether a validating policy is about the resource of a request."""
         return self.validators.may_match(resource_of(request), request.subresource, context)
+
+    @staticmethod
+    def weight(body: bytes) -> int:
+        """The bytes of a usual review with as much in it as this one; see :meth:`affordable`."""
+        return weight(body)
+
+    def affordable(self, request: Request, context: AdmissionContext, limit: int, *, mutating: bool) -> int | None:
+        """As :meth:`BoundPolicies.affordable`, for the mutating or the validating policies."""
+        policies = self.mutators if mutating else self.validators
+        return policies.affordable(resource_of(request), request.subresource, context, limit)
 
     def mutate(
         self,

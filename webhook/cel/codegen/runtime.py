@@ -7,11 +7,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from webhook.cel.values import containers, members, schema_aware
-from webhook.cel.values import value as values
 from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import Node
 from webhook.cel.values.schema_aware import is_whole, schema_aware_value
-from webhook.cel.values.value import NONE, Opt
+from webhook.cel.values.value import NONE, Comparison, Opt
 from webhook.golang.regexp import matcher
 
 __all__ = ["GLOBALS", "SHORT", "Escape", "Suspect", "matching"]
@@ -66,8 +65,11 @@ def _strings(items: list[Any]) -> bool:
 def _equal(a: Any, b: Any) -> bool:
     if a.__class__ is b.__class__ and a.__class__ in _SCALARS:
         return bool(a == b)
-    return values.equal(a, b)
+    return Comparison(MOST_MEMBERS).equal(a, b)
 
+
+MOST_MEMBERS: Final = 1_000
+"""Members that are compared here in one ``==``; the interpreter counts those of all."""
 
 _SCALARS: Final = frozenset({str, int, bool, bytes})
 

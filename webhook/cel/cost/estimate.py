@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "sized"]
 
 _ONE = fixed(1)
 _OPTIONAL_SELECT = "select_optional_field"
@@ -36,13 +36,19 @@ def estimate(checked: Checked, hint: SizeHint) -> Bounds:
 
     ``hint`` returns the sizes that the variables' schemas declare; other sizes are unbounded.
     """
-    return _Estimator(checked, hint).cost(checked.expr)
+    return sized(checked, Sizes(checked, hint))[0]
+
+
+def sized(checked: Checked, sizes: Sizes) -> tuple[Bounds, Bounds]:
+    """As :func:`estimate`, by these sizes; with the size of the value."""
+    cost = _Estimator(checked, sizes).cost(checked.expr)
+    return cost, sizes.known_size(checked.expr)
 
 
 class _Estimator:
-    def __init__(self, checked: Checked, hint: SizeHint) -> None:
+    def __init__(self, checked: Checked, sizes: Sizes) -> None:
         self.checked = checked
-        self.sizes = Sizes(checked, hint)
+        self.sizes = sizes
         self.costs: dict[Expr, Bounds] = {}
 
     def cost(self, expr: Expr) -> Bounds:
@@ -200,7 +206,7 @@ class _Estimator:
             with sizes.scope(self._loop_variables(expr)):
                 once = self.cost(expr.loop_condition).plus(self.cost(expr.loop_step))
             total = total.plus(self.cost(expr.result))
-        count = sizes.known_size(expr.iter_range)
+        count = sizes.count(expr.iter_range)
         if isinstance(init, Const):
             sizes.set(expr, sizes.size(init))
         elif isinstance(init, (ListExpr, MapExpr)):

@@ -7,6 +7,7 @@ that the checker chose. If it could not choose (``dyn`` arguments), the call cos
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -131,19 +132,22 @@ def _contains_cidr_string(args: tuple[Any, ...], result: Any) -> int:
 
 
 def _tree(args: tuple[Any, ...], _result: Any) -> int:
-    return _tree_size(args[0])
+    return _tree_size(args[0], {})
 
 
-def _tree_size(value: Any) -> int:
+def _tree_size(value: Any, known: dict[int, int]) -> int:
+    """The size of all members. ``known`` are those of lists and maps, which values may share."""
     if value.__class__ is str:
         return int(len(value if value.isascii() else value.encode(errors="surrogatepass")) * STRING_FACTOR)
     if value.__class__ is bytes:
         return int(len(value) * STRING_FACTOR)
-    if isinstance(value, list):
-        return sum(map(_tree_size, value))
-    if isinstance(value, dict):
-        return sum(_tree_size(key) + _tree_size(item) for key, item in value.items())
-    return 1
+    if not isinstance(value, (list, dict)):
+        return 1
+    found = known.get(id(value))
+    if found is None:
+        members = value if isinstance(value, list) else itertools.chain(*value.items())
+        found = known[id(value)] = sum(_tree_size(member, known) for member in members)
+    return found
 
 
 def _sets(args: tuple[Any, ...], _result: Any) -> int:

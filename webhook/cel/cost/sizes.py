@@ -97,6 +97,10 @@ class Sizes:
         size = self.size(expr)
         return UNKNOWN if size is None else size
 
+    def count(self, expr: Expr) -> Bounds:
+        """The number of items of what a loop runs over."""
+        return self.known_size(expr)
+
     def entries(self, expr: Expr) -> Entries | None:
         found = self.entry_sizes.get(expr)
         if found is None and isinstance(expr, Ident) and (local := self.local(expr.name)) is not None:

@@ -21,7 +21,7 @@ from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.values import schema_aware
 from webhook.cel.values.natives import Empty
 from webhook.cel.values.schema_aware import Struct
-from webhook.cel.values.value import Opt, equal
+from webhook.cel.values.value import Comparison, Opt, equal
 
 if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Reference
@@ -269,12 +269,21 @@ def _equality(expected: bool) -> Callable[[Compiler, Call, int], Step]:
             frame[0] += _equality_cost(a, b, is_equal=expected)
             if failure is not None:
                 raise failure
-            try:
+            if a.__class__ in _PRIMITIVES:
                 return equal(a, b) is expected
+            comparison = Comparison()
+            try:
+                return comparison.equal(a, b) is expected
+            except BudgetExceeded:
+                raise
             except CelError:
                 if expected:
                     raise
                 return True  # values that cannot be compared are not equal
+            finally:
+                frame[COPIED] += comparison.steps.count
+                if frame[COPIED] > COPY_LIMIT:
+                    raise over_limit()
 
         return Step(run)
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Frame = list[Any]
-"""Slot 0: cost so far. 1: its limit. 2: the interrupt, or None. 3: elements copied. Then the variables."""
+"""Slot 0: cost so far. 1: its limit. 2: the interrupt, or None. 3: elements copied or compared. Then the variables."""
 Run = Callable[[Frame], Any]
 
 COST: Final = 0
@@ -38,7 +38,8 @@ COPIED: Final = 3
 RESERVED: Final = 4
 
 COPY_LIMIT: Final = 10_000_000
-"""The number of elements that ``+`` may copy in one evaluation. cel-go needs no such limit: its ``+`` of lists copies
+"""The number of elements that ``+`` may copy and ``==`` compare in one evaluation. ``==`` is charged for the outermost
+list only. cel-go needs no such limit: its ``+`` of lists copies
 no elements. It charges nothing for ``+`` on values of unknown type, so the cost limit does not bound them either."""
 
 UNSET: Final = object()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.cel.cost.runtime import call_cost
 from webhook.cel.errors import CelError
 from webhook.cel.library import operators
-from webhook.cel.limits import LIST_LIMIT, WORK_LIMIT, within
+from webhook.cel.limits import LIST_LIMIT, WORK_LIMIT, Steps, within
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import (
     BOOL,
@@ -25,8 +25,7 @@ from webhook.cel.types import (
     list_of,
     param,
 )
-from webhook.cel.values.containers import holds
-from webhook.cel.values.value import RECEIVERS, type_name, type_of_value
+from webhook.cel.values.value import RECEIVERS, Comparison, type_name, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,23 +53,23 @@ def flatten(values: Any, depth: Any = None) -> list[Any]:
     if not isinstance(values, list) or (depth is not None and depth.__class__ is not int):
         arguments = "" if depth is None else type_name(type_of_value(depth))
         raise CelError(f"no such overload: {_type_text(values)}.flatten({arguments})")
-    return _flatten(values, 1 if depth is None else depth)
+    return _flatten(values, 1 if depth is None else depth, Steps(LIST_LIMIT))
 
 
 def _type_text(value: Any) -> str:
     return str(type_of_value(value)) if value is not None else "null_type"
 
 
-def _flatten(values: list[Any], depth: int) -> list[Any]:
+def _flatten(values: list[Any], depth: int, steps: Steps) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
     flat: list[Any] = []
+    steps.take(len(values) + 1)  # an empty list takes a step, too
     for value in values:
         if depth and isinstance(value, list):
-            flat += _flatten(value, depth - 1)
+            flat += _flatten(value, depth - 1, steps)
         else:
             flat.append(value)
-        within(len(flat), LIST_LIMIT)
     return flat
 
 
@@ -94,6 +93,7 @@ def sort_by_keys(values: Any, keys: Any) -> list[Any]:
         )
     if not values:
         return []
+    within(len(keys) ** 2, WORK_LIMIT)  # what it is charged
     if not operators.is_ordered(keys[0]):
         raise CelError("list elements must be comparable")
     kind = keys[0].__class__
@@ -118,6 +118,7 @@ def distinct(values: list[Any]) -> list[Any]:
         return list(dict.fromkeys(values))
     within(len(values) ** 2, WORK_LIMIT)
     unique: list[Any] = []
+    holds = Comparison().holds
     for value in values:
         if not any(holds(value, other) for other in unique):
             unique.append(value)

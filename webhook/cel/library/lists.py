@@ -21,8 +21,7 @@ from webhook.cel.types import (
     list_of,
     param,
 )
-from webhook.cel.values.containers import holds
-from webhook.cel.values.value import Duration, UInt
+from webhook.cel.values.value import Comparison, Duration, UInt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,15 +89,18 @@ def _extreme(name: str, worse: int) -> Callable[[list[Any]], Any]:
 
 
 def index_of(values: list[Any], wanted: Any) -> int:
+    holds = Comparison().holds
     return next((i for i, value in enumerate(values) if holds(value, wanted)), -1)
 
 
 def last_index_of(values: list[Any], wanted: Any) -> int:
+    holds = Comparison().holds
     return next((i for i in range(len(values) - 1, -1, -1) if holds(values[i], wanted)), -1)
 
 
 def includes(target: Any, wanted: Any) -> bool:
     """Whether a list holds a value, or a single value is it (for ``dyn`` that may be either)."""
+    holds = Comparison().holds
     if isinstance(target, list):
         return any(holds(value, wanted) for value in target)
     return holds(target, wanted)

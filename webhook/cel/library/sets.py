@@ -8,13 +8,15 @@ from webhook.cel.limits import WORK_LIMIT, within
 from webhook.cel.overload import Overload, free
 from webhook.cel.types import BOOL, list_of, param
 from webhook.cel.values import containers
+from webhook.cel.values.value import Comparison
 
 __all__ = ["SETS"]
 
 
 def contains(whole: list[Any], part: list[Any]) -> bool:
     within(len(whole) * len(part), WORK_LIMIT)
-    return all(containers.contains(each, whole) for each in part)
+    comparison = Comparison()
+    return all(containers.contains(each, whole, comparison) for each in part)
 
 
 def equivalent(a: list[Any], b: list[Any]) -> bool:
@@ -23,7 +25,8 @@ def equivalent(a: list[Any], b: list[Any]) -> bool:
 
 def intersects(a: list[Any], b: list[Any]) -> bool:
     within(len(a) * len(b), WORK_LIMIT)
-    return any(containers.contains(each, b) for each in a)
+    comparison = Comparison()
+    return any(containers.contains(each, b, comparison) for each in a)
 
 
 _LISTS: Final = (list_of(param("T")), list_of(param("T")))

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.limits import STRING_LIMIT as _LIMIT
+from webhook.cel.limits import Steps
 from webhook.cel.types import Type
 from webhook.cel.values import times
 from webhook.cel.values.schema_aware import ABSENT, Struct
@@ -38,7 +40,6 @@ CLAUSE_ERRORS: Final = {
 """By clause, the error for an argument whose type it cannot print."""
 
 _DEFAULT_PRECISION: Final = 6
-_LIMIT: Final = 10_000_000  # no longer string is made; see operators.STRING_LIMIT
 _SUPERSCRIPTS: Final = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
@@ -120,14 +121,36 @@ def _render(letter: str, precision: int | None, value: Any) -> str:
     return rendered
 
 
-def _string(value: Any, _precision: int = 0) -> str | None:
+def _string(value: Any, _precision: int = 0, members: _Members | None = None) -> str | None:
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
-        return f"[{', '.join(_literal(member) for member in value)}]"
-    if isinstance(value, dict):
-        return _map(value)
+    if isinstance(value, (list, dict)):
+        return (members or _Members()).text(value)
     return _scalar(value)
+
+
+class _Members:
+    """The texts of lists and maps, which values may share: each is made once, and all together are bounded."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+        self._length = Steps(_LIMIT)
+
+    def text(self, value: list[Any] | dict[Any, Any]) -> str:
+        found = self._known.get(id(value))
+        if found is None:
+            made = _list(value, self) if isinstance(value, list) else _map(value, self)
+            found = self._known[id(value)] = made
+        return found
+
+    def joined(self, texts: list[str]) -> str:
+        """The texts with commas between them."""
+        self._length.take(sum(map(len, texts)) + 2 * len(texts))
+        return ", ".join(texts)
+
+
+def _list(value: list[Any], members: _Members) -> str:
+    return f"[{members.joined([_literal(member, members) for member in value])}]"
 
 
 def _scalar(value: Any) -> str | None:
@@ -157,13 +180,13 @@ def _text_of(value: bytes) -> str:
         raise CelError(f'could not convert argument "{fault}" to string') from None
 
 
-def _literal(value: Any) -> str:
+def _literal(value: Any, members: _Members) -> str:
     """A value inside a list or a map, as it would be written in CEL."""
     kind = value.__class__
     if kind is float:
         special = math.isnan(value) or math.isinf(value)
         return strconv.quote(strconv.shortest(value)) if special else strconv.fixed(value, _DEFAULT_PRECISION)
-    text = _string(value)
+    text = _string(value, members=members)
     if text is None:
         raise CelError(f"no formatting function for {type_name(type_of_value(value))}")
     if isinstance(value, str):
@@ -175,7 +198,7 @@ def _literal(value: Any) -> str:
     return f"duration({strconv.quote(text)})" if kind is Duration else text
 
 
-def _map(value: dict[Any, Any]) -> str:
+def _map(value: dict[Any, Any], members: _Members) -> str:
     entries: list[tuple[str, str]] = []
     for key, member in value.met() if isinstance(value, Struct) else value.items():
         if member is ABSENT:
@@ -183,9 +206,9 @@ def _map(value: dict[Any, Any]) -> str:
         found = from_map_key(key)
         if found.__class__ not in (str, bool, int, UInt):
             raise CelError(f"no formatting function for map key of type {type_name(type_of_value(found))}")
-        entries.append((_literal(found), _literal(member)))
+        entries.append((_literal(found, members), _literal(member, members)))
     entries.sort(key=lambda entry: entry[0])
-    return "{" + ", ".join(f"{key}:{member}" for key, member in entries) + "}"
+    return "{" + members.joined([f"{key}:{member}" for key, member in entries]) + "}"
 
 
 def _integer(value: Any) -> int | None:

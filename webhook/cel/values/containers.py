@@ -10,16 +10,16 @@ from webhook.cel.values.value import (
     INT_MIN,
     NONE,
     RECEIVERS,
+    Comparison,
     Opt,
     UInt,
-    equal,
     map_key,
     type_name,
     type_of_value,
 )
 from webhook.golang.strconv import shortest
 
-__all__ = ["contains", "go_value", "holds", "index", "list_index", "optional_index", "size"]
+__all__ = ["contains", "go_value", "index", "list_index", "optional_index", "size"]
 
 
 def index(container: Any, key: Any) -> Any:
@@ -68,23 +68,16 @@ def list_index(key: Any) -> int:
     raise CelError(f"unsupported index type '{type_name(type_of_value(key))}' in list")
 
 
-def contains(element: Any, container: Any) -> bool:
-    """``element in container``."""
+def contains(element: Any, container: Any, comparison: Comparison | None = None) -> bool:
+    """``element in container``; a ``comparison`` counts the steps of several of these."""
     if isinstance(container, dict):
         return map_key(element) in container
     if isinstance(container, list):
         if element.__class__ is str:
             return element in container  # no value of another type equals a string
+        holds = (comparison or Comparison()).holds
         return any(holds(element, item) for item in container)
     raise CelError("no such overload")
-
-
-def holds(element: Any, item: Any) -> bool:
-    """Whether two values are equal, where values that cannot be compared are not."""
-    try:
-        return equal(element, item)
-    except CelError:
-        return False
 
 
 def size(value: Any) -> int:

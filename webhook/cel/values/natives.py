@@ -6,6 +6,7 @@ from base64 import b64encode
 from typing import Any, ClassVar, Final
 
 from webhook.cel.errors import CelError
+from webhook.cel.limits import Steps
 from webhook.cel.types import Type, object_of
 from webhook.cel.values.times import format_duration, format_timestamp
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
@@ -56,9 +57,11 @@ def to_native(value: Any, native: str) -> Any:
     if native == "[]uint8" and isinstance(value, list):
         return bytes(map(_byte, value))
     if native in {"*structpb.Struct", "map"} and isinstance(value, dict):
-        return {_key(key): to_json(item) for key, item in value.items()}
+        steps = Steps()
+        return {_key(key): to_json(item, steps) for key, item in value.items()}
     if native in {"*structpb.ListValue", "list"} and (isinstance(value, list) or value == {}):
-        return [to_json(item) for item in value]
+        steps = Steps()
+        return [to_json(item, steps) for item in value]
     if value.__class__ is not _ACCEPTED.get(native):
         raise _refusal(value, native)
     low, high = _RANGES.get(native, (None, None))
@@ -67,8 +70,10 @@ def to_native(value: Any, native: str) -> Any:
     return value
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: Any, steps: Steps | None = None) -> Any:
     """A value as ``google.protobuf.Value`` holds it: numbers are doubles, and other scalars texts."""
+    steps = steps or Steps()
+    steps.take(1)
     match value:
         case None | bool() | float() | str():
             return value
@@ -81,11 +86,11 @@ def to_json(value: Any) -> Any:
         case Duration():
             return format_duration(value)
         case Opt():
-            return to_json(_dereferenced(value))
+            return to_json(_dereferenced(value), steps)
         case list():
-            return [to_json(item) for item in value]
+            return [to_json(item, steps) for item in value]
         case dict():
-            return {_key(key): to_json(item) for key, item in value.items()}
+            return {_key(key): to_json(item, steps) for key, item in value.items()}
         case Empty():
             return {}
     raise _refusal(value, "*structpb.Value")

@@ -10,11 +10,13 @@ what it was given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from webhook.cel import types
-from webhook.cel.errors import CelError
+from webhook.cel.errors import BudgetExceeded, CelError
+from webhook.cel.limits import WORK_LIMIT, Steps
 from webhook.cel.types import Type
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "RECEIVERS",
     "TRUE_KEY",
     "UINT_MAX",
+    "Comparison",
     "Duration",
     "Opaque",
     "Opt",
@@ -189,6 +192,7 @@ def equal(a: Any, b: Any) -> bool:
 
     Raises:
         CelError: "no such overload" where such a value is compared with another type.
+        BudgetExceeded: the values have too many parts.
     """
     ca, cb = a.__class__, b.__class__
     if ca is str or ca is bool or ca is bytes:
@@ -197,21 +201,7 @@ def equal(a: Any, b: Any) -> bool:
         return a is b
     if ca is int or ca is float or ca is UInt:
         return (cb is int or cb is float or cb is UInt) and _equal_numbers(a, b)
-    if ca is list:
-        return isinstance(b, list) and _equal_lists(a, b)
-    if ca is Opt:
-        return cb is Opt and (equal(a.value, b.value) if a.present and b.present else a.present == b.present)
-    compare = getattr(a, "cel_equal", None)
-    if compare is not None:
-        outcome = compare(b)
-        if outcome is None:
-            raise CelError("no such overload")
-        return bool(outcome)
-    if isinstance(a, dict):
-        return isinstance(b, dict) and _equal_maps(a, b)
-    if ca is Type:
-        return cb is Type and type_name(a) == type_name(b)
-    return ca is cb and bool(a == b)
+    return Comparison().equal(a, b)
 
 
 def _equal_numbers(a: float, b: float) -> bool:
@@ -221,17 +211,76 @@ def _equal_numbers(a: float, b: float) -> bool:
     return a == b
 
 
-def _equal_lists(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and not any(map(_differ, a, b))
+class Comparison:
+    """Compares values that may share their parts: two lists or maps are compared once, however often they meet.
+
+    A list of a list of a list, each with the next one twice, has as many paths as there are powers of two. Being the
+    same list is no proof of equality: it may hold NaN. ``steps`` counts the members that were compared.
+    """
+
+    __slots__ = ("_known", "steps")
+
+    def __init__(self, limit: int = WORK_LIMIT) -> None:
+        self.steps = Steps(limit)
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def holds(self, a: Any, b: Any) -> bool:
+        """Whether two values are equal, where values that cannot be compared are not."""
+        try:
+            return self.equal(a, b)
+        except BudgetExceeded:
+            raise
+        except CelError:
+            return False
+
+    def equal(self, a: Any, b: Any) -> bool:
+        """As the function :func:`equal`."""
+        ca = a.__class__
+        if ca is list:
+            return isinstance(b, list) and len(a) == len(b) and self._met(a, b, self._lists)
+        if ca is dict:
+            return isinstance(b, dict) and len(a) == len(b) and self._met(a, b, self._maps)
+        if ca is Opt:
+            return b.__class__ is Opt and (
+                self.equal(a.value, b.value) if a.present and b.present else a.present == b.present
+            )
+        compare = getattr(a, "cel_equal", None)
+        if compare is not None:
+            outcome = compare(b)
+            if outcome is None:
+                raise CelError("no such overload")
+            return bool(outcome)
+        if isinstance(a, dict):
+            return isinstance(b, dict) and len(a) == len(b) and self._met(a, b, self._maps)
+        if ca is Type:
+            return b.__class__ is Type and type_name(a) == type_name(b)
+        if ca in _PLAIN or b is None:
+            return equal(a, b)
+        return ca is b.__class__ and bool(a == b)
+
+    def _met(self, a: Any, b: Any, compare: Callable[[Any, Any], bool]) -> bool:
+        pair = id(a), id(b)
+        found = self._known.get(pair)
+        if found is None:
+            self.steps.take(len(a) + 1)
+            found = self._known[pair] = compare(a, b)
+        return found
+
+    def _lists(self, a: list[Any], b: list[Any]) -> bool:
+        return not any(map(self._differ, a, b))
+
+    def _maps(self, a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+        return not any(key not in b or self._differ(value, b[key]) for key, value in a.items())
+
+    def _differ(self, a: Any, b: Any) -> bool:
+        """Whether members of lists or maps are unequal; cel-go takes an error there for "not unequal"."""
+        try:
+            return not (equal(a, b) if a.__class__ in _PLAIN else self.equal(a, b))
+        except BudgetExceeded:
+            raise
+        except CelError:
+            return False
 
 
-def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    return len(a) == len(b) and not any(key not in b or _differ(value, b[key]) for key, value in a.items())
-
-
-def _differ(a: Any, b: Any) -> bool:
-    """Whether members of lists or maps are unequal; cel-go takes an error there for "not unequal"."""
-    try:
-        return not equal(a, b)
-    except CelError:
-        return False
+_PLAIN: Final = frozenset({str, bool, bytes, int, float, UInt, type(None)})
+"""The classes of values that :func:`equal` compares by itself."""

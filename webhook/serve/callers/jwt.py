@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import orjson
 from cryptography.exceptions import InvalidSignature
@@ -101,12 +101,16 @@ def _check_signature(key: PublicKey, algorithm: hashes.HashAlgorithm, signature:
 
 def _check_time(claims: Mapping[str, Any], now: float) -> None:
     expires, begins = claims.get("exp"), claims.get("nbf", 0)
-    if not isinstance(expires, int | float) or not isinstance(begins, int | float):
+    if not _is_number(expires) or not _is_number(begins):
         raise InvalidToken("the token states no time of expiry")
     if now >= expires:
         raise InvalidToken("the token is expired")
     if now + 60 < begins:  # clocks differ by seconds
         raise InvalidToken("the token is not valid yet")
+
+
+def _is_number(claim: object) -> TypeGuard[float]:
+    return isinstance(claim, int | float) and not isinstance(claim, bool)
 
 
 def _object(part: str) -> dict[str, Any]:

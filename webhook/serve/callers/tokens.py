@@ -38,7 +38,7 @@ RETRY_SECONDS: Final = 5.0
 """Seconds between two readings of the keys that callers with an unknown key can cause."""
 
 REMEMBERED: Final = 100
-"""Tokens that are not verified again before they expire: one of each API server and each webhook, many times over."""
+"""Tokens that are not verified again for a while: one of each API server and each webhook, many times over."""
 
 
 class Keys(NamedTuple):
@@ -46,6 +46,14 @@ class Keys(NamedTuple):
 
     issuer: str
     keys: Mapping[str, tuple[str, PublicKey]]
+
+
+class _Seen(NamedTuple):
+    """What a verified token allows, until a time or until other keys are read."""
+
+    until: float
+    groups: Groups
+    keys: Keys
 
 
 class Issuer(Protocol):
@@ -75,7 +83,7 @@ class Tokens:
     names: frozenset[str] = frozenset()
     clock: Callable[[], float] = time.time
     _known: Keys | None = None
-    _seen: dict[tuple[str, str], tuple[float, Groups]] = field(default_factory=dict)
+    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
     _trouble: str = "the keys of the API server's tokens are not read yet"
     _tried: float = float("-inf")
 
@@ -88,7 +96,7 @@ class Tokens:
         try:
             issuer, jwks = self.issuer.read()
             self._known = Keys(issuer, keys_of(jwks))
-        except (Unavailable, ValueError, KeyError, TypeError) as error:
+        except (Unavailable, ValueError, KeyError, TypeError, AttributeError) as error:
             trouble = f"the keys of the API server's tokens cannot be read: {error}"
             if trouble != self._trouble:
                 log.warning("%s", trouble)
@@ -105,19 +113,19 @@ class Tokens:
         known = self._known_groups(token, path, now)
         if known is not None:
             return known
-        claims = await self._claims(token, now)
+        claims, keys = await self._claims(token, now)
         groups = self._groups(claims, path)
         if len(self._seen) >= REMEMBERED:
             self._seen.clear()
-        self._seen[token, path] = (claims["exp"], groups)
+        self._seen[token, path] = _Seen(min(claims["exp"], now + REFRESH_SECONDS), groups, keys)
         return groups
 
     def _known_groups(self, token: str, path: str, now: float) -> Groups | None:
-        """The groups of a token that was verified before; None if it was not, or has expired."""
-        until, groups = self._seen.get((token, path), (0.0, ALL_GROUPS))
-        return groups if now < until else None
+        """The groups of a token that was verified with the keys in use; None if it was not, or must be again."""
+        seen = self._seen.get((token, path))
+        return seen.groups if seen is not None and now < seen.until and seen.keys is self._known else None
 
-    async def _claims(self, token: str, now: float) -> dict[str, Any]:
+    async def _claims(self, token: str, now: float) -> tuple[dict[str, Any], Keys]:
         try:
             return self._verified(token, now)
         except UnknownKey as error:
@@ -127,20 +135,22 @@ class Tokens:
         await asyncio.to_thread(self.refresh)  # the API server may have a new key
         return self._verified_or_refused(token, now)
 
-    def _verified(self, token: str, now: float) -> dict[str, Any]:
-        if self._known is None:
+    def _verified(self, token: str, now: float) -> tuple[dict[str, Any], Keys]:
+        """The claims of a token, and the keys that it was verified with."""
+        known = self._known
+        if known is None:
             raise NotReady(self._trouble)
         try:
-            claims = verified(token, self._known.keys, now)
+            claims = verified(token, known.keys, now)
         except UnknownKey:
             raise
         except InvalidToken as error:
             raise Unauthenticated(str(error)) from None
-        if claims.get("iss") != self._known.issuer:
-            raise Unauthenticated(f"the token is not issued by {self._known.issuer}")
-        return claims
+        if claims.get("iss") != known.issuer:
+            raise Unauthenticated(f"the token is not issued by {known.issuer}")
+        return claims, known
 
-    def _verified_or_refused(self, token: str, now: float) -> dict[str, Any]:
+    def _verified_or_refused(self, token: str, now: float) -> tuple[dict[str, Any], Keys]:
         try:
             return self._verified(token, now)
         except UnknownKey as error:
@@ -148,15 +158,15 @@ class Tokens:
 
     def _groups(self, claims: Mapping[str, Any], path: str) -> Groups:
         """The groups that the token attests; it must be for this webhook."""
-        found = claims.get("aud")
-        audiences = {found} if isinstance(found, str) else set(found) if isinstance(found, list) else set()
+        audiences = set(_texts(claims.get("aud")))
         expected = {f"{each}{path}" for each in self.audiences}
         if not audiences & expected:
             raise Forbidden(f"the token is for another audience; expected {' or '.join(sorted(expected))}")
         attested = _attested(claims)
         if attested is not None:
             return attested
-        if claims.get("sub") in self.names:
+        subject = claims.get("sub")
+        if isinstance(subject, str) and subject in self.names:
             return ALL_GROUPS
         raise Forbidden(f"the token attests no {ATTESTATION}, and its subject is not in --client-name")
 
@@ -196,6 +206,9 @@ def _attested(claims: Mapping[str, Any]) -> Groups | None:
     found: Any = claims
     for key in ("kubernetes.io", "attestations", ATTESTATION):
         found = found.get(key) if isinstance(found, Mapping) else None
-    if found is None:
-        return None
-    return frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()
+    return None if found is None else frozenset(_texts(found)) if isinstance(found, list) else frozenset()
+
+
+def _texts(claim: object) -> list[str]:
+    """The texts of a claim, which is one or a list of them; what has another type is left out."""
+    return [each for each in (claim if isinstance(claim, list) else [claim]) if isinstance(each, str)]

@@ -16,6 +16,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import is_large, judge
+from webhook.serve.gate.pace import Pace
 from webhook.serve.gate.readiness import Need, Readiness
 from webhook.serve.gate.review import Review, record
 from webhook.serve.gate.state import Call, InstalledDocuments, Parts, State
@@ -53,7 +54,8 @@ class Gate:
         without: Collection[str] = frozenset(),
         **parts: Unpack[Parts],
     ) -> None:
-        self.state = State(MemoryView(), RecentStamps(), Options()).replaced(**parts).replaced(loaded=catalog)
+        state = State(MemoryView(), RecentStamps(), Options(), Pace(clock))
+        self.state = state.replaced(**parts).replaced(loaded=catalog)
         self.readiness = Readiness(needs)
         self.metrics = Metrics()
         self.without = frozenset(without)
@@ -139,12 +141,13 @@ class Gate:
     def reply_now(self, call: Call, body: bytes, patience: float | None) -> Answer | None:
         """As :meth:`reply`, but None, without effects, for whatever would wait, fork or fail.
 
-        A small body takes milliseconds, so a usual deadline is not looked at. What is left to do counts and logs the
-        reply.
+        Its time is shorter than any usual deadline (:mod:`webhook.serve.gate.pace`). What is left to do counts and logs
+        the reply.
         """
         if (patience is not None and patience < SHORTEST) or is_large(body):
             return None
         started, by = self.clock(), self.state
+        by.pace.begin(started)
         found = judge(by, call, body, {}, None)
         if found.unread or found.error is not None:
             return None

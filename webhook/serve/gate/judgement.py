@@ -12,6 +12,7 @@ from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestErr
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
+from webhook.serve.gate.pace import OverrunError
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
@@ -21,9 +22,12 @@ SMALL_BYTES: Final = 4 * 1024
 """A body up to this size is small without counting: 4,096 bytes cannot hold much work."""
 
 LARGE_BYTES: Final = 64 * 1024
+PADDED_BYTES: Final = 4 * LARGE_BYTES
 LARGE_TOKENS: Final = 2_000
 """A body over 64 KiB, or with more than 2,000 of ``,`` ``[`` ``{``, is large. Of 662 objects from documentation and
-charts, one is. The worst body below both takes about 20 ms."""
+charts, one is. The worst body below both takes about 20 ms. Blanks are no work, so up to 256 KiB they do not count."""
+
+_BLANKS: Final = (b" ", b"\n", b"\r", b"\t")
 
 REPLY_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
@@ -62,9 +66,12 @@ class Judgement(NamedTuple):
 
 def is_large(body: bytes) -> bool:
     """Whether the judgement of a body may take long; told from its bytes, in microseconds, before it is parsed."""
-    if len(body) <= SMALL_BYTES:
+    size = len(body)
+    if size <= SMALL_BYTES:
         return False
-    return len(body) > LARGE_BYTES or sum(map(body.count, (b",", b"[", b"{"))) > LARGE_TOKENS
+    if size > LARGE_BYTES and (size > PADDED_BYTES or size - sum(map(body.count, _BLANKS)) > LARGE_BYTES):
+        return True
+    return sum(map(body.count, (b",", b"[", b"{"))) > LARGE_TOKENS
 
 
 def judge(
@@ -76,7 +83,8 @@ def judge(
 ) -> Judgement:
     """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already.
 
-    Without a ``checkpoint`` it has no deadline.
+    Without a ``checkpoint``, other reviews wait meanwhile: the state's own looks after the time, and the judgement ends
+    with :class:`OverrunError` if it takes long, or may do so.
     """
     kind = operation = ""
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
@@ -85,6 +93,8 @@ def judge(
         catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
+        if checkpoint is None and by.native is not None and by.native.is_lengthy(call, request, body):
+            raise OverrunError("admission policies")  # noqa: TRY301
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)
@@ -146,7 +156,7 @@ def _decided(
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate
     reading = None
-    native = by.native if by.native is not None and by.native.concerns(call, request) else None
+    native = by.native if by.native is not None and by.native.affords(call, request) is not None else None
     if by.live_view is not None and (native is not None or kind != OTHER):
         reading = RequestView(by.live_view.view(), known)
     options = given = by.options

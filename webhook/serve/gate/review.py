@@ -13,13 +13,17 @@ from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailab
 from webhook.cluster import ClusterAnswer, ClusterQuestion
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import Judgement, is_large, judge, portable
+from webhook.serve.gate.pace import OverrunError
 from webhook.serve.gate.state import Call, State
+from webhook.serve.http.answers import peer
+from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
+from webhook.serve.turns import Caller, user_of
 
 __all__ = ["Review", "record"]
 
-log = logging.getLogger("modelgate")
+traces = Limited(logging.getLogger("modelgate"), most=10)
 
 RESERVE: Final = 0.1
 """Seconds of the caller's deadline reserved for sending the answer."""
@@ -40,31 +44,44 @@ class Review:
         self._waits = PATIENCE if patience is None else patience
         self.started = clock()
         self._until = self.started + self._waits - RESERVE
+        self._is_long = is_large(body)
         self._known: dict[ClusterQuestion, ClusterAnswer] = {}
 
     async def judged(self, children: Children) -> Judgement:
         """The judgement after all that it asked for was read; a large body is judged in one of ``children``."""
+        now = self.started
         for _ in range(ROUNDS):
-            found = await self._round(children)
+            found = await self._round(children, now)
             if not found.unread:
                 return found
             try:
                 await self._read(found.unread)
             except Unavailable as error:
                 return Judgement.failed(error)
+            now = self._clock()
         return Judgement.failed(Unavailable(f"each of {ROUNDS} reads of the API server led to another"))
 
-    async def _round(self, children: Children) -> Judgement:
-        """The judgement of a small body is made here and now, that of a large one in a child."""
-        if not is_large(self._body):
-            return judge(self._by, self._call, self._body, self._known, self._checkpoint)
+    async def _round(self, children: Children, now: float) -> Judgement:
+        """The judgement of a small body is made here and now, that of a large or lengthy one in a child."""
+        if not self._is_long:
+            self._by.pace.begin(now)
+            found = judge(self._by, self._call, self._body, self._known, None)
+            if not isinstance(found.error, OverrunError):
+                return found
+            self._is_long = True
+            if self._clock() > self._until:
+                return Judgement.failed(DeadlineExceeded(self._late(f"before {found.error}")), *found[:2])
         # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
         job = partial(judge, self._by._replace(stage=None), self._call, self._body, self._known, self._checkpoint)
         try:
-            found: Judgement = await children.run(lambda: portable(job()), len(self._body), self._until)
+            judged: Judgement = await children.run(lambda: portable(job()), self._until, self._caller())
         except ModelgateError as error:
             return Judgement.failed(error)
-        return found
+        return judged
+
+    def _caller(self) -> Caller:
+        """Whose share of the children the review takes."""
+        return Caller(peer(), user_of(self._body))
 
     async def _read(self, questions: Iterable[ClusterQuestion]) -> None:
         """Read the answers in sequence, in a thread: there are few, and each takes a millisecond.
@@ -98,7 +115,7 @@ def record(metrics: Metrics, by: State, call: Call, found: Judgement, seconds: f
     if found.noted is not None:
         note(found.noted)
     if found.trace:
-        log.error("%s", one_line(found.trace))
+        traces.line(logging.ERROR, "trace", "%s", one_line(found.trace))
     if call == "mutate" and found.made is not None:
         request, decision = found.made
         by.recent.add(request, decision.object)  # if the state was replaced meanwhile, nothing reads it

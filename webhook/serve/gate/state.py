@@ -14,6 +14,7 @@ from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
+from webhook.serve.gate.pace import Pace
 from webhook.serve.liveview import ViewRunner
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
@@ -34,27 +35,46 @@ CONCERNED: Final = 1_000
 """Resources that are remembered: a large cluster serves about as many."""
 
 
+AFFORDED: Final = 30_000
+"""Cost units of all policies about a review that is decided on the event loop: about 10 ms, at 0.3 µs for the
+interpreter's unit."""
+
+
 class Prepared(NamedTuple):
     """A set of admission policies over a catalog, and the objects that lie beside them."""
 
     catalog: Catalog
     policies: PolicySet
     files: Offline
-    concerned: dict[tuple[Any, ...], bool]
-    """What :meth:`concerns` has answered, by resource."""
+    concerned: dict[tuple[Any, ...], int | None]
+    """What :meth:`affords` has answered, by resource."""
 
-    def concerns(self, call: Call, request: Request) -> bool:
-        """Whether a policy is about the resource of a request: most are not, and cost it nothing."""
+    @classmethod
+    def of(cls, catalog: Catalog, policies: PolicySet) -> Prepared:
+        """Prepare a set; what takes long is done here, and not by a review."""
+        for each in (policies.policies.validators, policies.policies.mutators):
+            each.costs(AFFORDED)
+        return cls(catalog, policies, policies.over(catalog), {})
+
+    def affords(self, call: Call, request: Request) -> int | None:
+        """The bytes of the largest review that the policies about the resource of a request judge in little time.
+
+        None if no policy is about it: most are not, and cost it nothing.
+        """
         kind, known = request.kind, self.concerned
         about = call, kind.group, kind.version, request.resource, request.resource_api, request.subresource
-        found = known.get(about)
-        if found is None:
-            if len(known) >= CONCERNED:
-                known.clear()
-            policies = self.policies.policies
-            may_match = policies.may_mutate if call == "mutate" else policies.may_validate
-            found = known[about] = may_match(request, self.files)
+        if about in known:
+            return known[about]
+        if len(known) >= CONCERNED:
+            known.clear()
+        policies, mutating = self.policies.policies, call == "mutate"
+        found = known[about] = policies.affordable(request, self.files, AFFORDED, mutating=mutating)
         return found
+
+    def is_lengthy(self, call: Call, request: Request, body: bytes) -> bool:
+        """Whether the policies may take long for a request, which came as this body."""
+        afforded = self.affords(call, request)
+        return afforded is not None and self.policies.policies.weight(body) > afforded
 
     def within(self, reading: RequestView | None) -> Native:
         """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""
@@ -81,11 +101,13 @@ class State(NamedTuple):
     ``loaded`` is None until a catalog is loaded; ``catalog`` is it by the ``definitions`` that are installed, and
     ``deviations`` say how these differ. Other objects come from ``view`` or, if it is set, from ``live_view``. Without
     the parts that are ``waiting``, no review is answered. ``recent`` are the stamps written by this state and no other.
+    ``pace`` is the checkpoint of its ``options``.
     """
 
     view: ClusterView
     recent: RecentStamps
     options: Options
+    pace: Pace
     loaded: Catalog | None = None
     definitions: InstalledDocuments = tuple
     policies: PolicySet | None = None
@@ -100,7 +122,7 @@ class State(NamedTuple):
         """The state with these parts instead; what is made from them is made here, not by a review."""
         recent = parts.get("recent", self.recent.anew())  # the others were written by what is replaced
         new = self._replace(**parts)
-        new = new._replace(recent=recent, options=replace(new.options, written=recent.take))
+        new = new._replace(recent=recent, options=replace(new.options, written=recent.take, checkpoint=new.pace))
         if "loaded" in parts or "definitions" in parts:
             catalog, deviations = _installed(new.loaded, new.definitions)
             new = new._replace(catalog=catalog, deviations=deviations)
@@ -142,5 +164,5 @@ def _prepared(state: State) -> Prepared | None:
     if not policies or catalog is None:
         return None
     if known is None or known.catalog is not catalog or known.policies is not policies:
-        return Prepared(catalog, policies, policies.over(catalog), {})
+        return Prepared.of(catalog, policies)
     return known

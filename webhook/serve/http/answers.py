@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 
-__all__ = ["PEER", "Answers", "Refused", "address", "refusals"]
+__all__ = ["PEER", "Answers", "Refused", "address", "peer", "refusals"]
 
 PATHS: Final = frozenset({"/mutate", "/validate", "/healthz", "/readyz", "/metrics"})
 """The values of the label ``path``; every other path is "other"."""
@@ -55,6 +55,12 @@ def refusals(metrics: Metrics) -> Refused:
         lines.warning(str(status), "refused a request of %s: %d %s", peer or "unknown", status, why)
 
     return refused
+
+
+def peer() -> str:
+    """The host of the client whose request is being answered; empty outside of requests."""
+    client = PEER.get()
+    return client[0] if client else ""
 
 
 def address() -> str:

@@ -16,6 +16,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from webhook.serve.callers.certificates import TRANSPORT
 from webhook.serve.http.answers import Refused
 from webhook.serve.http.immediate import Immediate
+from webhook.serve.http.limited import Throttle
+from webhook.serve.http.listener import oldest_of_most
 
 __all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
 
@@ -46,7 +48,12 @@ def _not_of_strangers(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith(_OF_STRANGERS)
 
 
+LINES: Final = 10
+"""Lines of one place in a library in ten seconds: the traceback of a fault has the same cause each time."""
+
 logging.getLogger("uvicorn.error").addFilter(_not_of_strangers)
+for _library in ("uvicorn.error", "asyncio"):
+    logging.getLogger(_library).addFilter(Throttle(LINES))
 
 
 def _unnoted(_status: int, _peer: str, _why: str) -> None:
@@ -58,7 +65,9 @@ class _UnknownVersionError(Exception):
 
 
 class Connection(Immediate):
-    """Closes itself at a limit. If there are too many connections, the one that was idle longest is closed."""
+    """Closes itself at a limit. If there are too many connections, one of the peer with the most is closed: of those
+    that wait for their peer, the one that was idle longest.
+    """
 
     def __init__(self, *arguments: Any, refused: Refused = _unnoted, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -164,7 +173,8 @@ class Connection(Immediate):
     def _make_room(self) -> None:
         """Drop a connection that waits for its peer, never one that is being answered."""
         waiting = [each for each in self.connections if isinstance(each, Connection) and each._waits()]  # noqa: SLF001 - the same class
-        min(waiting, key=lambda each: each._used).transport.abort()  # noqa: SLF001 - the same class
+        waiting.sort(key=lambda each: each._used)  # noqa: SLF001 - the same class
+        oldest_of_most(waiting, lambda each: each.client[0] if each.client else "").transport.abort()
 
     def _waits(self) -> bool:
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body

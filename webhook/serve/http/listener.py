@@ -1,5 +1,8 @@
 """The listening socket: a connection counts from accept on, and its TLS handshake has an end.
 
+The kernel keeps a connection on which nothing was sent: in TLS the client speaks first, so a silent one costs the gate
+nothing. Of too many handshakes, one of the peer with the most is ended.
+
 asyncio gives a handshake 60 seconds, without a limit on their number, and tells the connection of it only when it is
 complete. 9,500 silent sockets took 520 MiB, or all descriptors.
 """
@@ -11,16 +14,19 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
-__all__ = ["HANDSHAKES", "Listener"]
+from webhook.serve.http.limited import Limited
+
+__all__ = ["HANDSHAKES", "Listener", "oldest_of_most"]
 
 log = logging.getLogger("modelgate")
 
 HANDSHAKES: Final = 64
-"""Handshakes at once; one more ends the oldest. An API server opens one connection for each call that finds no idle
-one, and a handshake takes a few milliseconds."""
+"""Handshakes at once; one more ends the oldest of the peer that has the most. An API server opens one connection for
+each call that finds no idle one, and a handshake takes a few milliseconds."""
 
 HANDSHAKE_SECONDS: Final = 5.0
 """Many times what a handshake between two nodes takes."""
@@ -32,6 +38,26 @@ BACKOFF_SECONDS: Final = 0.1
 """The time to wait for a descriptor: the socket stays readable, and accepting again at once would only use CPU."""
 
 _EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+T = TypeVar("T")
+
+
+def oldest_of_most(connections: Iterable[T], host: Callable[[T], str]) -> T:
+    """The first of the connections, which are in the order of their age, of the peer that has the most."""
+    counts = Counter(map(host, connections := list(connections)))
+    return max(connections, key=lambda each: counts[host(each)])  # the first of those with the most
+
+
+def _has_left(peer: socket.socket) -> bool:
+    """Whether the peer has closed the connection without a word: a handshake would cost a hundred times as much."""
+    peer.setblocking(False)
+    try:
+        return not peer.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 class Listener:
@@ -48,7 +74,10 @@ class Listener:
         self._sock = sock
         self._protocol = protocol
         self._context = context
-        self._handshakes: dict[asyncio.Task[None], None] = {}  # in the order of their start
+        self._handshakes: dict[asyncio.Task[None], str] = {}  # with the peer, in the order of their start
+        self._limited = Limited(log)
+        if context is not None and hasattr(socket, "TCP_DEFER_ACCEPT"):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(HANDSHAKE_SECONDS))
         sock.setblocking(False)
         sock.set_inheritable(False)
         sock.listen(backlog)
@@ -76,28 +105,31 @@ class Listener:
     def _accept(self) -> None:
         for _ in range(ACCEPTED):
             try:
-                peer, _address = self._sock.accept()
+                peer, address = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 self._pause(error)
                 return
-            self._begin(peer)
+            if self._context is not None and _has_left(peer):
+                peer.close()
+            else:
+                self._begin(peer, str(address[0]))
 
     def _pause(self, error: OSError) -> None:
         if error.errno not in _EXHAUSTED:
             raise error
-        log.warning("cannot accept connections: %s", error.strerror)
+        self._limited.warning("accept", "cannot accept connections: %s", error.strerror)
         self._loop.remove_reader(self._sock)
         self._loop.call_later(BACKOFF_SECONDS, self._watch)
 
-    def _begin(self, peer: socket.socket) -> None:
-        if len(self._handshakes) >= HANDSHAKES:
-            oldest = next(iter(self._handshakes))
-            del self._handshakes[oldest]  # now: its task ends later
-            oldest.cancel()
+    def _begin(self, peer: socket.socket, host: str) -> None:
         task = self._loop.create_task(self._handshake(peer))
-        self._handshakes[task] = None
+        self._handshakes[task] = host
+        if len(self._handshakes) > HANDSHAKES:
+            ended = oldest_of_most(self._handshakes, self._handshakes.__getitem__)
+            del self._handshakes[ended]  # now: its task ends later
+            ended.cancel()
         task.add_done_callback(lambda task: self._end(task, peer))
 
     def _end(self, task: asyncio.Task[None], peer: socket.socket) -> None:

@@ -36,9 +36,9 @@ def apply_configuration(expression: Expression, variables: VariableSet, invocati
 
 def _configuration(made: Any, live: Mapping[str, Any]) -> dict[str, Any]:
     """The ``Object{…}`` as JSON, with the apiVersion and kind of the object."""
-    if wrong := mismatches(made):
-        raise MutationError(Failure.TYPE_NAMES, "\n".join(wrong))
     try:
+        if wrong := mismatches(made):
+            raise MutationError(Failure.TYPE_NAMES, "\n".join(wrong))
         configuration: dict[str, Any] = native(made)
     except CelError:
         raise MutationError(Failure.RESULT) from None

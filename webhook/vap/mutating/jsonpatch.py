@@ -88,9 +88,9 @@ def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
     if "from" in value:
         operation["from"] = value["from"]
     if "value" in value:
-        if wrong := _value_mismatches(value["value"]):
-            raise MutationError(Failure.TYPE_NAMES, "\n".join(wrong))
         try:
+            if wrong := _value_mismatches(value["value"]):
+                raise MutationError(Failure.TYPE_NAMES, "\n".join(wrong))
             operation["value"] = json_of(value["value"])
         except CelError as error:
             raise MutationError(Failure.PATCH_VALUE, error.message) from None

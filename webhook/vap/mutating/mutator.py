@@ -27,6 +27,10 @@ class Mutator:
     mutations: tuple[tuple[Mutate, Expression], ...]
     again: bool = False
 
+    def scopes(self) -> list[list[Expression]]:
+        """The groups of expressions that each compute the variables for themselves, in both runs."""
+        return [[expression] for _, expression in self.mutations] * (2 if self.again else 1)
+
 
 def compile_mutator(document: MutatingPolicy, compilation: Compilation) -> Mutator:
     """Compile a policy; ``compilation.problems`` collects its errors."""

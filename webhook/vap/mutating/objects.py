@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.cel import CelError
+from webhook.cel import CelError, Steps
 from webhook.cel.types import DYN, STRING, Type, list_of, object_of
 from webhook.cel.values import (
     Duration,
@@ -66,22 +66,27 @@ def resolve(name: str) -> Type | None:
     return object_of(name, _ANY_FIELD) if name.startswith("Object.") else None
 
 
+MEMBERS: Final = 500_000
+"""Members of what a mutation writes: an object of 3 MiB, the largest that an API server takes, has fewer."""
+
+
 class ObjectValue(Made):
     """An ``Object{…}``. Equality is identity of type and fields: 1 and 1.0 differ."""
 
     def cel_equal(self, other: Any) -> bool:
-        return _identical(self, other)
+        return _identical(self, other, Steps(MEMBERS))
 
 
-def _identical(a: Any, b: Any) -> bool:
+def _identical(a: Any, b: Any, steps: Steps) -> bool:
     """Go's ``reflect.DeepEqual``."""
+    steps.take(1)
     if a.__class__ is not b.__class__:
         return False
     if isinstance(a, dict):
         same_type = not isinstance(a, Made) or a.cel_type == b.cel_type
-        return same_type and a.keys() == b.keys() and all(_identical(item, b[key]) for key, item in a.items())
+        return same_type and a.keys() == b.keys() and all(_identical(item, b[key], steps) for key, item in a.items())
     if isinstance(a, list):
-        return len(a) == len(b) and all(map(_identical, a, b))
+        return len(a) == len(b) and all(_identical(item, other, steps) for item, other in zip(a, b, strict=True))
     return bool(a == b)
 
 
@@ -101,8 +106,10 @@ def make(of: Type, fields: dict[str, Any]) -> Made:
     return PatchValue(of, {key: value for key, value in fields.items() if key == "value" or value})
 
 
-def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,)) -> list[str]:
+def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,), steps: Steps | None = None) -> list[str]:
     """The errors of objects whose type name is not the path of their field."""
+    steps = steps or Steps(MEMBERS)
+    steps.take(1)
     found: list[str] = []
     if isinstance(value, Made):
         wanted, name = ".".join(path), value.cel_type.name
@@ -110,32 +117,34 @@ def mismatches(value: Any, path: tuple[str, ...] = (_ROOT,)) -> list[str]:
             where = "which matches field name path from root Object type"
             found.append(f'unexpected type name "{name}", expected "{wanted}", {where}')
         for key, item in value.items():
-            found += mismatches(item, (*path, key))
+            found += mismatches(item, (*path, key), steps)
     elif isinstance(value, (dict, list)):
         for item in value.values() if isinstance(value, dict) else value:
-            found += mismatches(item, path)
+            found += mismatches(item, path, steps)
     return found
 
 
-def json_of(value: Any) -> Any:
+def json_of(value: Any, steps: Steps | None = None) -> Any:
     """Convert a CEL value to the value of a JSON patch (``google.protobuf.Value``): keys and times become text.
 
     Raises:
-        CelError: JSON cannot represent the value.
+        CelError: JSON cannot represent the value, or it has too many members: in JSON, no two share one.
     """
+    steps = steps or Steps(MEMBERS)
+    steps.take(1)
     value = reveal(value)
     if value.__class__ is Opt:
         if not value.present:
             raise CelError("optional.none() dereference")
-        return json_of(value.value)
+        return json_of(value.value, steps)
     if isinstance(value, PatchValue):
         raise CelError("cannot convert to native type: *structpb.Value")
     if isinstance(value, Made):
-        return {key: json_of(item) for key, item in value.items()}
+        return {key: json_of(item, steps) for key, item in value.items()}
     if isinstance(value, dict):
-        return {_text_key(key): json_of(item) for key, item in value.items()}
+        return {_text_key(key): json_of(item, steps) for key, item in value.items()}
     if isinstance(value, list):
-        return [json_of(item) for item in value]
+        return [json_of(item, steps) for item in value]
     return _scalar(value)
 
 

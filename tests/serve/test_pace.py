@@ -1,0 +1,154 @@
+"""What takes long, or may do so, is not judged while others wait: by the clock, and by what admission policies cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.serve.test_app import a_review
+from webhook import engine
+from webhook.admission.errors import DeadlineExceeded
+from webhook.engine import Options, policyset
+from webhook.engine.catalog import Catalog
+from webhook.serve.gate import Gate
+from webhook.serve.gate import pace as paces
+from webhook.serve.gate.state import AFFORDED
+
+EVERYTHING = {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]}
+API = "admissionregistration.k8s.io/v1"
+CHEAP = "object.spec.?containers.orValue([]).all(c, c.image.matches('^registry.example/'))"
+DEAR = (
+    "object.metadata.annotations['a'].split(',').all(x, object.metadata.annotations['a'].split(',').exists(y, y == x))"
+)
+
+
+def policies(folder: Path, *expressions: str, **spec: Any) -> None:
+    """A policy with these validations, and its binding."""
+    validations = [{"expression": each} for each in expressions]
+    policy = {"metadata": {"name": "p"}, "spec": {"matchConstraints": EVERYTHING, "validations": validations, **spec}}
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    for kind, document in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
+        (folder / f"{kind}.json").write_text(json.dumps({"apiVersion": API, "kind": kind, **document}))
+
+
+def gate(folder: Path) -> Gate:
+    made = Gate(catalog=Catalog({}, "digest"))
+    made.use_policies(policyset.load(folder))
+    return made
+
+
+def body(items: int = 3) -> bytes:
+    review = a_review()
+    review["request"]["object"]["metadata"]["annotations"] = {"a": ",".join(map(str, range(items)))}
+    return orjson.dumps(review)
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each child."""
+    found: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        found.append(1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", counted)
+    return found
+
+
+def allowed(made: Gate, review: bytes) -> bool:
+    return bool(orjson.loads(asyncio.run(made.reply("validate", review, 30)))["response"]["allowed"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "forked"),
+    [
+        ({"expressions": [CHEAP]}, False),
+        ({"expressions": [DEAR]}, True),
+        ({"expressions": ["variables.v"], "variables": [{"name": "v", "expression": DEAR}]}, True),
+        ({"expressions": ["true"], "matchConditions": [{"name": "c", "expression": DEAR}]}, True),
+        (
+            {
+                "expressions": ["variables.l.all(a, variables.l.all(b, variables.l.all(c, a + b + c != '3')))"],
+                "variables": [{"name": "l", "expression": "object.metadata.annotations['a'].split(',')"}],
+            },
+            True,
+        ),
+        (
+            {"expressions": ["true"], "auditAnnotations": [{"key": "k", "valueExpression": f"{DEAR} ? 'a' : 'b'"}]},
+            True,
+        ),
+        ({"expressions": [f"{CHEAP} || object.kind == '{number}'" for number in range(1000)]}, True),
+    ],
+)
+def test_a_review_that_policies_make_expensive_is_judged_in_a_child(
+    tmp_path: Path, children: list[int], spec: dict[str, Any], forked: bool
+) -> None:
+    policies(tmp_path, *spec.pop("expressions"), **spec)
+    made = gate(tmp_path)
+    assert (made.reply_now("validate", body(), 5) is None) is forked
+    asyncio.run(made.reply("validate", body(), 30))
+    assert bool(children) is forked
+
+
+def test_policies_about_other_resources_cost_nothing(tmp_path: Path, children: list[int]) -> None:
+    other = {"resourceRules": [{**EVERYTHING["resourceRules"][0], "resources": ["other"]}]}
+    policies(tmp_path, DEAR, matchConstraints=other)
+    assert allowed(gate(tmp_path), body())
+    assert not children
+
+
+def test_the_child_decides_as_the_gate_does(tmp_path: Path) -> None:
+    policies(tmp_path, DEAR, "object.metadata.annotations['a'] != '0'")
+    made = gate(tmp_path)
+    assert (allowed(made, body(30)), allowed(made, body(1))) == (True, False)
+
+
+def test_the_size_of_a_review_decides(tmp_path: Path) -> None:
+    policies(tmp_path, "object.metadata.annotations['a'].split(',').all(x, x != 'b')")
+    made = gate(tmp_path)
+    assert made.reply_now("validate", body(), 5) is not None
+    assert made.reply_now("validate", body(10_000), 5) is None
+
+
+def slow(step: str):
+    """A decision that takes until its checkpoint gives up."""
+
+    def decide(_request: Any, _catalog: object, _view: object, options: Options) -> Any:
+        for _ in range(50_000_000):
+            options.checkpoint(step)
+        raise AssertionError("the checkpoint never gives up")
+
+    return decide
+
+
+def test_a_review_that_takes_long_gets_its_deadline_in_a_child(
+    monkeypatch: pytest.MonkeyPatch, children: list[int]
+) -> None:
+    monkeypatch.setattr(engine, "validate", slow("rule X"))
+    made = Gate(catalog=Catalog({}, "digest"))
+    assert made.reply_now("validate", body(), 5) is None
+    with pytest.raises(DeadlineExceeded, match="no time left"):
+        asyncio.run(made.reply("validate", body(), 0.5))
+    assert len(children) == 1
+
+
+def test_the_time_of_one_review_does_not_count_for_the_next(children: list[int], loaded: Catalog) -> None:
+    now = [0.0]
+    made = Gate(catalog=loaded, clock=lambda: now[0])
+    for _ in range(3):
+        assert made.reply_now("validate", body(), 5) is not None
+        asyncio.run(made.reply("validate", body(), 30))
+        now[0] += 10 * paces.AT_ONCE
+    assert not children
+
+
+def test_the_bound_of_what_is_judged_at_once_is_low() -> None:
+    assert AFFORDED <= 100_000
