@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from reconciler.audit import Outlet, Rules, judge, outlet
 from reconciler.children import Children, owner_of
-from reconciler.guard import Guard
+from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
@@ -76,7 +76,7 @@ class Loop:
         self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock))
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
-        self.guard = Guard(now())
+        self.guard = Guard(now, clock)
         self.queue: Queue[Item] = Queue(clock)
         self.metrics = Metrics(self.queue, self.guard, self._known)
 
@@ -166,13 +166,13 @@ class Loop:
         """Act, or write the condition; returns the seconds until the next look."""
         again = self._patience(look, condition)
         controller = self._controllers.get(look.item.kind)
-        if self._is_held(look):
-            return again
+        if held := self._held(look):
+            return min(again, held)
         if controller is not None and condition.status:
             return min(again, self._act(look, controller, condition))
         refused = controller.refused if controller is not None and not look.verdict.clean else None
         conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
-        self._keep(look, write_conditions(self._api, look, conditions, self._now()))
+        self._wrote(look, write_conditions(self._api, look, conditions, self._now()))
         return again
 
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
@@ -192,7 +192,7 @@ class Loop:
             status = projection.status
             if outlet(look.rules, look.resource) is not Outlet.NONE:
                 status = whole_status(obj, status, condition, self._now(), controller.owns)
-            self._keep(look, write_status(self._api, controller.resource, obj, status))
+            self._wrote(look, write_status(self._api, controller.resource, obj, status))
         self._tell(obj, *projection.events, *(Happening("Warning", "ChildConflict", each) for each in refused))
         if error is not None:
             raise error
@@ -227,16 +227,19 @@ class Loop:
         for happening in happenings:
             record(self._api, obj, happening, self._now())
 
-    def _is_held(self, look: Look) -> bool:
-        """Whether the status of the API's objects is left to another manager."""
-        obj, api = look.obj, look.rules.api(look.resource)
-        why = self.guard.check(api, obj) if look.item.kind in self._controllers else ""
-        if api not in self.guard.held and is_erased(obj, look.known):
-            why = self.guard.hold(api, obj)
-        if why:
-            log.warning("%s: %s", look.item, why)
-            self._tell(obj, Happening("Warning", "HeldBack", why))
-        return api in self.guard.held
+    def _held(self, look: Look) -> float:
+        """Seconds for which the status is left to another manager."""
+        obj, known = look.obj, look.known
+        sign = None
+        if look.item.kind in self._controllers:
+            sign = self.guard.sign(obj, known)
+        elif is_erased(obj, known):
+            sign, known.written = Sign(ANOTHER, True), False
+        left, news = self.guard.check(look.rules.api(look.resource), look.item, sign)
+        for each in news:
+            log.warning("%s: %s", look.item, each.message)
+            record(self._api, obj, each, self._now(), again=True)
+        return left
 
     def _patience(self, look: Look, condition: Condition) -> float:
         """Seconds until the next look: soon if the gate refuses what the rules here allow."""
@@ -245,6 +248,11 @@ class Loop:
         soon = condition.reason in {ABSENT, OUTDATED}
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
         return self.queue.backoff(look.item, first, most)
+
+    def _wrote(self, look: Look, stored: dict[str, Any]) -> None:
+        """Take a written status into memory, by which the write of another manager shows."""
+        self._keep(look, stored)
+        look.known.status = content(stored)
 
     def _keep(self, look: Look, stored: dict[str, Any]) -> None:
         """Take the result of a write into memory."""
@@ -256,6 +264,7 @@ class Loop:
 
     def _forget(self, item: Item) -> None:
         self._known.pop(item, None)
+        self.guard.forget(item)
         self._dependents.note(item, ())
         self.queue.forget(item)
 

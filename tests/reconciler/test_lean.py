@@ -15,7 +15,7 @@ import pytest
 from tests.reconciler.world import rules
 from tests.shared import ROOT
 
-MOST = 1340
+MOST = 1430
 """Lines of the process, the lease and the loop, without projections, comments and docstrings."""
 
 PROJECTIONS = {

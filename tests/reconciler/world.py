@@ -116,6 +116,7 @@ class World:
         also: Sequence[APIResource] = (),
     ) -> None:
         self.server = server
+        server.now = lambda: NOW
         self.time = time
         self.rules = by or rules()
         reads = {kind: how for each in controllers for kind, how in each.reads.items()}
