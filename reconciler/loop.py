@@ -51,6 +51,10 @@ REFUSALS: Final = {400, 403, 404, 422}
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
 
+SPREAD: Final = 100.0
+"""Objects a second that are judged again because one that they read has changed: a twentieth of a core. Some rules read
+the objects of all namespaces, and a tenant may change one as often as it likes."""
+
 
 class Loop:
     """Reconciles all kinds. ``changed`` feeds it; any number of threads ``work``."""
@@ -77,7 +81,7 @@ class Loop:
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
         self.guard = Guard(now, clock)
-        self.queue: Queue[Item] = Queue(clock)
+        self.queue: Queue[Item] = Queue(clock, lambda item: item.key.namespace)
         self.metrics = Metrics(self.queue, self.guard, self._known)
 
     def use(self, rules: Rules) -> None:
@@ -109,8 +113,9 @@ class Loop:
 
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         if essence(before) != essence(after):
-            for dependent in self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}:
-                self.queue.add_after(dependent, DEBOUNCE)
+            dependents = self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}
+            for dependent in dependents:
+                self.queue.add_after(dependent, max(DEBOUNCE, len(dependents) / SPREAD))
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -22,6 +23,8 @@ from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.admission import Cause
 from webhook.cluster.view import ClusterView
+from webhook.golang import yaml as goyaml
+from webhook.golang.json import settle
 
 __all__ = ["Source", "controller", "project", "refused"]
 
@@ -36,6 +39,9 @@ SYSTEM: Final = "workload-variant-autoscaler-system"
 CLASSES: Final = "service-classes-config"
 COSTS: Final = "accelerator-unit-costs"
 ANY_MODEL: Final = "default/default"
+
+LONGEST: Final = 1 << 16
+"""Characters of a document of service classes. Tenants write them, and each variant of a namespace reads them all."""
 
 STALE: Final = 300.0
 """Seconds from which on a sample is not current."""
@@ -202,10 +208,16 @@ def _entry(data: dict[str, str], model: str) -> Targets | None:
     return None
 
 
+@lru_cache(maxsize=32)
 def _parsed(text: str) -> dict[str, Any]:
+    """A document of service classes; empty if it cannot be read, is too long, or has aliases, which make it longer."""
+    if len(text) > LONGEST:
+        return {}
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError:
+        if any(isinstance(each, yaml.AliasEvent) for each in yaml.parse(text, yaml.CSafeLoader)):
+            return {}
+        document = settle(yaml.load(text, goyaml.Loader))  # noqa: S506  (a safe loader)
+    except (yaml.YAMLError, ValueError):
         return {}
     return document if isinstance(document, dict) and isinstance(document.get("data"), list) else {}
 
