@@ -48,7 +48,10 @@ MANAGED_BY: Final = "=".join(MANAGED)
 
 
 class Process:
-    """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for."""
+    """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for.
+
+    With ``namespaces`` it follows objects of these and of cluster scope only.
+    """
 
     def __init__(
         self,
@@ -58,12 +61,13 @@ class Process:
         lease: Lease | None = None,
         workers: int = 2,
         reload: Reload = lambda rules: rules,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._reload = reload
         self._followed = _followed(rules, controllers, self._changed)
-        self._view = LiveView(api, self._followed, FETCHED, STALE)
+        self._view = LiveView(api, self._followed, FETCHED, STALE, namespaces=namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()

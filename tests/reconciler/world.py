@@ -64,6 +64,9 @@ class ServerView:
     def watches(self, kind: Kind, key: Key) -> bool:
         return kind in self._reads or kind not in FETCHED or key == FOLLOWED
 
+    def outside(self, _: str) -> bool:
+        return False
+
     def resource(self, kind: Kind) -> APIResource | None:
         return self.resources.get(kind)
 

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -42,6 +43,8 @@ colons).
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """Holds the namespace of the pod that this process runs in."""
 
+_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 _PROFILES = ("standard", "strict", "audit")
 
 
@@ -62,6 +65,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
     add("--view", "live", choices=("none", "live"), help=view)
+    only = "follow objects of these namespaces and of cluster scope only (default: of all namespaces)"
+    add("--only-namespaces", "", type=_namespaces, metavar="NAMESPACE,…", help=only)
     kinds = "the kinds that the webhook reviews, as PLURAL.GROUP (default: all)"
     add("--kinds", type=lambda text: frozenset(filter(None, text.split(","))) or None, metavar="KIND,…", help=kinds)
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
@@ -98,7 +103,15 @@ def _process(options: argparse.Namespace) -> Process:
     settings, without = choices.chosen(options), options.without
     rules = audit.load(options.profile, settings, policies, options.kinds, references=references, without=without)
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
-    return Process(api, rules, projected.controllers(options, settings, api), _lease(options), options.workers, reload)
+    controllers, only = projected.controllers(options, settings, api), options.only_namespaces
+    return Process(api, rules, controllers, _lease(options), options.workers, reload, only)
+
+
+def _namespaces(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, text.split(","))))
+    if wrong := [each for each in names if not _LABEL.fullmatch(each)]:
+        raise argparse.ArgumentTypeError(f'"{wrong[0]}" is not the name of a namespace')
+    return names
 
 
 def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:
