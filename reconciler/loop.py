@@ -18,7 +18,7 @@ from reconciler.metrics import Metrics
 from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import Item, Key, Kind, kind_of
+from reconciler.resource import APIResource, Item, Key, Kind, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import NEWS, Speaker, is_erased, said
@@ -57,7 +57,7 @@ the objects of all namespaces, and a tenant may change one as often as it likes.
 
 
 class Loop:
-    """Reconciles all kinds. ``changed`` feeds it; any number of threads ``work``."""
+    """Reconciles the kinds that ``holds`` names. ``changed`` feeds it; any number of threads ``work``."""
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class Loop:
         view: LiveView,
         rules: Rules,
         controllers: Mapping[Kind, Controller],
+        holds: Callable[[APIResource], bool] = lambda _: True,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -73,7 +74,7 @@ class Loop:
         self.rules = rules
         self._controllers = controllers
         self._now = now
-        self._kinds = {kind_of(each): each for each in rules.kinds()}
+        self._kinds = {kind_of(each): each for each in rules.kinds() if holds(each)}
         self._dependents: Index[Read] = Index()
         self._children = Children(api, view)
         self._healer = Healer(api, Pace(RESTAMPS, RESTAMPS, clock))

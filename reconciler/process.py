@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from modelgate.frames import with_room
 from reconciler.audit import Rules
@@ -14,7 +14,7 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import Key, Kind, kind_of
+from reconciler.resource import APIResource, Key, Kind, kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
 from webhook.cluster import FollowedDefinitions, Following, Listener
@@ -23,7 +23,7 @@ from webhook.cluster.live import LiveView
 from webhook.facts.ome import CONFIG
 from webhook.facts.reads import FETCHED, watched
 
-__all__ = ["Process", "Reload", "started"]
+__all__ = ["Process", "Reach", "Reload", "started"]
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +47,24 @@ LOOK_AGAIN: Final = 300.0
 MANAGED_BY: Final = "=".join(MANAGED)
 
 
-class Process:
-    """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for.
-
-    With ``namespaces`` it follows objects of these and of cluster scope only.
+class Reach(NamedTuple):
+    """What is judged and acted on: objects of some namespaces or (none named) of all, and ``whole``: those of cluster
+    scope. Objects of cluster scope are read in any case.
     """
+
+    namespaces: Sequence[str] = ()
+    whole: bool = True
+
+    def holds(self, resource: APIResource) -> bool:
+        """Whether objects of this resource are judged and acted on."""
+        return self.whole or resource.namespaced
+
+
+EVERYWHERE: Final = Reach()
+
+
+class Process:
+    """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for."""
 
     def __init__(
         self,
@@ -61,15 +74,16 @@ class Process:
         lease: Lease | None = None,
         workers: int = 2,
         reload: Reload = lambda rules: rules,
-        namespaces: Sequence[str] = (),
+        reach: Reach = EVERYWHERE,
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._reload = reload
+        controllers = [each for each in controllers if reach.holds(each.resource)]
         self._followed = _followed(rules, controllers, self._changed)
-        self._view = LiveView(api, self._followed, FETCHED, STALE, namespaces=namespaces)
+        self._view = LiveView(api, self._followed, FETCHED, STALE, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
-        self._loop = Loop(api, self._view, rules, by_kind)
+        self._loop = Loop(api, self._view, rules, by_kind, reach.holds)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined)
         self._stop = threading.Event()

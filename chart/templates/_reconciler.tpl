@@ -4,6 +4,11 @@
 {{- if and $listed (ne (join "," $listed) "*") -}}yes{{- end -}}
 {{- end -}}
 
+{{/* Not empty if the reconciler also judges and acts on objects without a namespace. */}}
+{{- define "modelgate.whole" -}}
+{{- if or (not (include "modelgate.listed" .)) .Values.reconciler.clusterObjects -}}yes{{- end -}}
+{{- end -}}
+
 {{/* Not empty if the reconciler does the work of an operator of an API. Takes the root and the API. */}}
 {{- define "modelgate.acts" -}}
 {{- if and (get .root.Values.reconciler.apis .api) (get .root.Values.apis .api).enabled -}}yes{{- end -}}
@@ -22,8 +27,11 @@
 {{- fail "reconciler.namespaces: \"*\" stands for all namespaces: list nothing else" -}}
 {{- end -}}
 {{- $home := .Values.gate.aim.namespace -}}
-{{- if and (include "modelgate.listed" .) (include "modelgate.acts" (dict "root" . "api" "aim")) (not (has $home $listed)) -}}
+{{- if and (include "modelgate.listed" .) (include "modelgate.whole" .) (include "modelgate.acts" (dict "root" . "api" "aim")) (not (has $home $listed)) -}}
 {{- fail (printf "reconciler.namespaces must include %s (gate.aim.namespace), where templates of cluster scope are discovered" $home) -}}
+{{- end -}}
+{{- if and .Values.reconciler.clusterObjects (not (include "modelgate.listed" .)) -}}
+{{- fail "reconciler.clusterObjects needs a list in reconciler.namespaces: without one, all objects are meant" -}}
 {{- end -}}
 {{- end -}}
 
@@ -31,8 +39,9 @@
 {{- define "modelgate.judged" -}}
 {{- $root := .root -}}
 {{- $cluster := eq .scope "Cluster" -}}
-# The kinds that it judges. list, watch: the objects and their changes; get: a single object; patch: send an empty patch
-# through the gate, which stamps the object.
+{{- $judged := or (not $cluster) (include "modelgate.whole" .root) -}}
+# The kinds that it judges or that others refer to. list, watch: the objects and their changes; get: a single object;
+# patch: send an empty patch through the gate, which stamps the object.
 {{- range (include "modelgate.covered" $root | fromYaml).kinds }}
 {{- $all := .cluster | default list }}
 {{- $found := list }}
@@ -41,7 +50,7 @@
 - apiGroups: [{{ .group }}]
   resources:
     {{- toYaml $found | nindent 4 }}
-  verbs: [get, list, watch, patch]
+  verbs: {{ if $judged }}[get, list, watch, patch]{{ else }}[get, list, watch]{{ end }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -60,6 +69,21 @@
 {{ . }}
 {{- end }}
 {{ include "modelgate.judged" (dict "root" . "scope" "Cluster") }}
+{{- if .Values.apis.ome.enabled }}
+# OME's defaults, which are in OME's namespace: a change of them is a new judgement of its services. No other ConfigMap.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [inferenceservice-config]
+  verbs: [get, list, watch]
+{{- end }}
+{{- if include "modelgate.acts" (dict "root" . "api" "ome") }}
+# The image and the resources of the benchmark tool.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [benchmarkjob-config]
+  verbs: [get]
+{{- end }}
+{{- if include "modelgate.whole" . }}
 # patch: apply the condition Normalised, where the status has room for it; update: the same where the list of conditions
 # is atomic, or the whole status.
 {{- if .Values.apis.aim.enabled }}
@@ -71,13 +95,6 @@
 - apiGroups: [llmaz.io]
   resources: [openmodels/status]
   verbs: [update]
-{{- end }}
-{{- if .Values.apis.ome.enabled }}
-# OME's defaults, which are in OME's namespace: a change of them is a new judgement of its services. No other ConfigMap.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [inferenceservice-config]
-  verbs: [get, list, watch]
 {{- end }}
 # Reports about objects with findings, in the API that the cluster has, if any. They are deleted when nothing is wrong.
 - apiGroups: [openreports.io]
@@ -99,11 +116,15 @@
 - apiGroups: [ome.io]
   resources: [clusterbasemodels/status]
   verbs: [update]
-# The image and the resources of the benchmark tool.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [benchmarkjob-config]
-  verbs: [get]
+{{- end }}
+{{- else }}
+# Whether such reports exist is looked at once for all kinds.
+- apiGroups: [openreports.io]
+  resources: [clusterreports]
+  verbs: [get, list, watch]
+- apiGroups: [wgpolicyk8s.io]
+  resources: [clusterpolicyreports]
+  verbs: [get, list, watch]
 {{- end }}
 {{- end -}}
 
@@ -125,7 +146,7 @@
   resources: [resourceclaims, resourceclaimtemplates]
   verbs: [get]
 {{- end }}
-# As above: the condition Normalised, or the whole status.
+# patch: apply the condition Normalised; update: the same where the list of conditions is atomic, or the whole status.
 {{- if .Values.apis.aim.enabled }}
 - apiGroups: [aim.silogen.ai]
   resources:
@@ -199,7 +220,7 @@
   verbs: [get]
 {{- end }}
 {{- if include "modelgate.acts" (dict "root" . "api" "llmkube") }}
-# What a Model refers to: a volume claim, a device claim or its template. Nodes are above.
+# What a Model refers to: a volume claim, a device claim or its template.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch]

@@ -433,6 +433,8 @@ def test_every_check_has_a_planted_fault():
         ("gate.autoscaling.enabled=true",),
         ("reconciler.enabled=false",),
         LISTED,
+        (*LISTED, "reconciler.apis.ome=true", "reconciler.clusterObjects=true"),
+        ('reconciler.apis={"aim":true,"llmd":true,"ome":true}', 'reconciler.namespaces=["team-a"]'),
     ],
 )
 def test_nothing_is_wrong_with_the_chart_in_a_cluster(sets):

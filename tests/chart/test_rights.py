@@ -207,6 +207,7 @@ def test_reports_of_nodes_are_read_in_omes_own_namespace():
 
 PLACES = ("kaiwo-system", "team-a", "team-b")
 TEAMS = f"reconciler.namespaces={json.dumps(PLACES)}"
+CLUSTER = "reconciler.clusterObjects=true"
 HOMELESS = {
     *("nodes", "storageclasses", "customresourcedefinitions", "clusterreports", "clusterpolicyreports"),
     *("clusterservingruntimes", *(each.plural for each in RULES.kinds() if not each.namespaced)),
@@ -242,7 +243,7 @@ def homeless(key):
 
 @pytest.mark.parametrize("apis", [(), (EVERY,)])
 def test_with_a_list_of_namespaces_it_may_do_in_each_what_it_could_do_in_all_and_elsewhere_nothing(apis):
-    everywhere, listed = by_place(*apis, ALL), by_place(*apis, TEAMS)
+    everywhere, listed = by_place(*apis, ALL), by_place(*apis, TEAMS, CLUSTER)
     assert listed.keys() == {"", NAMESPACE, "default", *PLACES, *(("ome",) if apis else ())}
     assert listed["team-a"] == listed["team-b"] == listed["kaiwo-system"]
     assert {**listed[""], **listed["team-a"]} == everywhere[""]
@@ -250,6 +251,14 @@ def test_with_a_list_of_namespaces_it_may_do_in_each_what_it_could_do_in_all_and
     assert not any(map(homeless, listed["team-a"]))
     assert listed["default"] == {("", "events", ()): ["create"]}
     assert listed[NAMESPACE] == everywhere[NAMESPACE]
+
+
+@pytest.mark.parametrize("apis", [(), (EVERY,)])
+def test_a_list_of_namespaces_alone_gives_no_right_to_change_anything_elsewhere(apis):
+    listed, whole = by_place(*apis, TEAMS), by_place(*apis, TEAMS, CLUSTER)
+    assert listed.keys() == whole.keys() - {"default"}
+    assert {verb for verbs in listed[""].values() for verb in verbs} == {"get", "list", "watch"}
+    assert all(listed[place] == whole[place] for place in (*PLACES, NAMESPACE))
 
 
 @pytest.mark.parametrize("api", ["aim", "llmd", "ome"])
@@ -263,7 +272,8 @@ def test_what_creates_pods_or_reads_config_maps_needs_a_word_about_where(api):
     ("value", "reason"),
     [
         ("{*,a}", "list nothing else"),
-        ("{team-a}", "must include kaiwo-system"),
+        ("{team-a},reconciler.clusterObjects=true", "must include kaiwo-system"),
+        ("{*},reconciler.clusterObjects=true", "needs a list in reconciler.namespaces"),
         ("{Team}", "does not match pattern"),
         ("{a,a}", "items at 0 and 1 are equal"),
     ],
@@ -276,6 +286,8 @@ def test_a_list_that_cannot_be_meant_is_refused(value, reason):
 def test_the_list_reaches_the_process():
     (container,) = pods(TEAMS)["reconciler"]["containers"]
     assert "--only-namespaces=kaiwo-system,team-a,team-b" in container["args"]
+    assert "--cluster-objects" not in container["args"]
+    assert "--cluster-objects" in pods(TEAMS, CLUSTER)["reconciler"]["containers"][0]["args"]
     assert not [each for each in pods(ALL)["reconciler"]["containers"][0]["args"] if "only-namespaces" in each]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.gate import NAMESPACE
-from tests.e2e.models import bad_model, model
+from tests.e2e.models import bad_model
+from tests.e2e.models import model as good
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import ACCOUNT, Reconciler, condition, events, wait_for
 
@@ -13,18 +14,16 @@ MINE = ("listed-a", "listed-b")
 OTHER = "not-listed"
 SETS = ("reconciler.apis.llmkube=true", "reconciler.apis.ome=true", "reconciler.namespaces={listed-a,listed-b}")
 MODELS = "models.inference.llmkube.dev"
-EVERYWHERE = [("list", "nodes"), ("list", "storageclasses"), ("patch", "clusterbasemodels.ome.io")]
+EVERYWHERE = [("list", "nodes"), ("list", "storageclasses"), ("watch", "clusterbasemodels.ome.io")]
 THERE = [
     *(("patch", MODELS), ("update", f"{MODELS}/status"), ("list", MODELS), ("create", "events")),
     *(("create", "deployments.apps"), ("create", "jobs.batch"), ("create", "roles.rbac.authorization.k8s.io")),
-    *(("get", "persistentvolumeclaims"), ("create", "reports.openreports.io")),
+    *(("get", "persistentvolumeclaims"), ("patch", "inferenceservices.ome.io")),
 ]
 NOWHERE = [
-    ("get", "secrets"),
-    ("list", "secrets"),
-    ("create", "pods"),
-    ("create", "pods/exec"),
-    ("impersonate", "users"),
+    *(("get", "secrets"), ("list", "secrets"), ("create", "pods"), ("create", "pods/exec"), ("impersonate", "users")),
+    *(("patch", "clusterbasemodels.ome.io"), ("patch", "clusterservingruntimes.ome.io"), ("patch", "nodes")),
+    *(("create", "serviceaccounts/token"), ("patch", "openmodels.llmaz.io"), ("delete", MODELS)),
 ]
 
 
@@ -32,7 +31,7 @@ NOWHERE = [
 def reconciler(plane, gate):  # noqa: ARG001  (behind the gate, which makes its namespace)
     for each in (*MINE, OTHER, "ome"):
         plane.kubectl("create", "namespace", each)
-    plane.kubectl.within(OTHER).send("create", model("before"))
+    plane.kubectl.within(OTHER).send("create", good("before"))
     with Reconciler(
         plane, "--profile=strict", "--apis=llmkube,ome", f"--only-namespaces={','.join(MINE)}", sets=SETS
     ) as started:
@@ -53,7 +52,7 @@ def may(plane, verb, resource, namespace=None):
 @pytest.mark.parametrize("namespace", MINE)
 def test_what_is_in_a_listed_namespace_is_judged_and_acted_on(plane, reconciler, namespace):  # noqa: ARG001
     kubectl = plane.kubectl.within(namespace)
-    kubectl.send("create", model("good"))
+    kubectl.send("create", good("good"))
     status = wait_for(kubectl, "good", "Available", "True", "WorkloadResolved")["status"]
     assert condition({"status": status}, "Normalised")["status"] == "True"
 
@@ -66,32 +65,25 @@ def test_a_bad_object_is_told_why(plane, gate, reconciler):  # noqa: ARG001
     assert wait_until(lambda: events(kubectl, "bad"), "an Event")[0][:2] == ("Warning", "Refused")
 
 
-def test_what_has_no_namespace_is_judged_and_acted_on(plane, gate, reconciler):  # noqa: ARG001
-    obj = {
-        "apiVersion": "ome.io/v1beta1",
-        "kind": "ClusterBaseModel",
-        "metadata": {"name": "listed"},
-        "spec": {
-            "vendor": "v",
-            "modelFormat": {"name": "safetensors"},
-            "storage": {"storageUri": "hf://org/repo", "path": "/raid/models/m"},
-        },
-    }
+def test_what_has_no_namespace_is_read_and_left_alone(plane, gate, reconciler):
+    model = {"vendor": "v", "modelFormat": {"name": "safetensors"}, "storage": {"storageUri": "hf://org/repo"}}
+    obj = {"apiVersion": "ome.io/v1beta1", "kind": "ClusterBaseModel", "metadata": {"name": "listed"}, "spec": model}
     with gate.absent():
         plane.kubectl.send("create", obj)
-    wait_until(
-        lambda: (
-            "modelgate.dev/normalised" in plane.kubectl.find("clusterbasemodel", "listed")["metadata"]["annotations"]
-        ),
-        "the stamp of a ClusterBaseModel",
-    )
+    writes = reconciler.metric("clusterbasemodels")
+    mine = plane.kubectl.within(MINE[0])
+    mine.send("create", good("after-cluster"))
+    wait_for(mine, "after-cluster", "Available", "True", "WorkloadResolved")
+    assert reconciler.metric("clusterbasemodels") == writes == 0
+    assert "annotations" not in plane.kubectl.find("clusterbasemodel", "listed")["metadata"]
+    plane.kubectl("delete", "clusterbasemodel", "listed")
 
 
 def test_what_is_in_another_namespace_is_left_alone(plane, reconciler):  # noqa: ARG001
     kubectl = plane.kubectl.within(OTHER)
-    kubectl.send("create", model("after"))
+    kubectl.send("create", good("after"))
     mine = plane.kubectl.within(MINE[0])
-    mine.send("create", model("marker"))
+    mine.send("create", good("marker"))
     wait_for(mine, "marker", "Available", "True", "WorkloadResolved")
     assert [kubectl.find("model", each).get("status") for each in ("before", "after")] == [None, None]
     assert events(kubectl, "after") == []

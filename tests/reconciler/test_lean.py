@@ -15,7 +15,7 @@ import pytest
 from tests.reconciler.world import rules
 from tests.shared import ROOT
 
-MOST = 1440
+MOST = 1460
 """Lines of the process, the lease and the loop, without projections, comments and docstrings."""
 
 PROJECTIONS = {

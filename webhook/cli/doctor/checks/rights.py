@@ -150,19 +150,26 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _of_facts(found, catalog)
     if GROUPS["ome"] in found.groups():
         yield from _each("", ["configmaps"], ("list", "watch"), "inferenceservice-config")
+    flags = found.flags("reconciler")
+    whole = not flags.only_namespaces or flags.cluster_objects  # else it changes nothing without a namespace
     for gvk in _covered(found, catalog):
         known = catalog.kinds[gvk]
-        yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch"))
-        if verb := _verb_of_conditions(known):
+        judged = whole or known.namespaced
+        yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch") if judged else _FOLLOWED)
+        if judged and (verb := _verb_of_conditions(known)):
             yield _Right(gvk.group, f"{known.plural}/status", verb)
     yield _Right("", "events", "create")
     yield _Right("coordination.k8s.io", "leases", "create")
-    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, found.flags("reconciler").lease)
-    yield from _each("openreports.io", ["reports", "clusterreports"], _OWNED)
-    yield from _each("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _OWNED)
-    for api in found.flags("reconciler").apis:
+    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, flags.lease)
+    yield from _each("openreports.io", ["reports"], _OWNED)
+    yield from _each("openreports.io", ["clusterreports"], _OWNED if whole else _FOLLOWED)
+    yield from _each("wgpolicyk8s.io", ["policyreports"], _OWNED)
+    yield from _each("wgpolicyk8s.io", ["clusterpolicyreports"], _OWNED if whole else _FOLLOWED)
+    homeless = {each.plural for each in catalog.kinds.values() if not each.namespaced}
+    for api in flags.apis:
         for group, plurals, verbs in _ACTING.get(api, ()):
-            yield from _each(group, plurals, verbs)
+            held = [each for each in plurals if whole or each.partition("/")[0] not in homeless]
+            yield from _each(group, held, verbs)
         if api == "ome":
             yield _Right("", "configmaps", "get", "benchmarkjob-config")
 
