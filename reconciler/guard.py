@@ -1,6 +1,6 @@
 """Two controllers must never fight: leave a status to another manager that writes it, for a time.
 
-Users write ``metadata.managedFields``: whoever may update an object can add an entry, with any manager and any time. So
+Users write ``metadata.managedFields``: a right to update an object is enough for an entry with any manager and time. So
 what stands there holds back this one object at most. Of other objects only the content of a status is believed: without
 a right to the subresource it does not change. ``trimmed`` keeps the writers of the status, with their times.
 """

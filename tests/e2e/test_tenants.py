@@ -36,7 +36,7 @@ class Tenant:
     kubectls: tuple[Kubectl, ...]
 
     def claim(self, kubectl: Kubectl, name: str, *entries: Object) -> Object:
-        """Write entries of managedFields, as whoever may update the object can."""
+        """Write entries of managedFields, for which a right to update the object is enough."""
         obj = kubectl.json("get", "model", name, "--show-managed-fields")
         obj["metadata"]["managedFields"] += entries
         kubectl.send("replace", obj)
@@ -91,7 +91,7 @@ def claims() -> list[list[Object]]:
     """Entries in the future, of now, and a last one of Modelgate that is older."""
     now = datetime.now(UTC)
     soon, just = (f"{now + timedelta(seconds=each):%Y-%m-%dT%H:%M:%SZ}" for each in (5, 0))
-    return [[entry("nobody", FUTURE)], [entry("nobody", soon)], [entry("nobody", just)], [entry("llmkube", FUTURE)]]
+    return [[entry("foreign", FUTURE)], [entry("foreign", soon)], [entry("foreign", just)], [entry("llmkube", FUTURE)]]
 
 
 def status_is_written(kubectl: Kubectl, name: str) -> None:
@@ -129,7 +129,7 @@ def test_nor_after_a_restart_where_only_managed_fields_tell_who_has_written(plan
     for each in stranger.kubectls:
         each.send("create", model("claimed-again"))
         wait_for(each, "claimed-again", "Available", "True", "WorkloadResolved")
-        stranger.claim(each, "claimed-again", entry("nobody", moment), entry("somebody", FUTURE))
+        stranger.claim(each, "claimed-again", entry("foreign", moment), entry("another", FUTURE))
     reconciler.stop()
     wait_until(lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}" > moment, "the time of the entries to be past")
     reconciler.start()
@@ -140,7 +140,7 @@ def test_nor_after_a_restart_where_only_managed_fields_tell_who_has_written(plan
     assert [reason for _, reason, _ in told] == ["HeldBack"]
 
 
-def test_entries_that_a_tenant_removes_are_no_evidence_either(stranger, neighbour):
+def test_entries_that_a_tenant_removes_show_nothing_either(stranger, neighbour):
     kubectl = stranger.kubectls[0]
     kubectl.send("create", model("cleared"))
     wait_for(kubectl, "cleared", "Available", "True", "WorkloadResolved")

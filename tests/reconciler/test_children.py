@@ -76,7 +76,7 @@ def test_a_namespace_that_is_being_deleted_is_not_an_error(parent, caplog):
     assert parent.status()["phase"] == "Ready"
 
 
-def test_an_object_of_another_namespace_that_names_this_owner_is_no_child_of_it(parent):
+def test_an_object_of_another_namespace_that_names_this_owner_is_left_alone(parent):
     """Its tenant may write any owner: the API server does not check that it exists."""
     wanting(parent, child()).reconcile()
     theirs = copy.deepcopy(parent.obj("configmaps", "child"))

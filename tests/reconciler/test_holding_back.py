@@ -155,11 +155,11 @@ def test_a_hold_that_follows_another_one_is_twice_as_long_up_to_a_day():
 @pytest.mark.parametrize(
     "entries",
     [
-        [entry("nobody", FUTURE)],
-        [entry("nobody")],
-        [entry("modelgate", "2001-01-01T00:00:00Z"), entry("nobody")],
+        [entry("foreign", FUTURE)],
+        [entry("foreign")],
+        [entry("modelgate", "2001-01-01T00:00:00Z"), entry("foreign")],
         [entry(f"m{number}", FUTURE) for number in range(500)],
-        [{"manager": "nobody", "subresource": "status"}],
+        [{"manager": "foreign", "subresource": "status"}],
         [],
     ],
 )
@@ -177,7 +177,7 @@ def test_what_a_tenant_claims_in_managed_fields_stops_nothing_where_the_status_i
 
 
 def test_after_a_restart_a_claim_in_the_future_counts_for_nothing(teams):
-    claimed(teams, entry("nobody", FUTURE), namespace="a")
+    claimed(teams, entry("foreign", FUTURE), namespace="a")
     restarted(teams)
     teams.reconcile()
     assert teams.loop.guard.objects() == {}
@@ -185,7 +185,7 @@ def test_after_a_restart_a_claim_in_the_future_counts_for_nothing(teams):
 
 def test_after_a_restart_claims_hold_back_their_own_objects_until_they_are_old_and_no_api(teams):
     for each in TEAMS:
-        claimed(teams, entry("modelgate", NOW - timedelta(seconds=60)), entry("nobody", NOW), namespace=each)
+        claimed(teams, entry("modelgate", NOW - timedelta(seconds=60)), entry("foreign", NOW), namespace=each)
     free = model()
     free["metadata"]["namespace"] = "d"
     stored(teams, free)

@@ -53,7 +53,7 @@ def test_the_list_is_of_names_of_namespaces():
 
 
 @pytest.mark.parametrize("text", ["*", "A", "a/b", "-a", "a" * 64, "a b"])
-def test_what_is_no_name_of_a_namespace_is_refused(text, capsys):
+def test_another_text_than_names_of_namespaces_is_refused(text, capsys):
     with pytest.raises((SystemExit, argparse.ArgumentError)) as refused:
         parsed(f"--only-namespaces={text}")
     assert "is not the name of a namespace" in str(refused.value) + capsys.readouterr().err

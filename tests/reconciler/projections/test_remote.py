@@ -304,6 +304,6 @@ def test_an_address_with_a_zone_is_judged_without_it():
     assert not is_public("fe80::1%eth0")
 
 
-def test_text_that_is_no_url_is_not_reached():
+def test_text_without_a_scheme_is_not_reached():
     with pytest.raises(Unreached, match="not an http or https URL"):
         Target.of("example.com/m.gguf")
