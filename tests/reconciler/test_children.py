@@ -68,6 +68,21 @@ def test_a_child_deleted_by_hand_comes_back(parent):
     assert parent.obj("configmaps", "child")["data"] == {"a": "1"}
 
 
+def test_a_child_without_its_label_is_found_by_its_name_and_gets_the_label_back(parent, monkeypatch):
+    """Children are followed by their label, which a user of the namespace can remove."""
+    wanting(parent, child(a="1")).reconcile()
+    bare = copy.deepcopy(parent.obj("configmaps", "child"))
+    del bare["metadata"]["labels"]
+    parent.server.put("configmaps", {**bare, "data": {"a": "other"}})
+    held = parent.view.held
+    followed = lambda obj: obj if obj is None or "labels" in obj["metadata"] or obj["kind"] != "ConfigMap" else None  # noqa: E731
+    monkeypatch.setattr(parent.view, "held", lambda kind, key: followed(held(kind, key)))
+    parent.wait_of(4000)
+    found = parent.obj("configmaps", "child")
+    assert found["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "modelgate"}
+    assert found["data"] == {"a": "1"}
+
+
 def test_a_namespace_that_is_being_deleted_is_not_an_error(parent, caplog):
     message = 'configmaps "child" is forbidden: unable to create new content in namespace default because it is being '
     parent.server.fail("POST", "/configmaps", 403, f"{message}terminated")
