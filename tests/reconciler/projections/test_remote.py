@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 from certs.keeper import Keeper
 from certs.names import LOCAL
 from certs.store import DirectoryStore
-from reconciler.projections.remote import Client, Forbidden, Probe, Unreached, probe
+from reconciler.projection import Observed
+from reconciler.projections.drift import BUSY, Drift
+from reconciler.projections.remote import Client, Forbidden, Probe, Turns, Unreached, probe
 from reconciler.projections.remote.address import Target, is_public
 from reconciler.projections.remote.file import BLOCK
 from reconciler.projections.remote.watchdog import within
+from tests.reconciler.models import NOW, Time, model
+from webhook.cluster.view import MemoryView
 
 BUDGET = 0.5
 ENOUGH = 20.0
@@ -156,6 +160,39 @@ def test_no_thread_and_no_connection_is_left_of_a_look():
             looked(server)
     names = {each.name for each in threading.enumerate()}
     assert not [each for each in names if each == "lookup" or "Timer" in each]
+
+
+def test_slow_looks_of_one_namespace_leave_a_turn_to_others_and_a_worker_to_all():
+    time = Time()
+    turns = Turns(2, time)
+    with turns.take("slow") as first, turns.take("slow") as second, turns.take("other") as third:
+        assert (first, second, third) == (True, False, True)
+        with turns.take("third") as fourth:
+            assert not fourth  # all slots are taken
+        time.seconds += 10
+    with turns.take("slow") as at_once, turns.take("third") as another:
+        assert (at_once, another) == (False, True)
+    time.seconds += 10
+    with turns.take("slow") as rested:
+        assert rested
+
+
+def test_a_turn_ends_also_when_the_look_fails():
+    turns = Turns(1, Time())
+    with pytest.raises(ZeroDivisionError), turns.take("a"):
+        raise ZeroDivisionError
+    with turns.take("b") as turn:
+        assert turn
+
+
+def test_a_look_that_has_to_wait_is_made_later_and_says_nothing_of_the_file():
+    drift = Drift(lambda *_: pytest.fail("it is not its turn"), 3600.0)
+    obj = model(source="https://example.com/m.gguf")
+    obj["metadata"] |= {"uid": "u", "generation": 1}
+    with drift.turns.take("another"):
+        assert drift.observe(obj, MemoryView(), NOW) is None
+    found = drift.found(obj, Observed(NOW, MemoryView(), None))
+    assert (found.members, found.conditions, found.wait) == ({}, [], BUSY)
 
 
 REDIRECTS = [
