@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reconciler.children import owned
     from reconciler.health import Health
     from reconciler.lease import CALL_TIMEOUT, Lease
-    from reconciler.process import Process
+    from reconciler.process import Process, Reach
     from reconciler.say.conditions import NORMALISED, Condition
     from reconciler.say.reports import report
     from reconciler.writer import Writer
@@ -22,6 +22,7 @@ __all__ = [
     "Health",
     "Lease",
     "Process",
+    "Reach",
     "Writer",
     "owned",
     "report",
@@ -31,7 +32,7 @@ _MODULES: Final = {
     "owned": "children",
     "Health": "health",
     **dict.fromkeys(("CALL_TIMEOUT", "Lease"), "lease"),
-    "Process": "process",
+    **dict.fromkeys(("Process", "Reach"), "process"),
     **dict.fromkeys(("Condition", "NORMALISED"), "say.conditions"),
     "report": "say.reports",
     "Writer": "writer",

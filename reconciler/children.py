@@ -55,8 +55,10 @@ class Children:
             except ApiError as error:
                 if _TERMINATING not in error.message:
                     raise
+        # Anyone can name this owner in an object of another namespace, which is then no child of it.
+        places = {owner["metadata"].get("namespace", ""), *(each.key.namespace for each in made)}
         found = self._of.of(owner["metadata"]["uid"]) - made.keys()
-        for item in sorted(each for each in found if each.kind in kinds):
+        for item in sorted(each for each in found if each.kind in kinds and each.key.namespace in places):
             self._delete(*item)
         return conflicts
 

@@ -19,8 +19,9 @@ class Known:
     """Changed only by the worker that holds the object's key.
 
     ``said``: the verdict that users were told last. ``codes``: of its findings. ``confirmed``: the stamp that the gate
-    itself has confirmed, and the rules. ``written``: the condition was in the status. ``erased``: another manager has
-    removed it once. ``owed``: the Event about it was refused. ``gauges``: the samples of a projection.
+    itself has confirmed, and the rules. ``written``: the condition was in the status. ``status``: a mark of the one
+    that was seen or written last. ``erased``: it was changed once, and by whom is not shown. ``owed``: the Event
+    about the verdict was refused. ``gauges``: the samples of a projection.
     """
 
     uid: str
@@ -28,6 +29,7 @@ class Known:
     codes: frozenset[str] = frozenset()
     confirmed: tuple[str, str] | None = None
     written: bool = False
+    status: int | None = None
     erased: bool = False
     owed: bool = False
     gauges: tuple[Gauge, ...] = ()

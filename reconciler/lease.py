@@ -23,6 +23,9 @@ __all__ = ["CALL_TIMEOUT", "Lease"]
 
 CALL_TIMEOUT = 2.5
 
+MOST_TRANSITIONS = (1 << 31) - 1
+"""The API server refuses a larger number (int32)."""
+
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +51,8 @@ class Lease:
     _seen: tuple[str, float] = field(default=("", 0.0), init=False)  # resourceVersion, and when it was first seen
     _renewed: float = field(default=0.0, init=False)
     """Start of the last successful attempt: other processes count from later."""
+    _taken: bool = field(default=False, init=False)
+    """Another process was seen to hold the lease: it works already, however it came by it."""
 
     def acquire(self, stop: threading.Event) -> bool:
         """Wait until this process leads; False if ``stop`` is set before."""
@@ -61,7 +66,7 @@ class Lease:
     def hold(self, stop: threading.Event) -> bool:
         """Renew until ``stop`` is set (True) or the lease is lost (False); then all work must end at once."""
         while not stop.wait(self.period):
-            if not self.attempt() and self.clock() + self.period - self._renewed >= self.deadline:
+            if not self.attempt() and (self._taken or self.clock() + self.period - self._renewed >= self.deadline):
                 log.error("lease %s/%s is lost", self.namespace, self.name)
                 return False
         return True
@@ -71,6 +76,7 @@ class Lease:
         began = self.clock()
         try:
             lease = self.api.get(LEASES, self.namespace, self.name)
+            self._taken = lease is not None and not self._ours(lease) and _holder(lease) != ""
             if lease is not None and not (self._ours(lease) or self._expired(lease)):
                 return False
             write = self.api.create if lease is None else self.api.replace
@@ -108,7 +114,7 @@ class Lease:
         """The lease, taken or renewed."""
         spec, now = lease.get("spec"), self.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         if not self._ours(lease):
-            transitions = 0 if spec is None else spec.get("leaseTransitions", 0) + 1
+            transitions = 0 if spec is None else min(spec.get("leaseTransitions", 0) + 1, MOST_TRANSITIONS)
             claim = {"holderIdentity": self.identity, "leaseDurationSeconds": int(self.duration), "acquireTime": now}
             spec = {**claim, "leaseTransitions": transitions}
         return {**lease, "spec": {**(spec or {}), "renewTime": now}}

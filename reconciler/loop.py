@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from reconciler.audit import Outlet, Rules, judge, outlet
 from reconciler.children import Children, owner_of
-from reconciler.guard import Guard
+from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
 from reconciler.known import Known, Look
 from reconciler.metrics import Metrics
 from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import Item, Key, Kind, kind_of
+from reconciler.resource import APIResource, Item, Key, Kind, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import NEWS, Speaker, is_erased, said
@@ -51,9 +51,13 @@ REFUSALS: Final = {400, 403, 404, 422}
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
 
+SPREAD: Final = 100.0
+"""Objects a second that are judged again because one that they read has changed: a twentieth of a core. Some rules read
+the objects of all namespaces, and a tenant may change one as often as it likes."""
+
 
 class Loop:
-    """Reconciles all kinds. ``changed`` feeds it; any number of threads ``work``."""
+    """Reconciles the kinds that ``holds`` names. ``changed`` feeds it; any number of threads ``work``."""
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Loop:
         view: LiveView,
         rules: Rules,
         controllers: Mapping[Kind, Controller],
+        holds: Callable[[APIResource], bool] = lambda _: True,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -69,15 +74,15 @@ class Loop:
         self.rules = rules
         self._controllers = controllers
         self._now = now
-        self._kinds = {kind_of(each): each for each in rules.kinds()}
+        self._kinds = {kind_of(each): each for each in rules.kinds() if holds(each)}
         self._dependents: Index[Read] = Index()
         self._children = Children(api, view)
         self._healer = Healer(api, Pace(RESTAMPS, RESTAMPS, clock))
         self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock))
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
-        self.guard = Guard(now())
-        self.queue: Queue[Item] = Queue(clock)
+        self.guard = Guard(now, clock)
+        self.queue: Queue[Item] = Queue(clock, lambda item: item.key.namespace)
         self.metrics = Metrics(self.queue, self.guard, self._known)
 
     def use(self, rules: Rules) -> None:
@@ -109,8 +114,9 @@ class Loop:
 
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         if essence(before) != essence(after):
-            for dependent in self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}:
-                self.queue.add_after(dependent, DEBOUNCE)
+            dependents = self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}
+            for dependent in dependents:
+                self.queue.add_after(dependent, max(DEBOUNCE, len(dependents) / SPREAD))
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""
@@ -166,13 +172,13 @@ class Loop:
         """Act, or write the condition; returns the seconds until the next look."""
         again = self._patience(look, condition)
         controller = self._controllers.get(look.item.kind)
-        if self._is_held(look):
-            return again
+        if held := self._held(look):
+            return min(again, held)
         if controller is not None and condition.status:
             return min(again, self._act(look, controller, condition))
         refused = controller.refused if controller is not None and not look.verdict.clean else None
         conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
-        self._keep(look, write_conditions(self._api, look, conditions, self._now()))
+        self._wrote(look, write_conditions(self._api, look, conditions, self._now()))
         return again
 
     def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
@@ -192,7 +198,7 @@ class Loop:
             status = projection.status
             if outlet(look.rules, look.resource) is not Outlet.NONE:
                 status = whole_status(obj, status, condition, self._now(), controller.owns)
-            self._keep(look, write_status(self._api, controller.resource, obj, status))
+            self._wrote(look, write_status(self._api, controller.resource, obj, status))
         self._tell(obj, *projection.events, *(Happening("Warning", "ChildConflict", each) for each in refused))
         if error is not None:
             raise error
@@ -227,16 +233,19 @@ class Loop:
         for happening in happenings:
             record(self._api, obj, happening, self._now())
 
-    def _is_held(self, look: Look) -> bool:
-        """Whether the status of the API's objects is left to another manager."""
-        obj, api = look.obj, look.rules.api(look.resource)
-        why = self.guard.check(api, obj) if look.item.kind in self._controllers else ""
-        if api not in self.guard.held and is_erased(obj, look.known):
-            why = self.guard.hold(api, obj)
-        if why:
-            log.warning("%s: %s", look.item, why)
-            self._tell(obj, Happening("Warning", "HeldBack", why))
-        return api in self.guard.held
+    def _held(self, look: Look) -> float:
+        """Seconds for which the status is left to another manager."""
+        obj, known = look.obj, look.known
+        sign = None
+        if look.item.kind in self._controllers:
+            sign = self.guard.sign(obj, known)
+        elif is_erased(obj, known):
+            sign, known.written = Sign(ANOTHER, True), False
+        left, news = self.guard.check(look.rules.api(look.resource), look.item, sign)
+        for each in news:
+            log.warning("%s: %s", look.item, each.message)
+            record(self._api, obj, each, self._now(), again=True)
+        return left
 
     def _patience(self, look: Look, condition: Condition) -> float:
         """Seconds until the next look: soon if the gate refuses what the rules here allow."""
@@ -245,6 +254,11 @@ class Loop:
         soon = condition.reason in {ABSENT, OUTDATED}
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
         return self.queue.backoff(look.item, first, most)
+
+    def _wrote(self, look: Look, stored: dict[str, Any]) -> None:
+        """Take a written status into memory, by which the write of another manager shows."""
+        self._keep(look, stored)
+        look.known.status = content(stored)
 
     def _keep(self, look: Look, stored: dict[str, Any]) -> None:
         """Take the result of a write into memory."""
@@ -256,6 +270,7 @@ class Loop:
 
     def _forget(self, item: Item) -> None:
         self._known.pop(item, None)
+        self.guard.forget(item)
         self._dependents.note(item, ())
         self.queue.forget(item)
 

@@ -45,6 +45,8 @@ class Metrics(Collector):
         yield _gauge("modelgate_object_findings", "Objects with a finding.", ["code"], findings)
         held = dict.fromkeys(self._guard.held.items(), 1)
         yield _gauge("modelgate_held_back", "APIs whose status another manager writes.", ["api", "manager"], held)
+        text = "Objects whose status another manager writes."
+        yield _gauge("modelgate_held_back_objects", text, ["api"], self._guard.objects())
         yield GaugeMetricFamily("modelgate_queue_depth", "Objects that wait for a worker.", len(self._queue))
         yield GaugeMetricFamily("modelgate_queue_age_seconds", "Time that the oldest has waited.", self._queue.age())
         yield from _families([gauge for _, known in all_known for gauge in known.gauges])

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from modelgate.frames import with_room
 from reconciler.audit import Rules
@@ -15,7 +15,7 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import Key, Kind, kind_of
+from reconciler.resource import APIResource, Key, Kind, kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
 from webhook.cluster import FollowedDefinitions, Following, Listener
@@ -24,7 +24,7 @@ from webhook.cluster.live import LiveView
 from webhook.facts.ome import CONFIG
 from webhook.facts.reads import FETCHED, watched
 
-__all__ = ["Process", "Reload", "started"]
+__all__ = ["Process", "Reach", "Reload", "started"]
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,22 @@ TICK: Final = 0.5
 MANAGED_BY: Final = "=".join(MANAGED)
 
 
+class Reach(NamedTuple):
+    """What is judged and acted on: objects of some namespaces or (none named) of all, and ``whole``: those of cluster
+    scope. Objects of cluster scope are read in any case.
+    """
+
+    namespaces: Sequence[str] = ()
+    whole: bool = True
+
+    def holds(self, resource: APIResource) -> bool:
+        """Whether objects of this resource are judged and acted on."""
+        return self.whole or resource.namespaced
+
+
+EVERYWHERE: Final = Reach()
+
+
 class Process:
     """One reconciler of all kinds. ``controllers`` are those of the APIs that it acts for."""
 
@@ -54,15 +70,17 @@ class Process:
         workers: int = 2,
         reload: Reload = lambda rules: rules,
         clock: Callable[[], float] = time.monotonic,
+        reach: Reach = EVERYWHERE,
     ) -> None:
         self._lease = lease
         self._workers = workers
         self._reload = reload
+        controllers = [each for each in controllers if reach.holds(each.resource)]
         self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined, clock)
         self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
-        self._view = LiveView(api, self._followed, FETCHED, clock=clock)
+        self._view = LiveView(api, self._followed, FETCHED, clock=clock, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
-        self._loop = Loop(api, self._view, rules, by_kind)
+        self._loop = Loop(api, self._view, rules, by_kind, reach.holds)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []

@@ -22,12 +22,17 @@ K = TypeVar("K")
 
 
 class Queue(Generic[K]):
-    """Keys to work on; every method may be called from any thread. ``clock`` is monotonic, in seconds."""
+    """Keys to work on; every method may be called from any thread. ``clock`` is monotonic, in seconds.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Keys with the same ``share`` are handed out in order, and shares take turns: many or slow keys of one do not delay
+    those of another.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, share: Callable[[K], str] = lambda _: "") -> None:
         self._clock = clock
+        self._share = share
         self._changed = threading.Condition()
-        self._ready: deque[K] = deque()
+        self._ready: dict[str, deque[K]] = {}  # by share, the one whose turn it is first
         self._queued: set[K] = set()  # to be handed out, including held keys
         self._held: set[K] = set()
         self._due: dict[K, float] = {}
@@ -40,12 +45,12 @@ class Queue(Generic[K]):
     def __len__(self) -> int:
         """The number of keys that wait for a worker, without those that are due later."""
         with self._changed:
-            return len(self._ready)
+            return sum(map(len, self._ready.values()))
 
     def age(self) -> float:
         """Seconds that the oldest key has waited for a worker."""
         with self._changed:
-            return self._clock() - self._since[self._ready[0]] if self._ready else 0.0
+            return self._clock() - min(self._since[each[0]] for each in self._ready.values()) if self._ready else 0.0
 
     def add(self, key: K) -> None:
         with self._changed:
@@ -95,8 +100,7 @@ class Queue(Generic[K]):
         with self._changed:
             self._held.discard(key)
             if key in self._queued:
-                self._ready.append(key)
-                self._changed.notify()
+                self._wait(key)
 
     def close(self) -> None:
         """Wake every waiting worker with None; keys that are not handed out are dropped."""
@@ -110,11 +114,18 @@ class Queue(Generic[K]):
         self._queued.add(key)
         self._since[key] = self._clock()
         if key not in self._held:
-            self._ready.append(key)
-            self._changed.notify()
+            self._wait(key)
+
+    def _wait(self, key: K) -> None:
+        self._ready.setdefault(self._share(key), deque()).append(key)
+        self._changed.notify()
 
     def _hand_out(self) -> K:
-        key = self._ready.popleft()
+        share = next(iter(self._ready))
+        keys = self._ready.pop(share)
+        key = keys.popleft()
+        if keys:
+            self._ready[share] = keys  # behind the others
         self._queued.discard(key)
         del self._since[key]
         self._held.add(key)

@@ -42,6 +42,8 @@ class Seen(RequestView):
         if isinstance(question, Reference) and not question.version and self._live.watches(question.kind, question.key):
             self.reads.add(Read(question.kind, question.namespace, question.name))
             return self._live.held(question.kind, question.key)
+        if isinstance(question, Reference) and not question.version and self._live.outside(question.namespace):
+            return None
         return self._live.read(question, READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:

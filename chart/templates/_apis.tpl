@@ -1,8 +1,9 @@
-{{/* API → the group, version and plural names of its kinds. */}}
+{{/* API → the group, version and plural names of its kinds; "cluster" are those without a namespace. */}}
 {{- define "modelgate.catalog" -}}
 aim:
   group: aim.silogen.ai
   versions: [v1alpha1]
+  cluster: [aimclusterimages, aimclusterruntimeconfigs, aimclusterservicetemplates]
   resources:
     - aimclusterimages
     - aimclusterruntimeconfigs
@@ -16,6 +17,7 @@ aim:
 llmaz:
   group: llmaz.io
   versions: [v1alpha1]
+  cluster: [openmodels]
   resources: [openmodels]
 llmd:
   group: llmd.ai
@@ -28,6 +30,7 @@ llmkube:
 ome:
   group: ome.io
   versions: [v1beta1]
+  cluster: [clusterbasemodels, clusterservingruntimes, finetunedweights]
   resources:
     - basemodels
     - benchmarkjobs

@@ -270,6 +270,25 @@ rules:
 {{- end -}}
 {{- end -}}
 
+{{/* Rights: the definitions of the kinds. */}}
+{{- define "modelgate.definitions" -}}
+# get: the definitions of the guarded kinds, which may be of another release than the rules. No other definition.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames:
+    {{- range (include "modelgate.covered" . | fromYaml).kinds }}
+    {{- $group := .group }}
+    {{- range .resources }}
+    - {{ . }}.{{ $group }}
+    {{- end }}
+    {{- end }}
+  verbs: [get]
+# list, watch: to notice that one of them was installed or changed. Only metadata is read by this.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  verbs: [list, watch]
+{{- end -}}
+
 {{/* Rights: what facts read. */}}
 {{- define "modelgate.reads" -}}
 # The kinds that rules refer to, guarded or not: the gate is not ready while it cannot read one of them. list: all
@@ -309,21 +328,7 @@ rules:
     - servingruntimes
   verbs: [get, list, watch]
 {{- end }}
-# get: the definitions of the guarded kinds, which may be of another release than the rules. No other definition.
-- apiGroups: [apiextensions.k8s.io]
-  resources: [customresourcedefinitions]
-  resourceNames:
-    {{- range (include "modelgate.covered" . | fromYaml).kinds }}
-    {{- $group := .group }}
-    {{- range .resources }}
-    - {{ . }}.{{ $group }}
-    {{- end }}
-    {{- end }}
-  verbs: [get]
-# list, watch: to notice that one of them was installed or changed. Only metadata is read by this.
-- apiGroups: [apiextensions.k8s.io]
-  resources: [customresourcedefinitions]
-  verbs: [list, watch]
+{{ include "modelgate.definitions" . }}
 {{- if .Values.apis.ome.enabled }}
 # get: OME's defaults, in OME's namespace. No other ConfigMap.
 - apiGroups: [""]

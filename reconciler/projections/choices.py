@@ -14,7 +14,7 @@ from reconciler.projections.aim.discovery import logs_of
 from reconciler.projections.drift import Drift
 from reconciler.projections.ome.models import reports_of
 from reconciler.projections.prometheus import Measured, Prometheus, over_http
-from reconciler.projections.remote import Client, probe
+from reconciler.projections.remote import Client, Turns, probe
 from reconciler.writer import Writer
 from webhook.facts.settings import Settings
 
@@ -59,7 +59,9 @@ def _drift(options: argparse.Namespace) -> Drift | None:
     if options.model_revalidate_interval <= 0:
         return None
     hosts = options.allowed_remote_host or os.environ.get("MODELGATE_ALLOWED_REMOTE_HOST", "").split(",")
-    return Drift(partial(probe, connect=partial(Client, tuple(filter(None, hosts)))), options.model_revalidate_interval)
+    remote = partial(probe, connect=partial(Client, tuple(filter(None, hosts))))
+    turns = Turns(max(1, options.workers - 1))  # the other worker is for what takes no time
+    return Drift(remote, options.model_revalidate_interval, turns)
 
 
 def _source(options: argparse.Namespace) -> llmd.Source:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from reconciler.projection import Observed
-from reconciler.projections.remote import Probe, Remote
+from reconciler.projections.remote import Probe, Remote, Turns
 from reconciler.say.conditions import Condition, find, merged, timestamp, utc_now
 from webhook.cluster.view import ClusterView
 
@@ -21,6 +21,9 @@ DRIFTED: Final = "SourceDrifted"
 
 RETRY: Final = 300.0
 """Seconds after which a server that did not answer is asked again."""
+
+BUSY: Final = 10.0
+"""Seconds after which a look is tried again that had to wait for others."""
 
 REMEMBERED: Final = 10_000
 """Models whose server did not answer: more are forgotten, and asked again at once."""
@@ -41,10 +44,11 @@ class Found:
 
 @dataclass(slots=True)
 class Drift:
-    """Looks at the file of each Model once in an ``interval`` of seconds."""
+    """Looks at the file of each Model once in an ``interval`` of seconds, when it is its turn."""
 
     remote: Remote
     interval: float
+    turns: Turns = field(default_factory=lambda: Turns(1))
     _failed: dict[str, datetime] = field(default_factory=dict)
 
     def observe(self, model: dict[str, Any], _: ClusterView, now: datetime | None = None) -> Probe | None:
@@ -54,7 +58,10 @@ class Drift:
         if not source.lower().startswith(("http://", "https://")) or self._wait(model, moment) > 0:
             return None
         wants_header = model["spec"].get("format") == "gguf" and "gguf" not in _known(model)
-        probe = self.remote(source, wants_header)
+        with self.turns.take(str(model["metadata"].get("namespace", ""))) as turn:
+            if not turn:
+                return None
+            probe = self.remote(source, wants_header)
         if probe.error:
             if len(self._failed) >= REMEMBERED:
                 self._failed.clear()
@@ -69,7 +76,8 @@ class Drift:
         before = (model.get("status") or {}).get("conditions") or ()
         said = find(before, DRIFTED) if known else None
         if not isinstance(probe, Probe) or probe.error:
-            return Found(known, [said] if said else [], max(self._wait(model, observed.now), 1.0))
+            least = 1.0 if isinstance(probe, Probe) else BUSY
+            return Found(known, [said] if said else [], max(self._wait(model, observed.now), least))
         drifted = bool(known.get("sourceETag") or known.get("sourceContentLength")) and _differs(known, probe)
         source = model["spec"]["source"]
         if drifted:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
-import yaml
 
 from reconciler.projection import Controller, Gauge, Observed, Projection
 from reconciler.projections.inferno import Infeasible, Load, Profile, Sizing, Targets, predict, size
@@ -22,6 +22,7 @@ from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.admission import Cause
 from webhook.cluster.view import ClusterView
+from webhook.manifests.composer import YamlError, compose
 
 __all__ = ["Source", "controller", "project", "refused"]
 
@@ -36,6 +37,9 @@ SYSTEM: Final = "workload-variant-autoscaler-system"
 CLASSES: Final = "service-classes-config"
 COSTS: Final = "accelerator-unit-costs"
 ANY_MODEL: Final = "default/default"
+
+LONGEST: Final = 1 << 16
+"""Characters of a document of service classes. Tenants write them, and each variant of a namespace reads them all."""
 
 STALE: Final = 300.0
 """Seconds from which on a sample is not current."""
@@ -202,11 +206,16 @@ def _entry(data: dict[str, str], model: str) -> Targets | None:
     return None
 
 
+@lru_cache(maxsize=32)
 def _parsed(text: str) -> dict[str, Any]:
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError:
+    """A document of service classes; empty if it cannot be read, or is too long."""
+    if len(text) > LONGEST:
         return {}
+    try:
+        found = compose(text)
+    except YamlError:
+        return {}
+    document = None if found is None else found.value
     return document if isinstance(document, dict) and isinstance(document.get("data"), list) else {}
 
 

@@ -52,9 +52,9 @@ class Prometheus:
         self._retention = retention
 
     def measure(self, model: str, namespace: str) -> Measured:
-        """The load of a model in a namespace; of all namespaces if the series have no such label."""
+        """The load of a model in a namespace; else by the series without such a label, never by another namespace's."""
         try:
-            for selector in (_selector(model, namespace), _selector(model)):
+            for selector in (_selector(model, namespace), _selector(model, "")):
                 age = self._value(f"min(time() - timestamp({COUNT}{selector}))")
                 if age is not None:
                     return self._measured(selector, age)
@@ -102,6 +102,7 @@ def over_http(address: str) -> Transport:
     return get
 
 
-def _selector(model: str, namespace: str = "") -> str:
-    labels = {"model_name": model, **({"namespace": namespace} if namespace else {})}
+def _selector(model: str, namespace: str) -> str:
+    """Series of a model and a namespace; an empty text selects those without the label (Prometheus' matchers)."""
+    labels = {"model_name": model, "namespace": namespace}
     return "{" + ",".join(f"{name}={orjson.dumps(value).decode()}" for name, value in labels.items()) + "}"

@@ -36,7 +36,7 @@ CREATED = re.compile(
     r'apiserver_request_total\{[^}]*code="201"[^}]*group="serving\.kserve\.io"[^}]*verb="POST"[^}]*\} (?P<n>[\d.e+]+)'
 )
 FLAGS = ("--profile=standard", "--apis=aim")
-SETS = ("reconciler.apis.aim=true",)
+SETS = ("reconciler.apis.aim=true", "reconciler.namespaces={*}")
 
 
 def main() -> int:

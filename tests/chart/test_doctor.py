@@ -144,6 +144,7 @@ def _cases(folder):
     return list(read_cases([folder], RULES.catalog))
 
 
+LISTED = ("reconciler.apis.llmkube=true", 'reconciler.namespaces=["team-a","team-b"]')
 FAULTS = {}
 
 
@@ -451,6 +452,17 @@ def reconciler_may_not_patch(world):
         rule["verbs"] = [verb for verb in rule["verbs"] if verb != "patch"]
 
 
+@fault("right-missing", *LISTED)
+def reconciler_may_not_write_in_one_of_its_namespaces(world):
+    world.objects.remove(next(each for each in world.of("RoleBinding") if each["metadata"]["namespace"] == "team-b"))
+
+
+@fault("right-too-wide", *LISTED)
+def may_read_every_secret_of_a_namespace(world):
+    role = next(each for each in world.of("Role") if each["metadata"]["namespace"] == "team-b")
+    role["rules"].append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]})
+
+
 @fault("right-too-wide")
 def may_do_everything(world):
     rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
@@ -508,7 +520,16 @@ def test_every_check_has_a_planted_fault():
 
 @pytest.mark.parametrize(
     "sets",
-    [(), ("apis.aim.enabled=false",), (POLICIES,), ("gate.autoscaling.enabled=true",), ("reconciler.enabled=false",)],
+    [
+        (),
+        ("apis.aim.enabled=false",),
+        (POLICIES,),
+        ("gate.autoscaling.enabled=true",),
+        ("reconciler.enabled=false",),
+        LISTED,
+        (*LISTED, "reconciler.apis.ome=true", "reconciler.clusterObjects=true"),
+        ('reconciler.apis={"aim":true,"llmd":true,"ome":true}', 'reconciler.namespaces=["team-a"]'),
+    ],
 )
 def test_nothing_is_wrong_with_the_chart_in_a_cluster(sets):
     assert World(*sets).findings() == []

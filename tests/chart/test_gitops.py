@@ -42,7 +42,9 @@ def hooked(obj):
 
 @pytest.mark.parametrize("name", SETS)
 def test_no_object_is_in_a_stream_twice_and_none_has_what_only_a_cluster_knows(name):
-    found = [(each["kind"], each["metadata"]["name"]) for each in rendered(*SETS[name])]
+    found = [
+        (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in rendered(*SETS[name])
+    ]
     assert len(found) == len(set(found))
     for each in rendered(*SETS[name]):
         assert "status" not in each

@@ -242,8 +242,10 @@ def test_the_reconciler_is_started_with_what_it_takes():
         "llmaz",
         "llmkube",
     )
-    scaling = ("reconciler.apis.llmd=true", 'reconciler.llmd.prometheus="http://p:9090"', "reconciler.llmd.interval=30")
+    prometheus = ('reconciler.llmd.prometheus="http://p:9090"', "reconciler.llmd.interval=30")
+    scaling = ("reconciler.apis.llmd=true", 'reconciler.namespaces=["a","b"]', *prometheus)
     options = parsed(pods(*scaling)["reconciler"]["containers"][0]["args"])
+    assert options.only_namespaces == ("a", "b")
     assert (options.prometheus, options.llmd_interval, options.scale_to_zero_after) == ("http://p:9090", 30, 0)
     arguments = pods('reconciler.allowedHostPathRoots=["/models","/a b: c"]')["reconciler"]["containers"][0]["args"]
     assert parsed(arguments).allowed_host_path_root == ["/models", "/a b: c"]

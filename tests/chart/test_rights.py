@@ -1,10 +1,13 @@
 """Who may do what: nothing by wildcard, no Secret but the CA's, no webhook configuration but ours."""
 
+import itertools
+import json
+
 import pytest
 
 from reconciler.audit import Outlet, outlet
 from reconciler.projections.llmkube import MODELS
-from tests.chart.helm import NAMESPACE, POLICIES, of_kind, pods, rendered
+from tests.chart.helm import CHART, NAMESPACE, POLICIES, of_kind, pods, rendered, run
 from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
@@ -94,6 +97,7 @@ def test_another_name_of_the_ca_reaches_rights_and_arguments():
 
 
 EVERY = 'reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}'
+ALL = 'reconciler.namespaces=["*"]'
 LLMKUBE = "reconciler.apis.llmkube=true"
 ACTED = [
     each.plural for each in RULES.kinds() if each.group == "aim.silogen.ai" and outlet(RULES, each) is Outlet.APPLY
@@ -147,13 +151,13 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     }
     usual = rights("modelgate-reconciler")
     more = {key: verbs for key, verbs in rights("modelgate-reconciler", LLMKUBE).items() if usual.get(key) != verbs}
-    scaling = rights("modelgate-reconciler", "reconciler.apis.llmd=true")
+    scaling = rights("modelgate-reconciler", "reconciler.apis.llmd=true", ALL)
     assert {key: verbs for key, verbs in scaling.items() if usual.get(key) != verbs} == {
         ("ClusterRole", "llmd.ai", "variantautoscalings/status", ()): ["patch", "update"],
         ("ClusterRole", "apps", "deployments", ()): ["get", "list", "watch"],
         ("ClusterRole", "", "configmaps", ()): ["get"],
     }
-    aim = rights("modelgate-reconciler", "reconciler.apis.aim=true")
+    aim = rights("modelgate-reconciler", "reconciler.apis.aim=true", ALL)
     assert {key: verbs for key, verbs in aim.items() if usual.get(key) != verbs} == {
         **{("ClusterRole", "aim.silogen.ai", f"{name}/status", ()): ["patch", "update"] for name in ACTED},
         **{("ClusterRole", group, name, ()): every for group, names in MADE.items() for name in names},
@@ -162,7 +166,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
         ("ClusterRole", "", "pods", ()): ["list", "watch"],
         ("ClusterRole", "", "pods/log", ()): ["get"],
     }
-    ome = rights("modelgate-reconciler", "reconciler.apis.ome=true")
+    ome = rights("modelgate-reconciler", "reconciler.apis.ome=true", ALL)
     assert {key: verbs for key, verbs in ome.items() if usual.get(key) != verbs} == {
         **{("ClusterRole", "ome.io", f"{name}/status", ()): ["update"] for name in OME},
         ("ClusterRole", "batch", "jobs", ()): fixed,
@@ -188,16 +192,103 @@ def test_there_is_no_wildcard_and_no_verb_that_escalates_or_deletes_but_reports(
 
 
 def test_with_every_projection_there_is_no_wildcard_no_verb_that_escalates_and_no_secret():
-    for (_, group, resource, _), verbs in rights("modelgate-reconciler", EVERY).items():
+    for (_, group, resource, _), verbs in rights("modelgate-reconciler", EVERY, ALL).items():
         assert "*" not in {group, resource, *verbs}
         assert not {"deletecollection", "escalate", "bind", "impersonate"} & set(verbs)
         assert resource not in {"secrets", "serviceaccounts/token", "pods/exec"}
 
 
 def test_reports_of_nodes_are_read_in_omes_own_namespace():
-    (role,) = (each for each in of_kind("Role", EVERY) if each["metadata"]["name"] == "modelgate-reconciler-models")
-    (binding,) = (each for each in of_kind("RoleBinding", EVERY) if each["roleRef"]["name"] == role["metadata"]["name"])
+    roles, bindings = of_kind("Role", EVERY, ALL), of_kind("RoleBinding", EVERY, ALL)
+    (role,) = (each for each in roles if each["metadata"]["name"] == "modelgate-reconciler-models")
+    (binding,) = (each for each in bindings if each["roleRef"]["name"] == role["metadata"]["name"])
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "ome"
+
+
+PLACES = ("kaiwo-system", "team-a", "team-b")
+TEAMS = f"reconciler.namespaces={json.dumps(PLACES)}"
+CLUSTER = "reconciler.clusterObjects=true"
+HOMELESS = {
+    *("nodes", "storageclasses", "customresourcedefinitions", "clusterreports", "clusterpolicyreports"),
+    *("clusterservingruntimes", *(each.plural for each in RULES.kinds() if not each.namespaced)),
+}
+"""What has no namespace."""
+NAMED = {("inferenceservice-config",), ("benchmarkjob-config",)}
+"""The ConfigMaps that the ClusterRole grants by their names."""
+
+
+def by_place(*sets):
+    """What the reconciler may do, by namespace ("": in the cluster): (group, resource, names) → verbs."""
+    found = {}
+    for scope in ("Role", "ClusterRole"):
+        roles = {(each["metadata"].get("namespace"), each["metadata"]["name"]): each for each in of_kind(scope, *sets)}
+        for binding in of_kind(f"{scope}Binding", *sets):
+            if binding["subjects"][0]["name"] == "modelgate-reconciler":
+                place = binding["metadata"].get("namespace")
+                granted = found.setdefault(place or "", {})
+                for key, verbs in keyed(roles[place, binding["roleRef"]["name"]]["rules"]):
+                    granted[key] = sorted({*granted.get(key, ()), *verbs})
+    return found
+
+
+def keyed(rules):
+    for rule in rules:
+        for group, resource in itertools.product(rule["apiGroups"], rule["resources"]):
+            yield (group, resource, tuple(rule.get("resourceNames", ()))), rule["verbs"]
+
+
+def homeless(key):
+    return key[1].partition("/")[0] in HOMELESS or key[2] in NAMED
+
+
+@pytest.mark.parametrize("apis", [(), (EVERY,)])
+def test_with_a_list_of_namespaces_it_may_do_in_each_what_it_could_do_in_all_and_elsewhere_nothing(apis):
+    everywhere, listed = by_place(*apis, ALL), by_place(*apis, TEAMS, CLUSTER)
+    assert listed.keys() == {"", NAMESPACE, "default", *PLACES, *(("ome",) if apis else ())}
+    assert listed["team-a"] == listed["team-b"] == listed["kaiwo-system"]
+    assert {**listed[""], **listed["team-a"]} == everywhere[""]
+    assert all(map(homeless, listed[""]))
+    assert not any(map(homeless, listed["team-a"]))
+    assert listed["default"] == {("", "events", ()): ["create"]}
+    assert listed[NAMESPACE] == everywhere[NAMESPACE]
+
+
+@pytest.mark.parametrize("apis", [(), (EVERY,)])
+def test_a_list_of_namespaces_alone_gives_no_right_to_change_anything_elsewhere(apis):
+    listed, whole = by_place(*apis, TEAMS), by_place(*apis, TEAMS, CLUSTER)
+    assert listed.keys() == whole.keys() - {"default"}
+    assert {verb for verbs in listed[""].values() for verb in verbs} == {"get", "list", "watch"}
+    assert all(listed[place] == whole[place] for place in (*PLACES, NAMESPACE))
+
+
+@pytest.mark.parametrize("api", ["aim", "llmd", "ome"])
+def test_what_creates_pods_or_reads_config_maps_needs_a_word_about_where(api):
+    done = run("template", "modelgate", str(CHART), f"--set=reconciler.apis.{api}=true")
+    assert f"reconciler.apis.{api} " in done.stderr
+    assert 'list their namespaces in reconciler.namespaces, or set it to ["*"] for all' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("{*,a}", "list nothing else"),
+        ("{team-a},reconciler.clusterObjects=true", "must include kaiwo-system"),
+        ("{*},reconciler.clusterObjects=true", "needs a list in reconciler.namespaces"),
+        ("{Team}", "does not match pattern"),
+        ("{a,a}", "items at 0 and 1 are equal"),
+    ],
+)
+def test_a_list_that_cannot_be_meant_is_refused(value, reason):
+    sets = ("--set=reconciler.apis.aim=true", f"--set=reconciler.namespaces={value}")
+    assert reason in run("template", "modelgate", str(CHART), *sets).stderr
+
+
+def test_the_list_reaches_the_process():
+    (container,) = pods(TEAMS)["reconciler"]["containers"]
+    assert "--only-namespaces=kaiwo-system,team-a,team-b" in container["args"]
+    assert "--cluster-objects" not in container["args"]
+    assert "--cluster-objects" in pods(TEAMS, CLUSTER)["reconciler"]["containers"][0]["args"]
+    assert not [each for each in pods(ALL)["reconciler"]["containers"][0]["args"] if "only-namespaces" in each]
 
 
 def test_everything_with_a_namespace_is_in_that_of_the_release():

@@ -1,4 +1,4 @@
-"""What the chart renders for eight sets of values, object by object: a change of a template shows what it changes.
+"""What the chart renders for nine sets of values, object by object: a change of a template shows what it changes.
 
 ``MODELGATE_SNAPSHOTS=write`` with pytest writes the files again.
 """
@@ -29,7 +29,13 @@ SETS = {
     ),
     "acting": (
         'reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}',
+        'reconciler.namespaces=["*"]',
         "reconciler.replicas=2",
+    ),
+    "namespaces": (
+        *(f"apis.{api}.enabled=false" for api in ("aim", "llmaz", "llmd")),
+        "reconciler.apis.ome=true",
+        'reconciler.namespaces=["team-a","team-b"]',
     ),
     "production": (
         *ONE_API,

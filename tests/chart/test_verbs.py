@@ -10,7 +10,10 @@ from webhook.cli.doctor.checks import rights
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 
 DEFAULT = ()
-ACTING = ('reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}',)
+ACTING = (
+    'reconciler.apis={"aim":true,"llmaz":true,"llmd":true,"llmkube":true,"ome":true}',
+    'reconciler.namespaces=["*"]',
+)
 ROLES = [
     ("Role", "modelgate"),
     ("Role", "modelgate-view"),

@@ -67,7 +67,7 @@ DELAY: Final = 4.0
 """Seconds that a discovery takes: long enough that a test sees it run, less than the shortest timeout."""
 
 SHARED: Final = ("default-cluster-image.yaml", "default-cluster-template.yaml")
-SETS: Final = ("reconciler.apis.aim=true",)
+SETS: Final = ("reconciler.apis.aim=true", "reconciler.namespaces={*}")
 
 
 def main() -> int:

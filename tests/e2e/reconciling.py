@@ -31,7 +31,7 @@ class Reconciler:
 
     def __enter__(self) -> Self:
         chart = rendered(self._plane, *(f"--set={each}" for each in self._sets))
-        rights = [each for each in chart if each["kind"] in RIGHTS and each["metadata"]["name"] == ACCOUNT]
+        rights = [each for each in chart if each["kind"] in RIGHTS and each["metadata"]["name"].startswith(ACCOUNT)]
         self._plane.kubectl.send_all("apply", rights, "--server-side", "--force-conflicts")
         config = json.loads(self._plane.kubeconfig.read_text())
         token = self._plane.kubectl("create", "token", ACCOUNT, f"--namespace={NAMESPACE}").strip()

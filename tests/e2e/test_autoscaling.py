@@ -15,7 +15,7 @@ from tests.e2e.reconciling import Reconciler, condition
 
 ROW = next(row for row in KINDS if row.kind == "VariantAutoscaling")
 CLASSES = "name: c\npriority: 1\ndata:\n- {model: default/default, slo-tpot: 24, slo-ttft: 500}\n"
-SETS = ("reconciler.apis.llmd=true",)
+SETS = ("reconciler.apis.llmd=true", "reconciler.namespaces={*}")
 
 
 class Handler(BaseHTTPRequestHandler):

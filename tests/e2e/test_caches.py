@@ -12,7 +12,7 @@ from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import Reconciler, condition, events
 
 ROW = next(row for row in KINDS if row.kind == "AIMModelCache")
-SETS = ("reconciler.apis.aim=true",)
+SETS = ("reconciler.apis.aim=true", "reconciler.namespaces={*}")
 CLASS = "cache-e2e"
 
 

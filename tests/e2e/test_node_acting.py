@@ -16,7 +16,7 @@ from tests.e2e.tools import IMAGE, tools
 
 AIM, OME = "aim.silogen.ai/v1alpha1", "ome.io/v1beta1"
 SPACE = "acting"
-SETS = [f"--set=reconciler.apis.{each}=true" for each in ("aim", "ome")]
+SETS = [f"--set=reconciler.apis.{each}=true" for each in ("aim", "ome")] + ["--set=reconciler.namespaces={*}"]
 REPORT = '{"name": "tiny", "status": "Ready"}'
 
 

@@ -233,8 +233,8 @@ def status_writes(reconciler):
 
 
 def held_back(kubectl, reconciler, api, name):
-    """The number of Events about the hold-back of an API, once it is held back."""
-    wait_until(lambda: reconciler.metric(f'modelgate_held_back{{api="{api}"'), f"the hold-back of {api}")
+    """The number of Events about an object of an API that is held back, once it is."""
+    wait_until(lambda: reconciler.metric(f'modelgate_held_back_objects{{api="{api}"'), f"the hold-back of {name}")
     told = wait_until(lambda: [each for each in events(kubectl, name) if each[1] == "HeldBack"], "its Event")
     return len(told)
 

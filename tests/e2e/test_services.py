@@ -17,7 +17,7 @@ from tests.shared import shared
 SERVICE, TEMPLATE, IMAGE = (
     next(row for row in KINDS if row.kind == kind) for kind in ("AIMService", "AIMServiceTemplate", "AIMImage")
 )
-SETS = ("reconciler.apis.aim=true",)
+SETS = ("reconciler.apis.aim=true", "reconciler.namespaces={*}")
 RESULT = {
     "status": "Available",
     "modelSources": [{"name": "a/b", "sourceUri": "hf://a/b", "size": "1"}],

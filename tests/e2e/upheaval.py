@@ -36,7 +36,7 @@ from webhook.cluster.live import connect
 __all__ = ["UPHEAVALS", "Trial", "reconcilers"]
 
 FLAGS = ("--profile=strict", "--apis=llmkube,aim")
-SETS = ("reconciler.apis.llmkube=true", "reconciler.apis.aim=true")
+SETS = ("reconciler.apis.llmkube=true", "reconciler.apis.aim=true", "reconciler.namespaces={*}")
 
 TAKEOVER = 20.0
 """Seconds until another process leads: the lease's 15, the pause between two attempts, and reading the cluster."""

@@ -2,8 +2,11 @@
 
 import pytest
 
+from webhook.cluster.view import MemoryView
 from webhook.facts.aim.routetemplate import as_segment, render, template_error
-from webhook.facts.aim.routing import route_of
+from webhook.facts.aim.routing import route_of, same_routes
+
+API = {"apiVersion": "aim.silogen.ai/v1alpha1", "kind": "AIMService"}
 
 SERVICE = {
     "metadata": {
@@ -132,3 +135,24 @@ def test_a_segment_is_a_label(text, segment):
 )
 def test_a_template_of_a_runtime_config_is_wrong_if_no_service_could_have_a_path_by_it(template, wrong):
     assert bool(template_error(template)) == wrong
+
+
+def routed(namespace, created=None):
+    routing = {"enabled": True, "gatewayRef": {"name": "g", "namespace": "gateways"}, "routeTemplate": "/chat"}
+    metadata = {"name": "s", "namespace": namespace, **({"creationTimestamp": created} if created else {})}
+    return {**API, "metadata": metadata, "spec": {"aimImageName": "i", "routing": routing}}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "same"),
+    [
+        ("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z", False),
+        ("2026-11-02T00:00:00Z", "2026-11-01T00:00:00Z", True),
+        ("2026-11-01T00:00:00Z", "2026-11-01T00:00:00Z", True),
+        (None, "2026-11-01T00:00:00Z", True),
+        ("2026-11-01T00:00:00Z", None, True),
+    ],
+)
+def test_a_younger_service_does_not_make_the_path_of_another_tenants_wrong(mine, theirs, same):
+    service, other = routed("team", mine), routed("stranger", theirs)
+    assert same_routes(service, MemoryView([service, other])) == ([other] if same else [])

@@ -49,6 +49,7 @@ class ApiServer:
     def __init__(self, admission: Callable[[Object], Object] = lambda obj: obj) -> None:
         self.admission = admission
         self.access: Callable[[Object], Object] = lambda _spec: {"allowed": True}  # SubjectAccessReviews
+        self.now = lambda: dt.datetime.now(dt.UTC)
         self.warnings: list[str] = []  # what admission warns of, on every patch
         self.requests: list[tuple[str, str]] = []
         self.dry_runs: list[tuple[str, str]] = []
@@ -314,7 +315,7 @@ class _Handler(BaseHTTPRequestHandler):
         obj = copy.deepcopy(obj)
         manager = self.query["fieldManager"]
         kept = [each for each in obj["metadata"].get("managedFields", ()) if each["manager"] != manager]
-        time = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        time = self.server.state.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         obj["metadata"]["managedFields"] = [*kept, {"manager": manager, "subresource": "status", "time": time}]
         return obj
 

@@ -111,6 +111,21 @@ def test_an_object_that_vanishes_is_a_verdict_on_what_refers_to_it_and_so_is_its
     assert cache_verdict(world) == ("True", "Stamped")
 
 
+def test_a_change_that_concerns_many_objects_is_spread(world, monkeypatch):
+    """A tenant can change what rules of all namespaces read, such as a service with a route, at any rate."""
+    monkeypatch.setattr("reconciler.loop.SPREAD", 2.0)
+    world.server.put("aimservicetemplates", template())
+    for number in range(4):
+        cache = cache_of()
+        cache["metadata"]["name"] = f"m{number}"
+        world.server.put("aimtemplatecaches", cache)
+    world.reconcile()
+    world.server.delete("aimservicetemplates", "t")
+    world.reconcile()
+    assert world.wait_of(1) == 0
+    assert world.wait_of(1) >= 4
+
+
 def test_a_change_of_the_defaults_of_ome_is_a_new_judgement(world):
     service = {
         "apiVersion": "ome.io/v1beta1",

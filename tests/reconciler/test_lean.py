@@ -15,7 +15,7 @@ import pytest
 from tests.reconciler.world import rules
 from tests.shared import ROOT
 
-MOST = 1340
+MOST = 1460
 """Lines of the process, the lease and the loop, without projections, comments and docstrings."""
 
 PROJECTIONS = {
@@ -26,8 +26,8 @@ PROJECTIONS = {
     "where OME's benchmark jobs write their results": (70, "ome/results.py", set()),
     "OME's base models": (60, "ome/models.py", set()),
     "LLMKube's models": (160, "llmkube.py", set()),
-    "whether files of LLMKube's models have changed": (85, "drift.py", set()),
-    "files behind URLs, and GGUF headers": (320, "remote", set()),
+    "whether files of LLMKube's models have changed": (95, "drift.py", set()),
+    "files behind URLs, and GGUF headers": (440, "remote", set()),
 }
 """The same of projections: lines, and their folder or file without some files. What a projection needs more is a
 decision."""

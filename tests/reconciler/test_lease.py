@@ -171,3 +171,26 @@ def test_a_candidate_does_not_lead_while_the_api_server_is_unreachable(server, c
     assert not a.attempt()
     a.release()
     assert "is not released" in caplog.text
+
+
+def test_a_leader_whose_lease_another_process_holds_ends_at_once(server, candidates):
+    """A lease that is deleted is free: the next process then leads at once."""
+    a, b = candidates
+    a.attempt()
+    server.delete("leases", "l", "ns")
+    assert b.attempt()
+    a.period = 0.0
+    assert not a.hold(threading.Event())
+
+
+@pytest.mark.parametrize(
+    "spec", [None, {}, {"leaseTransitions": (1 << 31) - 1}, {"renewTime": "9999-12-31T23:59:59.999999Z"}]
+)
+def test_a_lease_that_something_else_has_written_is_taken_when_it_is_free(server, candidates, spec):
+    a, _ = candidates
+    a.attempt()
+    odd = {key: value for key, value in lease(server).items() if key != "spec"}
+    server.put("leases", odd if spec is None else {**odd, "spec": {**spec, "holderIdentity": ""}})
+    assert a.attempt()
+    assert lease(server)["spec"]["holderIdentity"] == "a"
+    assert lease(server)["spec"]["leaseTransitions"] < 1 << 31

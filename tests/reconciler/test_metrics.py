@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 from reconciler.guard import Guard
 from reconciler.metrics import Metrics
@@ -13,7 +12,7 @@ from tests.shared import ROOT
 
 
 def test_the_page_names_every_metric_of_the_reconciler() -> None:
-    metrics = Metrics(Queue[Item](), Guard(datetime.now(UTC)), {})
+    metrics = Metrics(Queue[Item](), Guard(), {})
     shown = {each.name + ("_total" if each.type == "counter" else "") for each in metrics.registry.collect()}
     _, _, part = (ROOT / "docs" / "metrics.md").read_text().partition("### The reconciler")
     rows = re.findall(r"^\| `(modelgate_\w+)` \|", part.partition("\n## ")[0], re.MULTILINE)

@@ -148,6 +148,24 @@ def test_no_key_is_ever_with_two_workers_and_none_is_lost():
     assert set(seen) == set(range(50))
 
 
+def test_shares_take_turns_so_that_many_keys_of_one_do_not_delay_another(time):
+    queue = Queue(time, share=lambda key: key[0])
+    for key in ("a1", "a2", "a3", "b1", "a4", "c1", "b2"):
+        queue.add(key)
+    assert drain(queue) == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
+
+
+def test_the_age_is_that_of_the_oldest_key_of_all_shares(time):
+    queue = Queue(time, share=lambda key: key[0])
+    for key in ("a1", "b1", "a2"):
+        queue.add(key)
+        time.seconds += 1
+    queue.get()
+    assert (len(queue), queue.age()) == (2, 2.0)
+    queue.get()
+    assert (len(queue), queue.age()) == (1, 1.0)
+
+
 class Model(RuleBasedStateMachine):
     """Against the plainest model: a set of dirty keys, a set of held keys, times."""
 

@@ -64,6 +64,9 @@ class ServerView:
     def watches(self, kind: Kind, key: Key) -> bool:
         return kind in self._reads or kind not in FETCHED or key == FOLLOWED
 
+    def outside(self, _: str) -> bool:
+        return False
+
     def resource(self, kind: Kind) -> APIResource | None:
         return self.resources.get(kind)
 
@@ -116,6 +119,7 @@ class World:
         also: Sequence[APIResource] = (),
     ) -> None:
         self.server = server
+        server.now = lambda: NOW
         self.time = time
         self.rules = by or rules()
         reads = {kind: how for each in controllers for kind, how in each.reads.items()}

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 
 from kubernetes.config import ConfigException
 
-from reconciler import CALL_TIMEOUT, Health, Lease, Process, Writer, audit
+from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Writer, audit
 from reconciler.audit import Rules
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
@@ -43,6 +44,8 @@ colons).
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """Holds the namespace of the pod that this process runs in."""
 
+_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 _PROFILES = ("standard", "strict", "audit")
 
 
@@ -63,6 +66,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
     add("--view", "live", choices=("none", "live"), help=view)
+    only = "judge and act on objects of these namespaces only, and read those of cluster scope (default: all)"
+    add("--only-namespaces", "", type=_namespaces, metavar="NAMESPACE,…", help=only)
+    also = "with --only-namespaces: also judge and act on objects of cluster scope"
+    parser.add_argument("--cluster-objects", action="store_true", help=also)
     kinds = "the kinds that the webhook reviews, as PLURAL.GROUP (default: all)"
     add("--kinds", type=lambda text: frozenset(filter(None, text.split(","))) or None, metavar="KIND,…", help=kinds)
     policies = "the folder of the webhook's ValidatingAdmissionPolicies; reloaded on change"
@@ -98,7 +105,16 @@ def _process(options: argparse.Namespace) -> Process:
     settings, without = choices.chosen(options), options.without
     rules = audit.load(options.profile, settings, policies, options.kinds, references=references, without=without)
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
-    return Process(api, rules, projected.controllers(options, settings, api), _lease(options), options.workers, reload)
+    only, controllers = options.only_namespaces, projected.controllers(options, settings, api)
+    reach = Reach(only, whole=not only or options.cluster_objects)
+    return Process(api, rules, controllers, _lease(options), options.workers, reload, reach=reach)
+
+
+def _namespaces(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, text.split(","))))
+    if wrong := [each for each in names if not _LABEL.fullmatch(each)]:
+        raise argparse.ArgumentTypeError(f'"{wrong[0]}" is not the name of a namespace')
+    return names
 
 
 def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:

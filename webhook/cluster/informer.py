@@ -62,18 +62,27 @@ PLAIN: Final = Following()
 
 
 class Informer:
-    """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block."""
+    """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block.
+
+    With ``namespaces`` it follows only these, each by a watch of its own, for which a Role in each is enough.
+    """
 
     def __init__(
-        self, api: Reader, kind: Kind, clock: Callable[[], float] = time.monotonic, following: Following = PLAIN
+        self,
+        api: Reader,
+        kind: Kind,
+        clock: Callable[[], float] = time.monotonic,
+        following: Following = PLAIN,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self.kind = kind
+        self._namespaces = namespaces
         self._following = following
         self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
         self._store = Store(packed=following.packed)
-        self._reflector: Reflector | None = None
+        self._reflectors: tuple[Reflector, ...] = ()
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
         self._rechecks = 0
@@ -105,8 +114,8 @@ class Informer:
         """End :meth:`run` soon; may be called from any thread."""
         self._stop.set()
         self._wake.set()
-        if self._reflector is not None:
-            self._reflector.stop()
+        for each in self._reflectors:
+            each.stop()
 
     def recheck(self) -> None:
         """Check for the API at once, and some more times: discovery may learn of a definition seconds after a watch."""
@@ -123,12 +132,13 @@ class Informer:
     @property
     def synced(self) -> bool:
         """Whether the first list is complete, or the API is known to be missing."""
-        reflector = self._reflector
-        return reflector.listed.is_set() if reflector is not None else self._absent_at is not None
+        reflectors = self._reflectors
+        return all(each.listed.is_set() for each in reflectors) if reflectors else self._absent_at is not None
 
     def follows(self, key: Key) -> bool:
         """Whether an object of the kind is in memory if it exists."""
-        return self._following.only in {None, key}
+        here = not (self._namespaces and key.namespace) or key.namespace in self._namespaces
+        return here if self._following.only is None else self._following.only == key
 
     def get(self, key: Key) -> dict[str, Any] | None:
         return self._store.get(key)
@@ -153,16 +163,15 @@ class Informer:
 
         For an API that is not installed, the last check and the watch of the definitions are news.
         """
-        reflector, absent_at = self._reflector, self._absent_at
-        if reflector is not None:
-            silence = reflector.silence()
-            return math.inf if silence is None else silence
+        reflectors, absent_at = self._reflectors, self._absent_at
+        if reflectors:
+            silences = [each.silence() for each in reflectors]
+            return max(math.inf if each is None else each for each in silences)
         return math.inf if absent_at is None else min(self._clock() - absent_at, self._following.heard())
 
     def unready(self, stale: float) -> str:
         """Why the objects may be out of date, with the kind; empty if they are current. ``stale`` in seconds."""
-        reflector = self._reflector
-        trouble = (reflector.trouble if reflector is not None else "") or self._trouble
+        trouble = next((each.trouble for each in self._reflectors if each.trouble), self._trouble)
         because = f": {trouble}" if trouble else ""
         if not self.synced:
             return f"{self} is not listed yet{because}"
@@ -174,27 +183,44 @@ class Informer:
 
     def _follow(self, resource: APIResource) -> None:
         """Follow the resource until its API is removed, or :meth:`stop`."""
-        reflector = Reflector(
-            self._api,
-            resource,
-            lambda key, obj: self._put(key, self._following.reduce(obj, resource)),
-            self._drop,
-            self._following.only.namespace if self._following.only else "",
-            self._clock,
-            until_absent=True,
-            selector=self._following.selector,
-            name=self._following.only.name if self._following.only else "",
-        )
-        self._reflector = reflector
+        self._reflectors = tuple(self._reflector(resource, each) for each in self._places(resource))
         if self._stop.is_set():  # stopped meanwhile
             return
-        reflector.run()
+        first, *others = self._reflectors
+        threads = [threading.Thread(target=each.run, name=f"informer {self}", daemon=True) for each in others]
+        for thread in threads:
+            thread.start()
+        first.run()  # ends when the API is removed, which the others notice, too
+        for each in others:
+            each.stop()
+        for thread in threads:
+            thread.join()
         if not self._stop.is_set():
             log.warning("%s is not served as %s any more", self, resource.api_version)
-            self._reflector, self._absent_at = None, None
+            self._reflectors, self._absent_at = (), None
             for key in self._store.names():
                 self._drop(key)
             self._pause(FIRST_WAIT)
+
+    def _places(self, resource: APIResource) -> Sequence[str]:
+        """The namespaces to follow; "" stands for all, and for objects without one."""
+        if self._following.only is not None:
+            return [self._following.only.namespace]
+        return self._namespaces if self._namespaces and resource.namespaced else [""]
+
+    def _reflector(self, resource: APIResource, namespace: str) -> Reflector:
+        following = self._following
+        return Reflector(
+            self._api,
+            resource,
+            lambda key, obj: self._put(key, following.reduce(obj, resource)),
+            self._drop,
+            namespace,
+            self._clock,
+            until_absent=True,
+            selector=following.selector,
+            name=following.only.name if following.only else "",
+        )
 
     def _put(self, key: Key, obj: dict[str, Any]) -> None:
         listener = self._following.listener

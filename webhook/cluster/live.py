@@ -40,7 +40,7 @@ GRACE: Final = 5.0
 class LiveView:
     """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds, which have too many
     objects to watch, it reads single objects. Questions of admission policies go to the API server. ``watched`` may be
-    a mapping that says how to follow each kind.
+    a mapping that says how to follow each kind. With ``namespaces`` it shows objects of these and of cluster scope.
     """
 
     def __init__(
@@ -50,10 +50,14 @@ class LiveView:
         fetched: Iterable[Kind] = (),
         stale: float = STALE,
         clock: Callable[[], float] = time.monotonic,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self._api = api
+        self._namespaces = frozenset(namespaces)
         how = watched if isinstance(watched, Mapping) else {}
-        self._informers = {kind: Informer(api, kind, clock, how.get(kind, Following())) for kind in sorted(watched)}
+        self._informers = {
+            kind: Informer(api, kind, clock, how.get(kind, Following()), namespaces) for kind in sorted(watched)
+        }
         self._fetched = frozenset(fetched)
         self._stale = stale
         self._clock = clock
@@ -98,6 +102,10 @@ class LiveView:
     def watches(self, kind: Kind, key: Key) -> bool:
         """Whether the object is kept in memory if it exists."""
         return kind in self._informers and self._informers[kind].follows(key)
+
+    def outside(self, namespace: str) -> bool:
+        """Whether the view does not show this namespace."""
+        return bool(self._namespaces and namespace) and namespace not in self._namespaces
 
     def held(self, kind: Kind, key: Key) -> dict[str, Any] | None:
         """The object in memory of a watched kind."""

@@ -3,5 +3,17 @@
 from reconciler.projections.remote.client import Client, Forbidden, Unreached
 from reconciler.projections.remote.file import Probe, Remote, probe, read_header
 from reconciler.projections.remote.gguf import Unreadable, parse
+from reconciler.projections.remote.turns import Turns
 
-__all__ = ["Client", "Forbidden", "Probe", "Remote", "Unreached", "Unreadable", "parse", "probe", "read_header"]
+__all__ = [
+    "Client",
+    "Forbidden",
+    "Probe",
+    "Remote",
+    "Turns",
+    "Unreached",
+    "Unreadable",
+    "parse",
+    "probe",
+    "read_header",
+]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from typing import Any, Final
-
-import urllib3
 
 from reconciler.projections.remote.client import Client, Unreached
 from reconciler.projections.remote.gguf import Unreadable, parse
@@ -43,8 +42,8 @@ def probe(url: str, header: bool, connect: Callable[[], Client] = Client) -> Pro
         with client.request("HEAD", url) as response:
             if response.status != 200:
                 return Probe(error=f"the server answered {response.status}")
-            tag = response.headers.get("etag", "")[:LONGEST_TAG]
-            length = response.headers.get("content-length", "")
+            tag = (response.getheader("etag") or "")[:LONGEST_TAG]
+            length = response.getheader("content-length") or ""
     except Unreached as error:
         return Probe(error=str(error))
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
@@ -88,19 +87,13 @@ def _range(client: Client, url: str, start: int) -> bytes:
             return b""
         if response.status != 206 and (response.status != 200 or start):
             raise Unreadable(f"the server answered {response.status} to a range")
-        try:
-            return _body(response, client)
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unreadable(f"the server broke off: {type(error).__name__}") from error
+        return _body(response, client)
 
 
-def _body(response: urllib3.BaseHTTPResponse, client: Client) -> bytes:
+def _body(response: HTTPResponse, client: Client) -> bytes:
     """At most a block, also from a server that ignores the range or sends a byte a second."""
     data = b""
-    for part in response.stream(65536):
+    while len(data) < BLOCK and (part := response.read(min(BLOCK - len(data), 65536))):
         data += part
-        if len(data) >= BLOCK:
-            break
-        if client.left <= 0:
-            raise Unreadable("the time for this file is used up")
-    return data[:BLOCK]
+        client.left()
+    return data

@@ -9,7 +9,7 @@ import yaml
 
 from reconciler.projection import Observed
 from reconciler.projections.inferno import Infeasible, Load, Profile, Targets, predict, size
-from reconciler.projections.llmd import SYSTEM, project, refused
+from reconciler.projections.llmd import SYSTEM, _parsed, project, refused
 from reconciler.projections.prometheus import Measured, Prometheus
 from reconciler.say.conditions import find
 from tests.reconciler.models import NOW
@@ -194,6 +194,33 @@ def test_a_name_shows_in_the_labels_of_every_gauge():
         }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data: [" + "x, " * 40_000 + "]",
+        "a: &a [x, x]\ndata: [*a, *a]",
+        "\n".join(f"a{n}: &a{n}\n  <<: [*a{n - 1}, *a{n - 1}]\n  k{n}: 1" for n in range(1, 60)),
+        "data: " + "[" * 30_000,
+        "data: [2020-99-99]",
+        "data: {priority: 1e999}",
+        "\0",
+    ],
+)
+def test_service_classes_that_a_tenant_writes_are_bounded(text):
+    classes = config("classes", "default", {"premium.yaml": text})
+    projection = projected(variant(), classes, deployment(1), by=measured(rpm=60))
+    assert "not found in any service class" in find(projection.status["conditions"], "OptimizationReady")["message"]
+
+
+def test_service_classes_are_read_once_for_all_variants_of_a_namespace():
+    _parsed.cache_clear()
+    others = [variant(f"v{number}") for number in range(20)]
+    classes = config("classes", "default", {"premium.yaml": service_class()})
+    for _ in range(3):
+        projected(variant(), classes, deployment(1), *others, by=measured(rpm=60))
+    assert _parsed.cache_info().misses == 1
+
+
 # Prometheus.
 
 
@@ -219,9 +246,9 @@ def test_a_load_is_read_in_the_units_of_the_optimiser():
     assert all(r'{model_name="meta/\"llama",namespace="ns"}' in query for query in asked)
 
 
-def test_series_without_a_namespace_are_used_for_all_queries():
+def test_series_without_a_namespace_are_used_for_all_queries_and_those_of_another_namespace_never():
     def transport(query):
-        value = [] if "namespace" in query else [{"value": [0, "1"]}]
+        value = [{"value": [0, "1"]}] if 'namespace=""' in query else []
         return json.dumps({"status": "success", "data": {"result": value}}).encode()
 
     assert Prometheus(transport).measure("m", "ns").load == Load(60, 1, 1)

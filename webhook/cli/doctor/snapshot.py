@@ -207,6 +207,8 @@ def _parsed(arguments: tuple[str, ...]) -> argparse.Namespace:
     add = parser.add_argument
     add("--without", type=_listed, default=())
     add("--apis", type=_listed, default=())
+    add("--only-namespaces", type=_listed, default=())
+    add("--cluster-objects", action="store_true")
     add("--view", default="none")
     add("--profile", default="standard")
     add("--port", type=int, default=9443)

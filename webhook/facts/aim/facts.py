@@ -67,14 +67,18 @@ def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 
 
 def _default_template(image: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    """The templates that an image's default can refer to: for a cluster image, also those of every namespace."""
+    """The templates that an image's default can refer to: for a cluster image, also those of every namespace.
+
+    A template of a namespace is its tenant's: it shows that there is one, and says nothing against a cluster image.
+    """
     name, namespace = trimmed(image, "spec", "defaultServiceTemplate"), namespace_of(image)
     if namespace:
         found = find(view, TEMPLATES, namespace, name)
         meant = [found.object] if found else []
     else:
         meant = [each for kind in TEMPLATES for each in view.list(Kind(GROUP, kind)) if name_of(each) == name]
-    images = {trimmed(each, "spec", "aimImageName") for each in meant}
+    own = meant if namespace else [each for each in meant if not namespace_of(each)]
+    images = {trimmed(each, "spec", "aimImageName") for each in own}
     return {"found": bool(meant), "others": sorted(images) if not images & {name_of(image), ""} else []}
 
 

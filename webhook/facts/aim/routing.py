@@ -45,6 +45,9 @@ def route_of(service: dict[str, Any], template: str) -> Route:
 def same_routes(service: dict[str, Any], view: ClusterView) -> list[dict[str, Any]]:
     """The other services whose routes have the same path on the same gateway.
 
+    Those that are known to be younger do not count. Only the oldest route gets requests, and a tenant who comes later
+    must not make the service of another one wrong.
+
     Only paths from a route template can be the same: the default path contains the UID.
     """
     mine = _route(service, view)
@@ -58,7 +61,13 @@ def same_routes(service: dict[str, Any], view: ClusterView) -> list[dict[str, An
         and other.listener == mine.listener
         and route_of(each, other.template).path == path
         and (namespace_of(each), name_of(each)) != itself
+        and not _younger(each, service)
     ]
+
+
+def _younger(other: dict[str, Any], service: dict[str, Any]) -> bool:
+    theirs, mine = (trimmed(each, "metadata", "creationTimestamp") for each in (other, service))
+    return bool(theirs and mine) and theirs > mine
 
 
 class _Route(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
@@ -97,13 +97,15 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
         return
     needed = {"gate": _of_certs(found), "view": _of_view(found, catalog), "reconciler": _of_reconciler(found, catalog)}
     for component, account in found.accounts().items():
-        granted = list(_granted(found, account))
+        granted = list(_granted(found, account, found.namespace))
+        listed = found.flags("reconciler").only_namespaces if component == "reconciler" else ()
+        within = [list(_granted(found, account, each)) for each in listed]
         about = f"ServiceAccount {found.namespace}/{account}"
-        missing = sorted(str(each) for each in needed[component] if not any(_grants(rule, each) for rule in granted))
+        missing = sorted(str(each) for each in needed[component] if not _has(each, granted, within))
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             yield Finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}")
-        for rule in granted:
+        for rule in (*granted, *chain.from_iterable(within)):
             if danger := _danger(rule):
                 yield Finding("right-too-wide", about, danger)
 
@@ -148,19 +150,26 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _of_facts(found, catalog)
     if GROUPS["ome"] in found.groups():
         yield from _each("", ["configmaps"], ("list", "watch"), "inferenceservice-config")
+    flags = found.flags("reconciler")
+    whole = not flags.only_namespaces or flags.cluster_objects  # else it changes nothing without a namespace
     for gvk in _covered(found, catalog):
         known = catalog.kinds[gvk]
-        yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch"))
-        if verb := _verb_of_conditions(known):
+        judged = whole or known.namespaced
+        yield from _each(gvk.group, [known.plural], (*_FOLLOWED, "patch") if judged else _FOLLOWED)
+        if judged and (verb := _verb_of_conditions(known)):
             yield _Right(gvk.group, f"{known.plural}/status", verb)
     yield _Right("", "events", "create")
     yield _Right("coordination.k8s.io", "leases", "create")
-    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, found.flags("reconciler").lease)
-    yield from _each("openreports.io", ["reports", "clusterreports"], _OWNED)
-    yield from _each("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _OWNED)
-    for api in found.flags("reconciler").apis:
+    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, flags.lease)
+    yield from _each("openreports.io", ["reports"], _OWNED)
+    yield from _each("openreports.io", ["clusterreports"], _OWNED if whole else _FOLLOWED)
+    yield from _each("wgpolicyk8s.io", ["policyreports"], _OWNED)
+    yield from _each("wgpolicyk8s.io", ["clusterpolicyreports"], _OWNED if whole else _FOLLOWED)
+    homeless = {each.plural for each in catalog.kinds.values() if not each.namespaced}
+    for api in flags.apis:
         for group, plurals, verbs in _ACTING.get(api, ()):
-            yield from _each(group, plurals, verbs)
+            held = [each for each in plurals if whole or each.partition("/")[0] not in homeless]
+            yield from _each(group, held, verbs)
         if api == "ome":
             yield _Right("", "configmaps", "get", "benchmarkjob-config")
 
@@ -183,15 +192,21 @@ def _each(group: str, plurals: Iterable[str], verbs: Iterable[str], name: str = 
         yield _Right(group, plural, verb, name)
 
 
-def _granted(found: Installation, account: str) -> Iterator[Object]:
-    """The rules of all roles of an account, those of the namespace, too."""
+def _has(right: _Right, granted: Sequence[Object], within: Sequence[Sequence[Object]]) -> bool:
+    """Whether a right is granted at all, or in each of the namespaces to which an account is limited."""
+    places = [granted] if any(_grants(rule, right) for rule in granted) else within
+    return bool(places) and all(any(_grants(rule, right) for rule in rules) for rules in places)
+
+
+def _granted(found: Installation, account: str, namespace: str) -> Iterator[Object]:
+    """The rules of all roles of an account that apply in a namespace."""
     for binding in found.snapshot.of("ClusterRoleBinding", "RoleBinding"):
-        here = binding["kind"] == "ClusterRoleBinding" or binding["metadata"].get("namespace") == found.namespace
+        here = binding["kind"] == "ClusterRoleBinding" or binding["metadata"].get("namespace") == namespace
         subjects = binding.get("subjects") or []
         mine = {"kind": "ServiceAccount", "name": account, "namespace": found.namespace}
         if here and any(mine.items() <= each.items() for each in subjects):
             ref = binding["roleRef"]
-            place = found.namespace if ref["kind"] == "Role" else None
+            place = namespace if ref["kind"] == "Role" else None
             role = found.snapshot.find(ref["kind"], ref["name"], place)
             yield from (role or {}).get("rules") or []
 
