@@ -34,6 +34,7 @@ def test_where_others_issue_the_sidecar_makes_tokens_only_and_without_a_view_the
         "certs",
         "token",
         "--log-level=info",
+        "--log-format=text",
         f"--account={NAMESPACE}/modelgate-view",
         "--account-dir=/view",
     ]
