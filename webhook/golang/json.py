@@ -16,7 +16,7 @@ from webhook.golang.errors import GoError
 from webhook.golang.regexp import compiled
 from webhook.golang.strconv import INT64, plain, shortest
 
-__all__ = ["GoStruct", "decode", "has_unsettled", "marshal", "read_numbers", "settle", "settled_text"]
+__all__ = ["GoStruct", "copied", "decode", "has_unsettled", "marshal", "read_numbers", "settle", "settled_text"]
 
 _HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -167,6 +167,19 @@ def settled_text(value: Any, option: int = 0) -> bytes | None:
     except orjson.JSONEncodeError:
         return None
     return None if _WHOLE(text) or _LARGE(text) else text
+
+
+def copied(value: Any) -> Any:
+    """A copy of a list or an object, without recursion."""
+    result = value.copy()
+    todo = [result]
+    while todo:
+        each = todo.pop()
+        for key, item in each.items() if each.__class__ is dict else enumerate(each):
+            if item.__class__ is dict or item.__class__ is list:
+                each[key] = item.copy()
+                todo.append(each[key])
+    return result
 
 
 def settle(value: Any) -> Any:
