@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import re
 from contextlib import suppress
@@ -143,7 +142,7 @@ def kustomized(text: str, value: Any, tag: str | None, style: str, *, is_key: bo
 def _binary(text: str) -> str:
     try:
         found = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error, or a character beyond ASCII
         raise GoError("!!binary value contains invalid base64 data") from None
     return _replaced(found)
 
