@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.hostile.serving import Gate
 
-__all__ = ["STRANGER", "handshaken", "silent", "standing"]
+__all__ = ["STRANGER", "begun", "handshaken", "silent", "standing"]
 
 STRANGER: Final = "127.0.0.2"
 """The address of the flood, which is not that of good callers: a gate may tell them apart."""
@@ -26,6 +26,13 @@ Opening = Callable[[Gate], socket.socket]
 def silent(gate: Gate) -> socket.socket:
     """A connection that does not begin its handshake."""
     return socket.create_connection(("127.0.0.1", gate.port), timeout=20, source_address=(STRANGER, 0))
+
+
+def begun(gate: Gate) -> socket.socket:
+    """A connection that begins its handshake with one byte, and never ends it."""
+    peer = silent(gate)
+    peer.send(b"\x16")
+    return peer
 
 
 def handshaken(gate: Gate) -> socket.socket:
