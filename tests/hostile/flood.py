@@ -20,6 +20,9 @@ STRANGER: Final = "127.0.0.2"
 PAUSE: Final = 0.005
 """Seconds between two connections. The slowest handshake of a good caller is far shorter than 64 of them."""
 
+SPARE: Final = 100
+"""Connections beyond the count, before so many of the oldest are closed."""
+
 Opening = Callable[[Gate], socket.socket]
 
 
@@ -42,7 +45,7 @@ def handshaken(gate: Gate) -> socket.socket:
 
 @contextlib.contextmanager
 def standing(gate: Gate, opening: Opening, count: int) -> Iterator[Callable[[], int]]:
-    """So many connections are open, and another is opened in place of the oldest, again and again.
+    """So many connections are open, and more are opened in place of the oldest, again and again.
 
     Yields a function that tells how many were opened in all.
     """
@@ -55,9 +58,11 @@ def standing(gate: Gate, opening: Opening, count: int) -> Iterator[Callable[[], 
             with contextlib.suppress(OSError):
                 peers.append(opening(gate))
                 opened += 1
-            if len(peers) > count:
-                peers.popleft().close()
+            if len(peers) >= count:
                 full.set()
+            if len(peers) >= count + SPARE:  # not one by one: each would leave its place to a good caller
+                for _ in range(SPARE):
+                    peers.popleft().close()
             time.sleep(PAUSE)
 
     thread = threading.Thread(target=flood)
