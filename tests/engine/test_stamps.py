@@ -144,6 +144,44 @@ def test_of_an_object_in_deletion_a_stamp_is_left_as_it_is_while_the_specificati
     assert "spec.source" not in Stamp.read(mutated(sent, stored)).defaulted
 
 
+ODD_STAMPS = {
+    "200 KB": "x" * 200_000,
+    "nested lists": "[" * 100_000,
+    "nested objects": '{"a":' * 40_000 + "1" + "}" * 40_000,
+    "NUL": '{"catalog":"\\u0000","defaulted":{"spec.format":"gguf"},"profile":"","spec":""}',
+    "a raw NUL": "\0",
+    "twice": '{"catalog":"a","catalog":"b","defaulted":{},"profile":"","spec":""}',
+    "odd paths": '{"catalog":"","defaulted":{"":1,"spec":{},"metadata.annotations":{}},"profile":"","spec":""}',
+    "no record": '{"catalog":"","defaulted":[],"profile":"","spec":""}',
+    "a lone surrogate": '{"catalog":"\\ud800","defaulted":{},"profile":"","spec":""}',
+}
+
+
+@pytest.mark.parametrize("text", ODD_STAMPS.values(), ids=ODD_STAMPS)
+def test_whatever_stands_in_place_of_a_stamp_is_replaced_and_changes_no_default(text):
+    obj = model()
+    obj["metadata"]["annotations"] = {ANNOTATION: text}
+    made = mutated(obj)
+    assert made["spec"] == mutated(model())["spec"]
+    assert is_stamped(made)
+    assert on_stamp(validated({**made, "metadata": obj["metadata"]}).causes) == []
+
+
+ODD_ENTRIES = [None, "x", {}, [None], ["x"], [{}], [{"fieldsV1": None}], [{"fieldsV1": {"f:spec": "x"}}], [[]] * 1_000]
+
+
+@pytest.mark.parametrize("entries", ODD_ENTRIES, ids=lambda entries: str(entries)[:30])
+def test_odd_managed_fields_change_no_default_and_leave_the_stamp_or_are_refused(entries):
+    """No API server sends most of them; what it cannot read, validation refuses."""
+    stored = mutated(model())
+    sent = copy.deepcopy(stored)
+    sent["metadata"]["managedFields"] = entries
+    made = mutated(sent, stored)
+    assert made["spec"] == stored["spec"]
+    assert is_stamped(made) or not validated(made, stored).allowed
+    assert made["metadata"]["managedFields"] == entries
+
+
 def called(obj, **changed):
     """A call about an object of known size: each call of a request has a uid of its own."""
     return replace(request(obj), **{"uid": str(uuid4()), "size": 1000, "user": {"username": "ada"}, **changed})

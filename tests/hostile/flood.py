@@ -12,13 +12,16 @@ from typing import Final
 
 from tests.hostile.serving import Gate
 
-__all__ = ["STRANGER", "handshaken", "silent", "standing"]
+__all__ = ["STRANGER", "begun", "handshaken", "silent", "standing"]
 
 STRANGER: Final = "127.0.0.2"
 """The address of the flood, which is not that of good callers: a gate may tell them apart."""
 
 PAUSE: Final = 0.005
 """Seconds between two connections. The slowest handshake of a good caller is far shorter than 64 of them."""
+
+SPARE: Final = 100
+"""Connections beyond the count, before so many of the oldest are closed."""
 
 Opening = Callable[[Gate], socket.socket]
 
@@ -28,6 +31,13 @@ def silent(gate: Gate) -> socket.socket:
     return socket.create_connection(("127.0.0.1", gate.port), timeout=20, source_address=(STRANGER, 0))
 
 
+def begun(gate: Gate) -> socket.socket:
+    """A connection that begins its handshake with one byte, and never ends it."""
+    peer = silent(gate)
+    peer.send(b"\x16")
+    return peer
+
+
 def handshaken(gate: Gate) -> socket.socket:
     """A connection that sends no request."""
     return gate.context().wrap_socket(silent(gate), server_hostname="localhost")
@@ -35,7 +45,7 @@ def handshaken(gate: Gate) -> socket.socket:
 
 @contextlib.contextmanager
 def standing(gate: Gate, opening: Opening, count: int) -> Iterator[Callable[[], int]]:
-    """So many connections are open, and another is opened in place of the oldest, again and again.
+    """So many connections are open, and more are opened in place of the oldest, again and again.
 
     Yields a function that tells how many were opened in all.
     """
@@ -48,9 +58,11 @@ def standing(gate: Gate, opening: Opening, count: int) -> Iterator[Callable[[], 
             with contextlib.suppress(OSError):
                 peers.append(opening(gate))
                 opened += 1
-            if len(peers) > count:
-                peers.popleft().close()
+            if len(peers) >= count:
                 full.set()
+            if len(peers) >= count + SPARE:  # not one by one: each would leave its place to a good caller
+                for _ in range(SPARE):
+                    peers.popleft().close()
             time.sleep(PAUSE)
 
     thread = threading.Thread(target=flood)

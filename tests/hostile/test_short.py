@@ -80,8 +80,8 @@ def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate):
 
 @pytest.mark.parametrize(
     ("opening", "count"),
-    [(flood.silent, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
-    ids=["silent connections", "idle connections"],
+    [(flood.silent, 2 * HANDSHAKES), (flood.begun, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
+    ids=["silent connections", "unfinished handshakes", "idle connections"],
 )
 def test_good_callers_are_answered_while_strangers_open_connections(gate: Gate, opening: flood.Opening, count: int):
     """More than the gate keeps, all the time: a good caller is answered by each new connection and by a kept one."""

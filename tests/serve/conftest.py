@@ -137,7 +137,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
                     return served.get("/readyz")[0] == 200
                 return False
 
-            until(ready, "the gate is ready")
+            until(ready, "the gate is ready", 60)  # a start takes a second of CPU time, which others may use
             return served
 
         yield start
