@@ -115,7 +115,7 @@ def test_quiet_prints_findings_only(tmp_path: Path, capsys: Capture) -> None:
         (BAD, "error", 1),
         (BAD, "warning", 1),
         (BAD, "never", 0),
-        ("a: [", "never", 2),
+        ("apiVersion: ome.io/v1beta1\na: [", "never", 2),
     ],
 )
 def test_the_exit_code_follows_fail_on(tmp_path: Path, text: str, fail_on: str, code: int) -> None:
@@ -191,7 +191,7 @@ def tree(tmp_path: Path) -> Path:
     """Everything that a report can say: errors, warnings, hints, skipped objects and unreadable files."""
     repository(tmp_path)
     (tmp_path / "bad.yaml").write_text(f"{BAD}---\n{WARNED}")
-    (tmp_path / "broken.yaml").write_text("a: [\n")
+    (tmp_path / "broken.yaml").write_text("apiVersion: ome.io/v1beta1\na: [\n")
     return tmp_path
 
 

@@ -20,12 +20,10 @@ from webhook.manifests.private import PrivateFolder
 from webhook.policy import Prepared
 from webhook.schema import CRD
 
-__all__ = ["SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
+__all__ = ["Catalog", "KnownKind", "PolicySource", "load"]
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
-SUCCESSORS: Final = {"aim.eai.amd.com": "aim.silogen.ai"}
-"""The API group with which upstream has replaced one of the catalog, with other kinds → the group of the catalog."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a FILE updates; not checked themselves; repeatable",
     )
     parser.add_argument(
+        "--unknown-kinds",
+        choices=["skip", "error"],
+        help="what to do with an object of a kind that has no definition here, nor is built into the API server: skip "
+        "it (default), or refuse it",
+    )
+    parser.add_argument(
         "--references",
         choices=["open", "closed"],
         help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None)
+    parser.set_defaults(verbose=False, old=[], git=None, strict=True)
 
 
 def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:
@@ -62,7 +68,7 @@ def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> Non
         "--manifests-only",
         action="store_true",
         default=None,
-        help="skip a named FILE that is not a manifest, as in a folder, instead of reporting it",
+        help=argparse.SUPPRESS,  # the default since 0.3: a named FILE is read as one in a folder
     )
     parser.add_argument(
         "--crds",

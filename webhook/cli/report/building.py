@@ -7,12 +7,11 @@ from typing import Final
 
 import yaml
 
-from webhook.admission import Cause, Warn, group_version
+from webhook.admission import Cause, Warn
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
 from webhook.cli.report.ignoring import kept
-from webhook.engine.catalog import SUCCESSORS
 from webhook.manifests.documents import Document
 
 __all__ = ["findings_of", "ordered", "report_of"]
@@ -24,6 +23,7 @@ _UNSUPPORTED: Final = "FieldValueNotSupported"
 def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
     """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
+    report.unread = outcomes.given.unread
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
@@ -61,19 +61,10 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def _object(outcome: ReviewedManifest, findings: list[Finding]) -> ObjectReport:
     document = outcome.document
     if not outcome.reviewed:
-        return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=_why_skipped(outcome))
+        return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=outcome.unchecked)
     verdict = Verdict.ACCEPTED if outcome.validation.allowed else Verdict.REFUSED
     filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
     return ObjectReport(document, outcome.title, verdict, ordered(findings), "", tuple(filled), outcome.comparison)
-
-
-def _why_skipped(outcome: ReviewedManifest) -> str:
-    value, meant = outcome.document.value, outcome.suggestion
-    suggestion = f"; did you mean {meant.group}/{meant.version} {meant.kind}?" if meant else ""
-    group = group_version(value["apiVersion"])[0]
-    if group in SUCCESSORS:
-        suggestion = f"; no rules for {group}, the successor of {SUCCESSORS[group]}"
-    return f"{value['apiVersion']} {value['kind']} is not known to Modelgate{suggestion}"
 
 
 def _quoting(cause: Cause, document: Document) -> Iterator[str]:

@@ -110,6 +110,7 @@ class ObjectReport:
 class Report:
     """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
 
+    ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
     ``clean`` counts the objects without findings that are not listed. ``docs`` is the address of the site with a page
     for each rule, "" if it is not known.
     """
@@ -121,6 +122,7 @@ class Report:
     ignored: int = 0
     clean: int = 0
     docs: str = ""
+    unread: list[Problem] = field(default_factory=list)
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)
@@ -133,6 +135,23 @@ class Report:
     def warned(self) -> int:
         """How many objects have a warning."""
         return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
+
+    def unchecked(self) -> dict[str, Counter[str]]:
+        """Why objects are skipped: each reason with the kinds, and how many objects of each there are."""
+        reasons: dict[str, Counter[str]] = {}
+        for each in self.objects:
+            if each.verdict is Verdict.SKIPPED:
+                value = each.document.value
+                reasons.setdefault(each.note, Counter())[f"{value['apiVersion']} {value['kind']}"] += 1
+        return dict(sorted(reasons.items()))
+
+    def notes(self) -> Iterator[str]:
+        """What is not judged: a sentence for each reason, with counts."""
+        for reason, kinds in self.unchecked().items():
+            named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            yield f"not checked: {named}: {reason}"
+        if self.skipped:
+            yield "not read: " + ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
 
     def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
         for each in self.objects:
