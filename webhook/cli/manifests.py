@@ -28,6 +28,7 @@ from webhook.manifests.folders import read_all
 from webhook.manifests.private import user_cache
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import Definitions, is_definition, kind_of, placed, read_definitions
+from webhook.offline.unknown import World, prepared
 from webhook.policy import Profile
 
 __all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review"]
@@ -66,24 +67,29 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
+    given.documents = [prepared(each) for each in given.documents]
     defining = [item for item in (*outside, *given.documents) if is_definition(item.value)]
     definitions = Definitions.among(defining)
     installed, deviations = _installed(built_in, defining)
     loaded = definitions.extend(installed)
     real = {key_of(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
-    previous = applied_before(earlier(options.old, options.git, options.files), loaded, decide)
-    stored = Stored({**{key_of(each): each for each in previous}, **real}, definitions)
+    previous = applied_before(map(prepared, earlier(options.old, options.git, options.files)), loaded, decide)
+    world = World.of(item.value for item in (*there, *given.documents))
+    stored = Stored({**{key_of(each): each for each in previous}, **real}, definitions, world)
     objects = [*real.values(), *in_cluster(given.documents, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     decide = replace(decide, complete=closed, native=native)
     view = MemoryView(objects)
 
-    def judge(document: Document) -> ReviewedManifest:
+    def reviewed(document: Document) -> ReviewedManifest:
         return review(document, loaded, view, decide, stored, strict_kinds=options.unknown_kinds == "error")
 
-    found = [judge(item) for item in given.documents]
+    def judge(document: Document) -> ReviewedManifest:
+        return reviewed(prepared(document))
+
+    found = [reviewed(item) for item in given.documents]
     built_in.keep()
     shown = [_compared(each, view, settings) for each in found] if options.verbose else found
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Final
+from typing import Final, cast
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError
@@ -66,6 +67,11 @@ class Catalog:
         found = {kind.gvk: kind for crd in crds for kind in kinds_of("", crd)}
         foreign = {gvk: replace(kind, foreign=True) for gvk, kind in found.items() if gvk not in self.kinds}
         return replace(self, kinds={**self.kinds, **foreign}) if foreign else self
+
+    def with_kind(self, kind: KnownKind) -> Catalog:
+        """This catalog with another form of one of its kinds; what is prepared for it is not shared."""
+        kinds = ChainMap({kind.gvk: kind}, cast("MutableMapping[GroupVersionKind, KnownKind]", self.kinds))
+        return replace(self, kinds=kinds, preparations=Preparations())
 
     def without(self, groups: Collection[str]) -> Catalog:
         """This catalog without the kinds of these groups; of the same digest, because the rules are the same."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from webhook.offline import (
     receive,
     stored_object,
 )
+from webhook.offline.unknown import Unjudged, World
 
 __all__ = ["Key", "ReviewedManifest", "Stored", "applied_before", "in_cluster", "key_of", "review", "title_of"]
 
@@ -36,7 +37,8 @@ class ReviewedManifest:
     """One document and the decisions about it.
 
     ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``unchecked`` then says why.
-    ``comparison`` are lines about the objects among which one is chosen for this one; see ``check -v``.
+    ``unknown`` are the values that are not judged, because Flux substitutes or SOPS encrypts them. ``comparison`` are
+    lines about the objects among which one is chosen for this one; see ``check -v``.
     """
 
     document: Document
@@ -46,6 +48,7 @@ class ReviewedManifest:
     unchecked: str = ""
     comparison: tuple[str, ...] = ()
     base: dict[str, Any] | None = None
+    unknown: tuple[str, ...] = ()
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -69,35 +72,46 @@ def title_of(value: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a cluster holds already: objects that a file updates, and the definitions that are refused."""
+    """What a cluster holds already: objects that a file updates, and the definitions that are refused.
+
+    ``world`` are the unknown values of all objects among the files.
+    """
 
     objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
     definitions: Definitions = field(default_factory=lambda: Definitions({}, {}))
+    world: World = field(default_factory=World)
 
 
 NOTHING_STORED: Final = Stored()
 
 
-def applied_before(found: Sequence[Document], loaded: Catalog, options: Options) -> Iterator[dict[str, Any]]:
+def applied_before(given: Iterable[Document], loaded: Catalog, options: Options) -> Iterator[dict[str, Any]]:
     """Earlier files as a cluster stores them after `kubectl apply`: normalised, and annotated with the file."""
+    found = list(given)
     view = MemoryView(in_cluster(found, loaded))
     for document in found:
         kind = loaded.find(kind_of(document.value))
-        received = receive(document.value, kind)
+        received = receive(_filled(document, kind), kind)
         if not received.object["metadata"].get("name"):
             continue
         decided = engine.mutate(_request(received.object, kind, None), loaded, view, options)
-        yield stored_object(as_applied(decided.object or received.object, document.value), kind)
+        yield stored_object(as_applied(decided.object or received.object, _filled(document, kind)), kind)
 
 
 def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
     """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
     for item in found:
         kind = loaded.find(kind_of(item.value))
-        old = stored.objects.get(key_of(placed(item.value, kind)))
-        obj = stored_object(item.value if old is None else applied(old, item.value), kind)
+        value = _filled(item, kind)
+        old = stored.objects.get(key_of(placed(value, kind)))
+        obj = stored_object(value if old is None else applied(old, value), kind)
         if obj["metadata"].get("name"):
             yield obj
+
+
+def _filled(document: Document, kind: KnownKind | None) -> dict[str, Any]:
+    """The object with stand-ins for its unknown values."""
+    return Unjudged.of(document.value, kind, World()).stand_in(document.value)
 
 
 def key_of(obj: dict[str, Any]) -> Key:
@@ -126,24 +140,32 @@ def review(
         return ReviewedManifest(document, True, Decision(value), Decision(value, (refusal,)))
     if kind is None and options.native is None and not is_definition(value):
         return ReviewedManifest(document, False, Decision(value), Decision(value), why_unchecked(gvk, loaded))
-    mutation, validation = _decisions(document, kind, loaded, view, options, stored)
+    unjudged = Unjudged.of(value, kind, stored.world)
+    judged = unjudged.stand_in(value)
+    old = stored.objects.get(key_of(placed(judged, kind)))
+    narrowed = unjudged.narrowed(loaded, judged, view, options.settings)
+    if unjudged.unknown:
+        options = replace(options, native=None)
+    mutation, validation = _decisions(document, judged, old, kind, narrowed, view, options, stored)
+    mutation, validation = (unjudged.decided(each, judged, value) for each in (mutation, validation))
     validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
-    old = stored.objects.get(key_of(placed(value, kind)))
-    base = None if old is None else applied(old, value)
-    return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base)
+    base = None if old is None else unjudged.written(applied(old, judged), value)
+    unknown = tuple(unjudged.unknown.values())
+    return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
 
 
 def _decisions(
     document: Document,
+    value: dict[str, Any],
+    old: dict[str, Any] | None,
     kind: KnownKind | None,
     loaded: Catalog,
     view: ClusterView,
     options: Options,
     stored: Stored,
 ) -> tuple[Decision, Decision]:
-    """The mutation, and the validation with everything that the API server refuses."""
-    value = document.value
-    old = stored.objects.get(key_of(placed(value, kind)))
+    """The mutation of a value, and the validation with everything that the API server refuses."""
+    kind = None if kind is None else loaded.find(kind.gvk)
     received = receive(value if old is None else applied(old, value), kind, old)
     request = _request(received.object, kind, old)
     if not received.readable:

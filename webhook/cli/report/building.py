@@ -13,10 +13,13 @@ from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
 from webhook.cli.report.ignoring import kept
 from webhook.manifests.documents import Document
+from webhook.offline.unknown import is_encrypted, substitutes, variables_of
 
 __all__ = ["findings_of", "ordered", "report_of"]
 
 _WRONG_TYPE: Final = "FieldValueTypeInvalid"
+_SHOWN: Final = 5
+"""Names of variables in a note."""
 _UNSUPPORTED: Final = "FieldValueNotSupported"
 
 
@@ -24,6 +27,7 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
+    report.unjudged = list(_unjudged(outcomes))
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
@@ -31,6 +35,24 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
         report.objects.append(_object(outcome, found))
         report.ignored += count
     return report
+
+
+def _unjudged(outcomes: Outcomes) -> Iterator[str]:
+    """Which values are not judged, a sentence for each reason."""
+    texts = [text for each in outcomes.reviews for text in each.unknown]
+    encrypted = sum(map(is_encrypted, texts))
+    if encrypted:
+        yield f"not judged: {_count(encrypted)} encrypted by SOPS"
+    variables = [text for text in texts if not is_encrypted(text)]
+    if variables:
+        names = sorted({name for text in variables for name in variables_of(text)})
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        where = "" if any(map(substitutes, outcomes.given.documents)) else "; no Kustomization with postBuild found"
+        yield f"not judged: {_count(len(variables))} that Flux substitutes: {', '.join(names[:_SHOWN])}{more}{where}"
+
+
+def _count(values: int) -> str:
+    return "1 value" if values == 1 else f"{values} values"
 
 
 def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:

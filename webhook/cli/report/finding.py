@@ -111,6 +111,7 @@ class Report:
     """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
 
     ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
+    ``unjudged`` says which values are not judged, a sentence for each reason.
     ``clean`` counts the objects without findings that are not listed. ``docs`` is the address of the site with a page
     for each rule, "" if it is not known.
     """
@@ -123,6 +124,7 @@ class Report:
     clean: int = 0
     docs: str = ""
     unread: list[Problem] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)
@@ -150,6 +152,7 @@ class Report:
         for reason, kinds in self.unchecked().items():
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             yield f"not checked: {named}: {reason}"
+        yield from self.unjudged
         if self.skipped:
             yield "not read: " + ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
 

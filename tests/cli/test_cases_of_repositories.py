@@ -1,0 +1,45 @@
+"""Cases that public repositories and reports gave: each has its right value here."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.shared import shared
+from webhook.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+CASES = {
+    "folder-with-template": ((), 0, ["Model ai/chat: accepted", "not read: 1 not readable"], ["REFUSED"]),
+    "sibling-kind-argo.yaml": ((), 0, ["not checked: 1 argoproj.io/v1alpha1 Application: "], ["REFUSED"]),
+    "sibling-kind-llmkube.yaml": (
+        (),
+        0,
+        [
+            "Model ai/chat: accepted",
+            "not checked: 1 inference.llmkube.dev/v1alpha1 InferenceService: a kind of LLMKube",
+        ],
+        ["REFUSED"],
+    ),
+    "flux-substitution.yaml": (
+        (),
+        0,
+        ["Model ai/${APP}: accepted", "not judged: 2 values that Flux substitutes: ${APP}; no Kustomization with post"],
+        ["REFUSED"],
+    ),
+}
+"""File or folder → flags, exit code, what is said, and what is not."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_of_a_repository_is_right(name: str, tmp_path: Path, capsys: Capture) -> None:
+    source = shared("cases", "repositories", name)
+    place = tmp_path / name
+    (shutil.copytree if source.is_dir() else shutil.copyfile)(source, place)
+    flags, code, texts, absent = CASES[name]
+    assert main(["check", "--no-config", *(each.format(place) for each in flags), str(place)]) == code
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    assert [text for text in texts if text not in said] == []
+    assert [text for text in absent if text in said] == []
