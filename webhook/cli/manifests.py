@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -38,7 +38,7 @@ class Outcomes(NamedTuple):
     """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read.
 
     ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
-    gives those of all rules.
+    gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves.
     """
 
     reviews: list[ReviewedManifest]
@@ -49,6 +49,7 @@ class Outcomes(NamedTuple):
     codes: Callable[[], frozenset[str]]
     view: ClusterView
     settings: Settings
+    at_commit: Sequence[ReviewedManifest] = ()
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -62,42 +63,68 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     settings = choices.chosen(options)
     built_in = catalog.load(settings=settings, cache=user_cache(os.environ))
     there = read_all(options.view)
-    outside = [*read_definitions(options.crds), *there]
-    given = _read(options, [*built_in.kinds, *_defined_kinds(outside)])
+    crds = read_definitions(options.crds)
+    given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
     if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     given.documents = [prepared(each) for each in given.documents]
-    defining = [item for item in (*outside, *given.documents) if is_definition(item.value)]
+    before = [prepared(each) for each in earlier(options.old, options.git, options.files)]
+    run = _run(options, built_in, crds, there, given.documents, before)
+    at_commit = _run(options, built_in, crds, there, before, []).reviews if options.git and not options.all else []
+    built_in.keep()
+    found = run.reviews
+    shown = [_compared(each, run.view, settings) for each in found] if options.verbose else found
+
+    def judge(document: Document) -> ReviewedManifest:
+        return run.judge(prepared(document))
+
+    @cache  # it compiles the rules of all kinds
+    def codes() -> frozenset[str]:
+        return frozenset(code for kind in run.loaded.kinds.values() for code in kind.policy.codes)
+
+    return Outcomes(shown, run.remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
+
+
+class _Run(NamedTuple):
+    """The review of some files: what :class:`Outcomes` says of them, and the catalog by their definitions."""
+
+    reviews: list[ReviewedManifest]
+    remarks: list[Problem]
+    judge: Callable[[Document], ReviewedManifest]
+    view: ClusterView
+    loaded: Catalog
+
+
+def _run(
+    options: argparse.Namespace,
+    built_in: Catalog,
+    crds: Sequence[Document],
+    there: Sequence[Document],
+    given: Sequence[Document],
+    before: Sequence[Document],
+) -> _Run:
+    """Review files under definitions and beside objects that are ``there``, as updates of those ``before``."""
+    settings = choices.chosen(options)
+    defining = [item for item in (*crds, *there, *given) if is_definition(item.value)]
     definitions = Definitions.among(defining)
     installed, deviations = _installed(built_in, defining)
     loaded = definitions.extend(installed)
     real = {key_of(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
-    previous = applied_before(map(prepared, earlier(options.old, options.git, options.files)), loaded, decide)
-    world = World.of(item.value for item in (*there, *given.documents))
+    previous = applied_before(before, loaded, decide)
+    world = World.of(item.value for item in (*there, *given))
     stored = Stored({**{key_of(each): each for each in previous}, **real}, definitions, world)
-    objects = [*real.values(), *in_cluster(given.documents, loaded, stored)]
+    objects = [*real.values(), *in_cluster(given, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     decide = replace(decide, complete=closed, native=native)
     view = MemoryView(objects)
 
-    def reviewed(document: Document) -> ReviewedManifest:
+    def judge(document: Document) -> ReviewedManifest:
         return review(document, loaded, view, decide, stored, strict_kinds=options.unknown_kinds == "error")
 
-    def judge(document: Document) -> ReviewedManifest:
-        return reviewed(prepared(document))
-
-    found = [reviewed(item) for item in given.documents]
-    built_in.keep()
-    shown = [_compared(each, view, settings) for each in found] if options.verbose else found
-
-    @cache  # it compiles the rules of all kinds
-    def codes() -> frozenset[str]:
-        return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
-
-    return Outcomes(shown, [*deviations, *remarks], given.problems, given, judge, codes, view, settings)
+    return _Run([judge(item) for item in given], [*deviations, *remarks], judge, view, loaded)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:

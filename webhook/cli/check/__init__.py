@@ -31,7 +31,7 @@ examples:
   modelgate check manifests/                          a folder; what is not a manifest is skipped and counted
   helm template chart/ | modelgate check -            what a chart makes
   modelgate check --diff model.yaml                   what would be filled in, and why
-  modelgate check --git origin/main manifests/        as updates of what main has: immutable fields
+  modelgate check --git origin/main manifests/        what the change to main brings
   modelgate check --view cluster.yaml manifests/      beside objects of a cluster (kubectl get … -o yaml)
   modelgate check -o sarif manifests/ > out.sarif     for code scanning; also json, junit, github, gitlab
   modelgate check --ignore LK305 --fail-on warning .  fail on every other warning, too
@@ -77,7 +77,13 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="earlier version of the manifests, or a folder of it: judge the FILEs as updates of it; repeatable",
     )
-    add("--git", metavar="REF", help="judge the FILEs as updates of what they were at this commit")
+    add(
+        "--git",
+        metavar="REF",
+        help="judge the FILEs as updates of what they were at this commit, and count the findings that they had there "
+        "instead of reporting them",
+    )
+    add("--all", action="store_true", help="also report the findings that the commit of --git has")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, strict=True)
+    parser.set_defaults(verbose=False, old=[], git=None, strict=True, all=False)
 
 
 def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:

@@ -10,8 +10,9 @@ import yaml
 from webhook.admission import Cause, Warn
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
+from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.ignoring import kept
+from webhook.cli.report.known import Known
 from webhook.manifests.documents import Document
 from webhook.offline.unknown import is_encrypted, substitutes, variables_of
 
@@ -28,12 +29,15 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
     report.unjudged = list(_unjudged(outcomes))
+    known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
         found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
-        report.objects.append(_object(outcome, found))
+        new = known.without(outcome.document, found)
+        report.objects.append(_object(outcome, new, len(found) - len(new)))
         report.ignored += count
+        report.before += len(found) - len(new)
     return report
 
 
@@ -80,13 +84,15 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda each: (each.place, each.severity, each.code)))
 
 
-def _object(outcome: ReviewedManifest, findings: list[Finding]) -> ObjectReport:
+def _object(outcome: ReviewedManifest, findings: list[Finding], known: int) -> ObjectReport:
     document = outcome.document
     if not outcome.reviewed:
         return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=outcome.unchecked)
-    verdict = Verdict.ACCEPTED if outcome.validation.allowed else Verdict.REFUSED
+    refused = any(each.severity is Severity.ERROR for each in findings)
+    note = f"{known} {'finding' if known == 1 else 'findings'} as before" if known else ""
     filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
-    return ObjectReport(document, outcome.title, verdict, ordered(findings), "", tuple(filled), outcome.comparison)
+    verdict = Verdict.REFUSED if refused else Verdict.ACCEPTED
+    return ObjectReport(document, outcome.title, verdict, ordered(findings), note, tuple(filled), outcome.comparison)
 
 
 def _quoting(cause: Cause, document: Document) -> Iterator[str]:

@@ -91,7 +91,8 @@ def _schema_code(cause: Cause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObjectReport:
-    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped.
+    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped, or how
+    many of its findings are not new.
 
     ``stamp`` is, of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
     """
@@ -111,9 +112,9 @@ class Report:
     """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
 
     ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
-    ``unjudged`` says which values are not judged, a sentence for each reason.
-    ``clean`` counts the objects without findings that are not listed. ``docs`` is the address of the site with a page
-    for each rule, "" if it is not known.
+    ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
+    sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
+    of the site with a page for each rule, "" if it is not known.
     """
 
     objects: list[ObjectReport]
@@ -125,6 +126,7 @@ class Report:
     docs: str = ""
     unread: list[Problem] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
+    before: int = 0
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)
@@ -153,6 +155,8 @@ class Report:
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             yield f"not checked: {named}: {reason}"
         yield from self.unjudged
+        if self.before:
+            yield f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
         if self.skipped:
             yield "not read: " + ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
 

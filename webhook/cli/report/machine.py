@@ -32,6 +32,7 @@ def document(report: Report) -> dict[str, Any]:
             "warned": report.warned,
             "skipped": report.count(Verdict.SKIPPED),
             "ignoredWarnings": report.ignored,
+            "unchangedFindings": report.before,
             "unreadable": len(report.problems),
             "notRead": dict(report.skipped),
         },
