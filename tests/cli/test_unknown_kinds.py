@@ -7,8 +7,9 @@ import pytest
 from tests.cli.trees import GOOD
 from webhook.admission import GroupVersionKind
 from webhook.cli import main
-from webhook.cli.judging.upstream import UPSTREAM, is_served, is_typo
+from webhook.cli.judging.upstream import UPSTREAM, is_served
 from webhook.engine import catalog
+from webhook.facts import is_typo
 
 Capture = pytest.CaptureFixture[str]
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 
-__all__ = ["SUCCESSORS", "UPSTREAM", "Served", "is_served", "is_typo"]
+__all__ = ["SUCCESSORS", "UPSTREAM", "Served", "is_served"]
 
 
 class Served(NamedTuple):
@@ -50,12 +50,3 @@ def is_served(gvk: GroupVersionKind) -> bool:
     """Whether a project serves this kind."""
     found = UPSTREAM.get(gvk.group)
     return found is not None and gvk.kind in found.kinds
-
-
-def is_typo(written: str, meant: str) -> bool:
-    """Whether two names differ at most by letter case and by one letter: missing, added, wrong, or swapped."""
-    one, other = written.lower(), meant.lower()
-    while one and one[:1] == other[:1]:
-        one, other = one[1:], other[1:]
-    swapped = one[:2] == other[1::-1] and one[2:] == other[2:]
-    return swapped or other in (one[1:], one) or one == other[1:] or one[1:] == other[1:]
