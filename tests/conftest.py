@@ -12,7 +12,6 @@ from hypothesis import settings
 from tests.laws import QUICK
 from webhook.engine import catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
-from webhook.manifests.private import PrivateFolder
 
 # A property is a law, not a race: an example may be slow on a machine that does other things.
 settings.register_profile("modelgate", deadline=None)
@@ -27,11 +26,7 @@ def installed(chosen: Settings) -> catalog.Catalog:
     return load(None, chosen)
 
 
-def load_once(
-    root: Traversable | None = None,
-    settings: Settings = DEFAULT_SETTINGS,
-    cache: PrivateFolder | None = None,  # noqa: ARG001 - there is a catalog already
-) -> catalog.Catalog:
+def load_once(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> catalog.Catalog:
     """Load the installed catalog once per process, as the server does; it is immutable."""
     return installed(settings) if root is None else load(root, settings)
 
@@ -49,14 +44,6 @@ def loaded() -> catalog.Catalog:
 def load_anew() -> Callable[..., catalog.Catalog]:
     """The function that loads a catalog, whatever was loaded before."""
     return load
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Commands keep compiled policies in a folder of the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

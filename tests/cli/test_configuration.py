@@ -1,6 +1,7 @@
 """`.modelgate.yaml`: what it sets, where it is found, and every mistake in it."""
 
 import json
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "manifests" / "old").mkdir(parents=True)
     (tmp_path / "manifests" / "model.yaml").write_text(WARNED)
     (tmp_path / "manifests" / "old" / "model.yaml").write_text("apiVersion: ome.io/v1beta1\na: [")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -85,6 +87,8 @@ def test_a_configuration_above_the_repository_is_not_read(project: Path, monkeyp
         ("- a", ":1: expected an object, got list"),
         ("a: [", ":2: while parsing a flow node"),
         ("profile: strict\n---\nprofile: audit", ":3: expected one document, got more"),
+        ("kustomize: true", ":1: kustomize: only the flag --kustomize starts a program"),
+        ("docsUrl: javascript:alert(1)", ":1: docsUrl: String should match pattern"),
         ("crds: [nowhere]", "nowhere: cannot be read: No such file or directory"),
     ],
 )

@@ -160,12 +160,42 @@ def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
-    given = {"PATHS": "m.yaml", "ARGUMENTS": "--fail-on never", "HOME_OF_MODELGATE": str(home)}
+    given = {"PATHS": "m.yaml", "ARGUMENTS": "--fail-on never", "HOME_OF_MODELGATE": str(home), "BASE": ""}
     assert given.keys() == check["env"].keys()
     done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
     assert (done.returncode, done.stdout.startswith("::error file=m.yaml,line=4,col=8,")) == (0, True), done.stderr
     given |= {"ARGUMENTS": "", "PATHS": "m.yaml --output=json"}
     assert run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given}).returncode == 2
+
+
+@pytest.mark.parametrize("known", ["fetched before", "at the remote", "nowhere"])
+def test_a_pull_request_does_not_configure_the_action(
+    known: str, programs: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _, check = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    remote, tree = tmp_path / "remote", tmp_path / "tree"
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always")
+    assert run(*git, "init", "-q", remote).returncode == 0
+    (remote / "m.yaml").write_text(GOOD)
+    run(*git, "-C", remote, "add", ".")
+    run(*git, "-C", remote, "commit", "-qm", "base")
+    base = run(*git, "-C", remote, "rev-parse", "HEAD").stdout.strip()
+    (remote / "m.yaml").write_text(BAD)
+    (remote / ".modelgate.yaml").write_text("failOn: never\n")
+    run(*git, "-C", remote, "add", ".")
+    run(*git, "-C", remote, "commit", "-qm", "change")
+    depth = () if known == "fetched before" else ("--depth=1",)
+    assert run(*git, "clone", "-q", *depth, f"file://{remote}", tree).returncode == 0
+    home = tmp_path_factory.mktemp("home")
+    (home / "bin").mkdir()
+    (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
+    given = {"PATHS": ".", "ARGUMENTS": "", "HOME_OF_MODELGATE": str(home), "BASE": base}
+    if known == "nowhere":
+        given["BASE"] = "0" * 39 + "1"
+    done = run("bash", "-e", "-c", check["run"], cwd=tree, env={**programs, **given})
+    assert (done.returncode, done.stdout.startswith("::error file=m.yaml,line=4,col=8,")) == (1, True), done.stderr
+    without = run("bash", "-e", "-c", check["run"], cwd=tree, env={**programs, **given, "BASE": ""})
+    assert without.returncode == 0, "the files of a push are trusted"
 
 
 def test_the_job_of_gitlab_writes_its_report(programs: dict[str, str], tmp_path: Path) -> None:
@@ -175,6 +205,10 @@ def test_the_job_of_gitlab_writes_its_report(programs: dict[str, str], tmp_path:
     done = run("sh", "-c", script, cwd=tmp_path, env={**programs, **job["variables"]})
     report = tmp_path / job["artifacts"]["reports"]["codequality"]
     assert (done.returncode, json.loads(report.read_text())[0]["location"]["path"]) == (1, "m.yaml")
+    (tmp_path / ".modelgate.yaml").write_text("failOn: never\n")
+    environment = {**programs, **job["variables"]}
+    assert run("sh", "-c", script, cwd=tmp_path, env=environment).returncode == 0
+    assert run("sh", "-c", script, cwd=tmp_path, env={**environment, "CI_MERGE_REQUEST_IID": "1"}).returncode == 1
 
 
 def test_the_plugin_of_argo_cd_hands_on_only_what_is_accepted(programs: dict[str, str], tmp_path: Path) -> None:
@@ -187,3 +221,9 @@ def test_the_plugin_of_argo_cd_hands_on_only_what_is_accepted(programs: dict[str
     (tmp_path / "app" / "bad.yaml").write_text(BAD)
     done = run(*command, cwd=tmp_path / "app", env=programs)
     assert (done.returncode, done.stdout, "spec.fromat" in done.stderr) == (1, "", True)
+    (tmp_path / "app" / "bad.yaml").unlink()
+    (tmp_path / "app" / ".modelgate.yaml").write_text("failOn: never\n")
+    (tmp_path / "secret").write_text(BAD.replace("good", "of-the-host"))
+    (tmp_path / "app" / "link.yaml").symlink_to("../secret")
+    done = run(*command, cwd=tmp_path / "app", env=programs)
+    assert (done.returncode, "of-the-host" in done.stdout + done.stderr) == (0, False)

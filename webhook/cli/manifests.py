@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,20 +14,22 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, DocumentError, Problem
 from webhook.cli import choices
 from webhook.cli.input.before import earlier
-from webhook.cli.input.kustomize import built
+from webhook.cli.input.definitions import Deciding, deciding, defined
+from webhook.cli.input.flags import excluded
 from webhook.cli.judging import ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
 from webhook.cli.judging.kinds import concerns
+from webhook.cli.output import say
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Native, Options, catalog
 from webhook.engine.catalog import Catalog
-from webhook.engine.installed import with_installed
+from webhook.engine.installed import Deviation, with_installed
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
-from webhook.manifests.private import user_cache
 from webhook.manifests.reading import Manifests, Reading, read_paths
-from webhook.offline import Definitions, is_definition, kind_of, placed, read_definitions
+from webhook.offline import is_definition, kind_of, placed, read_definitions
 from webhook.offline.unknown import World, prepared
 from webhook.policy import Profile
 
@@ -61,7 +63,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    built_in = catalog.load(settings=settings, cache=user_cache(os.environ))
+    built_in = catalog.load(settings=settings)
     there = read_all(options.view)
     crds = read_definitions(options.crds)
     given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
@@ -69,52 +71,53 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     given.documents = [prepared(each) for each in given.documents]
-    before = [prepared(each) for each in earlier(options.old, options.git, options.files)]
-    run = _run(options, built_in, crds, there, given.documents, before)
-    at_commit = _run(options, built_in, crds, there, before, []).reviews if options.git and not options.all else []
-    built_in.keep()
-    found = run.reviews
-    shown = [_compared(each, run.view, settings) for each in found] if options.verbose else found
+    before = [prepared(each) for each in earlier(options.old, options.commit, options.files)]
+    decided = deciding(options, [*crds, *there], given.documents, before, built_in)
+    installed, deviations = _installed(built_in, decided.documents, given.documents)
+    loaded = decided.checked.extend(installed)
+    run = _run(options, loaded, decided, there, given.documents, before)
+    at_commit = (
+        [] if options.commit is None or options.all else _run(options, loaded, decided, there, before, []).reviews
+    )
+    if not any(each.reviewed for each in run.reviews):
+        given.problems += excluded(given, options)
+    shown = [_compared(each, run.view, settings) for each in run.reviews] if options.verbose else run.reviews
 
     def judge(document: Document) -> ReviewedManifest:
         return run.judge(prepared(document))
 
     @cache  # it compiles the rules of all kinds
     def codes() -> frozenset[str]:
-        return frozenset(code for kind in run.loaded.kinds.values() for code in kind.policy.codes)
+        return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
 
-    return Outcomes(shown, run.remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
+    remarks = [*decided.remarks, *deviations, *run.remarks]
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
 
 
 class _Run(NamedTuple):
-    """The review of some files: what :class:`Outcomes` says of them, and the catalog by their definitions."""
+    """The review of some files: what :class:`Outcomes` says of them."""
 
     reviews: list[ReviewedManifest]
     remarks: list[Problem]
     judge: Callable[[Document], ReviewedManifest]
     view: ClusterView
-    loaded: Catalog
 
 
 def _run(
     options: argparse.Namespace,
-    built_in: Catalog,
-    crds: Sequence[Document],
+    loaded: Catalog,
+    decided: Deciding,
     there: Sequence[Document],
     given: Sequence[Document],
     before: Sequence[Document],
 ) -> _Run:
-    """Review files under definitions and beside objects that are ``there``, as updates of those ``before``."""
+    """Review files beside objects that are ``there``, as updates of those ``before``."""
     settings = choices.chosen(options)
-    defining = [item for item in (*crds, *there, *given) if is_definition(item.value)]
-    definitions = Definitions.among(defining)
-    installed, deviations = _installed(built_in, defining)
-    loaded = definitions.extend(installed)
     real = {key_of(each): each for each in in_cluster(there, loaded)}
     decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
     previous = applied_before(before, loaded, decide)
     world = World.of(item.value for item in (*there, *given))
-    stored = Stored({**{key_of(each): each for each in previous}, **real}, definitions, world)
+    stored = Stored({**{key_of(each): each for each in previous}, **real}, decided.checked, world)
     objects = [*real.values(), *in_cluster(given, loaded, stored)]
     native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
@@ -124,7 +127,7 @@ def _run(
     def judge(document: Document) -> ReviewedManifest:
         return review(document, loaded, view, decide, stored, strict_kinds=options.unknown_kinds == "error")
 
-    return _Run([judge(item) for item in given], [*deviations, *remarks], judge, view, loaded)
+    return _Run([judge(item) for item in given], remarks, judge, view)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
@@ -132,7 +135,11 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     exclude = tuple(options.exclude)
     how = Reading(lenient=True, exclude=exclude, concerns=_always if options.strict else concerns(kinds))
     given = read_paths(options.files, how)
-    return built(given) if options.kustomize else given
+    if not options.kustomize:
+        return given
+    from webhook.cli.input.kustomize import built  # noqa: PLC0415 - most calls start no program
+
+    return built(given)
 
 
 def _always(_: bytes) -> bool:
@@ -143,7 +150,7 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
     """The kinds that definitions define, of any version."""
     for each in found:
         if is_definition(each.value):
-            yield GroupVersionKind(_defined(each.value)[0], "", _defined(each.value)[1])
+            yield GroupVersionKind(defined(each.value)[0], "", defined(each.value)[1])
 
 
 def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
@@ -155,26 +162,33 @@ def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) 
     return replace(outcome, comparison=tuple(compare(placed(outcome.document.value, None), view, settings)))
 
 
-def _installed(loaded: Catalog, definitions: list[Document]) -> tuple[Catalog, list[Problem]]:
-    """The catalog by these definitions, with a warning about each that is of another release."""
+def _installed(
+    loaded: Catalog, definitions: list[Document], among: Sequence[Document]
+) -> tuple[Catalog, list[Problem]]:
+    """The catalog by these definitions, with a warning about each that is of another release.
+
+    One ``among`` the files that puts rules aside is also told on standard error: the author of the files may want that.
+    """
     judged, deviations = with_installed(loaded, [item.value for item in definitions], trusted=False)
-    where = {_defined(item.value): f"{item.source}:{item.line}" for item in definitions}
-    notable = [each for each in deviations if each.is_notable]
-    return judged, [Problem(where.get((each.kind.group, each.kind.kind), "--crds"), "", str(each)) for each in notable]
+    where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
+    own = {defined(item.value) for item in among if is_definition(item.value)}
+    notable = []
+    for each in filter(lambda each: each.is_notable, deviations):
+        name = (each.kind.group, each.kind.kind)
+        notable.append(Problem(where.get(name, "--crds"), "", str(each)))
+        if name in own and (each.aside or each.unserved):
+            say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
+    return judged, notable
 
 
-def _defined(definition: Mapping[str, Any]) -> tuple[str, str]:
-    """The group and the kind of a definition, as far as it names them."""
-    spec = definition.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
-    return (
-        (str(spec.get("group")), str(names.get("kind")))
-        if isinstance(spec, dict) and isinstance(names, dict)
-        else ("", "")
-    )
+def _lost(deviation: Deviation) -> str:
+    kind = deviation.kind
+    return f"{kind} is not checked" if deviation.unserved else f"{len(deviation.aside)} rules of {kind} are not applied"
 
 
-def _native(folder: Path | None, loaded: Catalog, objects: list[dict[str, Any]]) -> tuple[Native | None, list[Problem]]:
+def _native(
+    folder: Path | Contents | None, loaded: Catalog, objects: list[dict[str, Any]]
+) -> tuple[Native | None, list[Problem]]:
     """The admission policies of a folder, over the objects given, with warnings about them.
 
     Raises:

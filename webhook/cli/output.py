@@ -8,10 +8,12 @@ from typing import Final, TextIO
 
 from webhook.admission import one_line
 
-__all__ = ["is_plain", "printable", "say"]
+__all__ = ["inert", "inert_json", "inert_xml", "is_plain", "printable", "say"]
 
-_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#(?:vso)?\[)")
-"""A CI system executes ``::error …`` at the start of a line, and ``##[error]`` or ``##vso[…]`` anywhere."""
+_COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.MULTILINE)
+"""A CI system executes ``::error …`` at the start of a line, and ``##[error]``, ``##vso[…]`` or ``##teamcity[…]``
+anywhere.
+"""
 
 
 def say(text: str, file: TextIO | None = None) -> None:
@@ -26,6 +28,21 @@ def printable(text: str) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     return f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}"
+
+
+def inert(text: str) -> str:
+    """A line with a command of its own, in which no other one is a command."""
+    return _COMMAND.sub(lambda found: _escaped(found) if found[0] == "#" else found[0], text)
+
+
+def inert_json(text: str) -> str:
+    """The same JSON without a command of a CI system: its lines begin with quotes, brackets or numbers."""
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", text)
+
+
+def inert_xml(text: str) -> str:
+    """The same XML without a command of a CI system."""
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", text)
 
 
 def is_plain(text: str) -> bool:

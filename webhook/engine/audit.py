@@ -29,6 +29,7 @@ from webhook.engine.policyset import load as load_policies
 from webhook.engine.validation import validate
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings
+from webhook.manifests.contents import Contents
 from webhook.policy import Profile
 
 __all__ = ["Rules", "Standing", "Verdict", "judge", "load", "native_policies"]
@@ -148,7 +149,7 @@ def load(
     return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
 
 
-def native_policies(folder: Path) -> PolicySet:
+def native_policies(folder: Path | Contents) -> PolicySet:
     """The native policies of a folder that can judge a stored object.
 
     Raises:

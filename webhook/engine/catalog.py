@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Final, cast
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError
-from webhook.engine.kept import Kept
+from webhook.engine.kept import POLICIES, SHIPPED, Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.loading import LazyKinds, Loader
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
-from webhook.manifests.private import PrivateFolder
 from webhook.policy import Prepared
 from webhook.schema import CRD
 
@@ -31,23 +31,17 @@ _LIKENESS: Final = 0.8
 class Catalog:
     """All known kinds. It is immutable: a reload makes a new one. ``digest`` identifies its data.
 
-    ``preparations`` belong to the process, not to the data: what has been generated for the kinds so far.
+    ``preparations`` belong to the process, not to the data: what has been generated for the kinds so far. ``files`` is
+    the digest of the files that were loaded, without the settings.
     """
 
     kinds: Mapping[GroupVersionKind, KnownKind]
     digest: str
     preparations: Preparations = field(default_factory=Preparations, compare=False, repr=False)
+    files: bytes = field(default=b"", compare=False, repr=False)
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
-
-    def keep(self, *, complete: bool = False) -> None:
-        """Keep what was compiled for the next start, if the catalog was loaded with a cache folder.
-
-        ``complete``: also make what would be made when it is first needed.
-        """
-        if isinstance(self.kinds, LazyKinds):
-            self.kinds.keep(complete=complete)
 
     def compiled(self) -> Catalog:
         """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it."""
@@ -91,12 +85,12 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(
-    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, cache: PrivateFolder | None = None
+    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, shipped: Path = POLICIES / SHIPPED
 ) -> Catalog:
     """Load a folder of APIs, or of one (default: the built-in ``policies``, compiled when a kind is first met).
 
-    The digest covers the ``settings``, too, because they change what the rules decide. Compiled built-in policies are
-    read from ``cache``, and written there by :meth:`Catalog.keep`.
+    The digest covers the ``settings``, too, because they change what the rules decide. Built-in policies that are
+    compiled already are read from ``shipped``, and run: only the installer may write there.
 
     Raises:
         CatalogError: with every problem of every file.
@@ -107,11 +101,11 @@ def load(
             loader.api(folder)
     if loader.problems:
         raise CatalogError(loader.problems)
-    kept = Kept(loader.digest.digest(), cache)
+    kept = Kept(loader.digest.digest(), shipped)
     loader.digest.update(repr(settings).encode())
     preparations = Preparations()
     kinds = LazyKinds(loader, kept, preparations) if loader.waiting else loader.kinds
-    return Catalog(kinds, loader.digest.hexdigest()[:16], preparations)
+    return Catalog(kinds, loader.digest.hexdigest()[:16], preparations, kept.digest)
 
 
 def _apis(root: Traversable) -> list[Traversable]:

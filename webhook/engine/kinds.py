@@ -13,7 +13,7 @@ from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
 
 if TYPE_CHECKING:
-    from webhook.policy import PolicyDocument
+    from webhook.policy import PolicyDocument, TrustedDocument
 
 __all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of"]
 
@@ -23,7 +23,7 @@ NO_POLICY: Final = Policy("", {}, (), ())
 class PolicySource(NamedTuple):
     """A policy as it was read, and where."""
 
-    document: PolicyDocument
+    document: PolicyDocument | TrustedDocument
     origin: Document
 
 

@@ -24,7 +24,7 @@ from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 if TYPE_CHECKING:
-    from webhook.policy import PolicyDocument
+    from webhook.policy import PolicyDocument, TrustedDocument
 
 __all__ = ["LazyKinds", "Loader"]
 
@@ -72,7 +72,7 @@ class Loader:
         """
         known = self.kinds[gvk]
         for document in self.documents_of(gvk):
-            known = self._joined(known, document, policies.parse_policy(document))
+            known = self._joined(known, document, policies.trusted_policy(document))
         if self.problems:
             raise CatalogError(self.problems)
         return known
@@ -110,7 +110,7 @@ class Loader:
             else:
                 self.kinds[gvk] = self._joined(known, origin, document)
 
-    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument | TrustedDocument) -> KnownKind:
         """The kind with one more policy."""
         again = partial(_given, known.schema, known.api, known.gvk.kind)
         policy = policies.compile_policy(document, origin, *again(), again)
@@ -148,11 +148,10 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
         self._kept = kept
         self._preparations = preparations
         self._found: dict[GroupVersionKind, KnownKind] = {}
-        self._new: set[GroupVersionKind] = set()
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
         if gvk not in self._found:  # two threads may both compile it; the first result counts
-            self._found.setdefault(gvk, self._read(gvk) or self._compiled(gvk))
+            self._found.setdefault(gvk, self._read(gvk) or self._loader.compiled(gvk))
         return self._found[gvk]
 
     def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
@@ -162,19 +161,6 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
             return None
         self._preparations[gvk] = prepared
         return replace(known, policy=prepared.policy, sources=_Sources(self._loader, gvk))
-
-    def _compiled(self, gvk: GroupVersionKind) -> KnownKind:
-        self._new.add(gvk)
-        return self._loader.compiled(gvk)
-
-    def keep(self, *, complete: bool) -> None:
-        while self._new:
-            known = self._found[self._new.pop()]
-            prepared = self._preparations.of(known)
-            if complete:
-                prepared.complete()
-            if known.policy is not NO_POLICY and not self._kept.write(known.gvk, prepared):
-                return
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds
@@ -196,7 +182,7 @@ class _Sources(Sequence[PolicySource]):
     @cached_property
     def _read(self) -> tuple[PolicySource, ...]:
         found = self._loader.documents_of(self._gvk)
-        return tuple(PolicySource(policies.parse_policy(each), replace(each, node=None)) for each in found)
+        return tuple(PolicySource(policies.trusted_policy(each), replace(each, node=None)) for each in found)
 
     @overload
     def __getitem__(self, index: int) -> PolicySource: ...

@@ -14,6 +14,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.engine.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
@@ -61,7 +62,7 @@ class PolicySet:
         return found
 
 
-def load(folder: Path) -> PolicySet:
+def load(folder: Path | Contents) -> PolicySet:
     """Load a folder, or a file.
 
     Raises:

@@ -23,6 +23,7 @@ from webhook.golang import yaml as goyaml
 from webhook.golang.json import has_unsettled, settle
 from webhook.manifests import jsontext
 from webhook.manifests.document import Document, Scan
+from webhook.manifests.links import content
 from webhook.manifests.places import child
 
 __all__ = ["Document", "Scan", "decode", "parse", "read", "scan_file", "scan_text"]
@@ -56,10 +57,10 @@ def read(path: Path) -> list[Document]:
     return found.documents
 
 
-def scan_file(path: Path) -> Scan:
-    """The documents of a file that can be read, and the problems of the others."""
+def scan_file(path: Path, *, pipe: bool = False) -> Scan:
+    """The documents of a file that can be read, and the problems of the others; see :func:`content`."""
     try:
-        return decode(path.read_bytes(), str(path))
+        return decode(content(path, pipe=pipe), str(path))
     except OSError as error:
         return Scan([], [Problem(str(path), "", f"cannot be read: {error.strerror}")], [])
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
+from webhook.manifests.links import Boundary
 from webhook.manifests.reading import Reading, read_paths
 
 __all__ = ["entries", "files", "read_all", "scan"]
@@ -23,7 +25,7 @@ def entries(folder: Traversable) -> list[Traversable]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files below a folder, sorted, following links; for a file, the file itself.
+    """The files below a folder, sorted, following links within it; for a file, the file itself.
 
     A mounted ConfigMap has each file twice: by a link (of the file or of its folder), and in a hidden folder
     (``..data``), which is skipped.
@@ -36,10 +38,13 @@ def files(folder: Path) -> list[Path]:
 
 def _below(folder: Path) -> Iterator[Path]:
     seen: set[str] = set()
+    boundary = Boundary(folder)
     for here, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
         real = os.path.realpath(here)
-        folders[:] = [] if real in seen else sorted(name for name in folders if name[:2] != "..")
-        yield from (Path(here, name) for name in names if real not in seen and name[:2] != "..")
+        inside = [name for name in folders if name[:2] != ".." and boundary.has(Path(here, name))]
+        folders[:] = [] if real in seen else sorted(inside)
+        named = (Path(here, name) for name in names if real not in seen and name[:2] != "..")
+        yield from (path for path in named if boundary.has(path))
         seen.add(real)
 
 
@@ -47,7 +52,7 @@ def _unreadable(error: OSError) -> None:
     raise error
 
 
-def read_all(paths: Sequence[Path]) -> list[Document]:
+def read_all(paths: Sequence[Path | Contents]) -> list[Document]:
     """Every object of files and of the manifests in folders; ``-`` is standard input.
 
     Raises:
@@ -59,7 +64,7 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
     return found
 
 
-def scan(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
+def scan(paths: Sequence[Path | Contents]) -> tuple[list[Document], list[Problem]]:
     """As :func:`read_all`, but return the problems instead of raising them, beside the objects that can be read."""
     read = read_paths(paths, EVERYTHING)
     return read.documents, read.problems

@@ -15,7 +15,9 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.manifests import documents
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document, Scan
+from webhook.manifests.links import Boundary, content
 
 __all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "read_paths"]
 
@@ -61,11 +63,15 @@ class Manifests:
     unread: list[Problem] = field(default_factory=list)
 
 
-def read_paths(paths: Sequence[Path], how: Reading) -> Manifests:
-    """Read files and the manifests in folders; ``-`` is standard input."""
+def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
+    """Read files and the manifests in folders, whose links are followed within a boundary; ``-`` is standard input."""
     found = Manifests()
     for path in paths:
-        if str(path) == "-":
+        if isinstance(path, Contents):
+            for name, each in path.files:
+                if name.endswith(tuple(_SUFFIXES)):
+                    _add(documents.decode(each, name), found, lenient=False)
+        elif str(path) == "-":
             _add_standard_input(how, found)
         elif path.is_dir() and not how.strict and (chart := _chart_of(path)):
             _skip_templates(chart, _count(path), found)
@@ -80,7 +86,7 @@ def read_paths(paths: Sequence[Path], how: Reading) -> Manifests:
             patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
             _add_file(path, documents.scan_file(path), patches, found, how)
         else:
-            _add(documents.scan_file(path), found, lenient=False)
+            _add(documents.scan_file(path, pipe=not how.strict), found, lenient=False)
     return found
 
 
@@ -129,13 +135,19 @@ def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
             return
         found.problems.append(Problem(str(error.filename), "", f"cannot be read: {error.strerror}"))
 
+    try:
+        boundary = Boundary(folder)
+    except OSError as error:
+        unreadable(error)
+        return
     for here, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
         real = os.path.realpath(here)
         if real in seen:
             folders[:] = []
             continue
         seen.add(real)
-        folders[:] = sorted(name for name in folders if _enters(Path(here), name, names, how, found))
+        entered = sorted(name for name in folders if _enters(Path(here), name, names, how, found))
+        folders[:] = [name for name in entered if _stays(Path(here, name), boundary, how, found)]
         for name in names:
             path = Path(here, name)
             if path.suffix not in _SUFFIXES and name not in KUSTOMIZATIONS:
@@ -144,8 +156,19 @@ def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
                 found.skipped["hidden"] += 1
             elif how.excludes(path):
                 found.skipped["excluded"] += 1
-            elif path.is_file():
+            elif path.is_file() and _stays(path, boundary, how, found):
                 yield path
+
+
+def _stays(path: Path, boundary: Boundary, how: Reading, found: Manifests) -> bool:
+    """Whether a path is within the boundary. A policy that is not read must not be missed, so that is an error."""
+    if boundary.has(path):
+        return True
+    if how.strict:
+        found.problems.append(Problem(str(path), "", "is a link that leads out of the folder: name its target instead"))
+    else:
+        found.skipped["link that leads out"] += 1
+    return False
 
 
 def _enters(here: Path, name: str, files: Sequence[str], how: Reading, found: Manifests) -> bool:
@@ -195,16 +218,16 @@ def _patches(path: Path, scan: Scan) -> Iterator[Path]:
 def _names_a_kind(path: Path) -> bool:
     """Whether a JSON file that cannot be read may be a manifest: configuration of other tools has comments in JSON."""
     try:
-        content = path.read_bytes()
+        found = content(path)
     except OSError:
         return True
-    return b'"apiVersion"' in content and b'"kind"' in content
+    return b'"apiVersion"' in found and b'"kind"' in found
 
 
 def _concerns(path: Path, how: Reading) -> bool:
-    """Whether a file may hold an object to judge; one without a single readable byte may."""
+    """Whether a file may hold an object to judge; one that cannot be read, or not twice, may."""
     try:
-        return how.concerns(path.read_bytes())
+        return not path.is_file() or how.concerns(content(path))
     except OSError:
         return True
 

@@ -11,6 +11,7 @@ from webhook.admission import Cause, GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
 from webhook.engine.catalog import Catalog
 from webhook.manifests import folders
+from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.schema import CRD, SchemaError, load_crd
 
@@ -55,7 +56,7 @@ class Definitions:
         return catalog.extended(self.crds.values())
 
 
-def read_definitions(paths: Iterable[Path]) -> list[Document]:
+def read_definitions(paths: Iterable[Path | Contents]) -> list[Document]:
     """The definitions in files and folders.
 
     Raises:

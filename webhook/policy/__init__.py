@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from webhook.policy.compile import compile_applicable, compile_policy
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
+    from webhook.policy.trusted import TrustedDocument, trusted_policy
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -43,18 +44,21 @@ __all__ = [
     "Reads",
     "Release",
     "Target",
+    "TrustedDocument",
     "Validation",
     "ValidationRule",
     "compile_applicable",
     "compile_policy",
     "field_path",
     "parse_policy",
+    "trusted_policy",
 ]
 
 _LATER: Final = {
     **dict.fromkeys(("compile_applicable", "compile_policy"), "compile"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
+    **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
 

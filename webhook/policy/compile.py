@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema, walk
@@ -12,13 +12,23 @@ from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.manifests.documents import Document
 from webhook.policy.action import Action
-from webhook.policy.document import Default, PolicyDocument, Validation
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
 from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from webhook.policy import document as checked
+    from webhook.policy import trusted
+
+    PolicyDocument: TypeAlias = checked.PolicyDocument | trusted.TrustedDocument
+    Default: TypeAlias = checked.Default | trusted.Default
+    Variable: TypeAlias = checked.Variable | trusted.Variable
+    Validation: TypeAlias = checked.Validation | trusted.Validation
 
 __all__ = ["compile_applicable", "compile_policy"]
 
@@ -92,7 +102,8 @@ class _Compiler:
 
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
-        for index, variable in enumerate(spec.variables):
+        variables: Sequence[Variable] = spec.variables
+        for index, variable in enumerate(variables):
             at = ("spec", "variables", index, "expression")
             name = f"{self.kind} variables.{variable.name}"
             compiled = self.expression(self.root, variable.expression, None, at, name)
@@ -115,7 +126,8 @@ class _Compiler:
         )
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
-        for index, default in enumerate(document.spec.defaults):
+        defaults: Sequence[Default] = document.spec.defaults
+        for index, default in enumerate(defaults):
             at = ("spec", "defaults", index)
             path = Path.parse(default.path)
             leaf = self._schema_at(path, (*at, "path"))
@@ -167,7 +179,8 @@ class _Compiler:
         return self.expression(self.root, default.value, expect, (*at, "value"), name)
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
-        for index, rule in enumerate(document.spec.validations):
+        validations: Sequence[Validation] = document.spec.validations
+        for index, rule in enumerate(validations):
             at = ("spec", "validations", index)
             places = self._places(rule, (*at, "at"))
             if not places:

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
@@ -22,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
 from webhook.facts.reads import GROUPS
-from webhook.manifests.private import user_cache
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
@@ -270,10 +268,8 @@ def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Backgroun
     """Load the rules and the admission policies; those from folders are reloaded on change."""
     if settings.policies is None:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
-        loaded = catalog.load(settings=settings.facts, cache=user_cache(os.environ))
-        gate.use(loaded.compiled())
+        gate.use(catalog.load(settings=settings.facts).compiled())
         gc.enable()
-        loaded.keep()
     else:
         yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.facts.settings import Behaviour
 from webhook.manifests import documents
-from webhook.manifests.documents import Document
+from webhook.manifests.documents import Document, Scan
 from webhook.policy import Profile
 from webhook.policy.problems import problems
 
@@ -45,8 +45,9 @@ class Configuration(_Model):
     exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
     ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")
     fail_on: Literal["warning", "error", "never"] | None = Field(default=None, description="As --fail-on.")
-    docs_url: str | None = Field(default=None, description="Address of this site, for links to rules, as --docs-url.")
-    kustomize: bool | None = Field(default=None, description="Build kustomizations, as --kustomize.")
+    docs_url: str | None = Field(
+        default=None, pattern=r"^https?://\S+$", description="Address of this site, for links to rules, as --docs-url."
+    )
     manifests_only: bool | None = Field(default=None, description="Without effect: it is the default.")
     unknown_kinds: Literal["skip", "error"] | None = Field(default=None, description="As --unknown-kinds.")
     min_checked: int | None = Field(default=None, ge=0, description="As --min-checked.")
@@ -60,14 +61,14 @@ def schema() -> dict[str, Any]:
     return {**dialect, **Configuration.model_json_schema(by_alias=True)}
 
 
-def read(path: Path) -> Configuration:
-    """The configuration in a file.
+def read(text: bytes, name: str) -> Configuration:
+    """The configuration in a text; ``name`` is that of its file.
 
     Raises:
         SettingsError: it has a mistake.
     """
     try:
-        found = _only(documents.read(path), path)
+        found = _only(documents.decode(text, name), name)
         return Configuration.model_validate(found.value, by_alias=True, by_name=False)
     except DocumentError as error:
         raise SettingsError(error.problems) from None
@@ -75,14 +76,19 @@ def read(path: Path) -> Configuration:
         raise SettingsError([_advised(each) for each in problems(found, error)]) from None
 
 
-def _only(found: list[Document], path: Path) -> Document:
+def _only(scan: Scan, name: str) -> Document:
+    if scan.faults:
+        raise DocumentError(scan.faults)
+    found = scan.documents
     if len(found) > 1:
-        raise DocumentError([Problem(f"{path}:{found[1].line}", "", "expected one document, got more")])
-    return found[0] if found else Document(str(path), 1, {})
+        raise DocumentError([Problem(f"{name}:{found[1].line}", "", "expected one document, got more")])
+    return found[0] if found else Document(name, 1, {})
 
 
 def _advised(problem: Problem) -> Problem:
     """The problem of an unknown key, with the key that may be meant."""
+    if problem.path == "kustomize":
+        return replace(problem, message="only the flag --kustomize starts a program, not a file of the tree")
     if problem.message != "unknown field":
         return problem
     above, _, key = problem.path.rpartition(".")

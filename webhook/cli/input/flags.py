@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from webhook.admission.errors import Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
 from webhook.cli.report.finding import Severity
+from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
 
-__all__ = ["FAILING", "add_arguments", "add_output", "add_paths", "add_rules"]
+__all__ = ["FAILING", "add_arguments", "add_output", "add_paths", "add_rules", "excluded"]
 
 FAILING: Final = {"error": (Severity.ERROR,), "warning": tuple(Severity), "never": ()}
 """A choice of --fail-on, and the findings for which the exit code is then 1."""
@@ -25,9 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kustomize",
         action="store_true",
-        default=None,
         help="build the folders that have a kustomization with `kustomize build` or `kubectl kustomize`, and check "
-        "what they make instead of their files",
+        "what they make instead of their files; not for files of a stranger, which decide what these programs read",
     )
     parser.add_argument(
         "--view",
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, strict=True, all=False)
+    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
 
 
 def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:
@@ -124,3 +125,15 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
     )
     add("-q", "--quiet", action="store_true", help=quiet)
     add("-v", "--verbose", action="store_true", help=verbose)
+
+
+def excluded(given: Manifests, options: argparse.Namespace) -> list[Problem]:
+    """A problem if patterns leave nothing of the paths to judge: then there is no judgement.
+
+    With the flag --manifests-only another program, such as pre-commit, chooses the files, maybe only excluded ones.
+    """
+    count = given.skipped["excluded"]
+    if not count or options.named_only:
+        return []
+    names = ", ".join(map(str, options.files))
+    return [Problem(names, "", f"nothing is left to judge: {count} files or folders are excluded")]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.admission import one_line
+from webhook.cli.output import inert, inert_json
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.machine import located
 
@@ -34,11 +35,11 @@ def github(report: Report) -> Iterator[str]:
 
 
 def _property(text: str) -> str:
-    return one_line(text).translate(_ESCAPES)
+    return inert(one_line(text)).translate(_ESCAPES)
 
 
 def _message(text: str) -> str:
-    return one_line(text).replace("%", "%25")
+    return inert(one_line(text)).replace("%", "%25")
 
 
 def gitlab(report: Report) -> str:
@@ -47,7 +48,7 @@ def gitlab(report: Report) -> str:
     for problem in report.problems:
         file, line = located(problem)
         issues.append(_entry(str(problem), "unreadable", "blocker", file, line or 1))
-    return json.dumps(issues, ensure_ascii=True, indent=2)
+    return inert_json(json.dumps(issues, ensure_ascii=True, indent=2))
 
 
 def _issue(each: ObjectReport, found: Finding) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from webhook.admission import one_line
+from webhook.cli.output import inert_xml
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 
 __all__ = ["TestCase", "render", "render_cases"]
@@ -54,7 +55,7 @@ def render_cases(cases: Iterable[TestCase]) -> str:
         for case in members:
             _add(suite, case)
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{inert_xml(tostring(root, encoding="unicode"))}'
 
 
 def _add(suite: Element, case: TestCase) -> None:

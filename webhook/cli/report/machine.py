@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
+from webhook.cli.output import inert_json
 from webhook.cli.report.changes import Change
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
 from webhook.cli.report.tool import rule_page, version
@@ -17,7 +18,7 @@ API_VERSION: Final = "modelgate.dev/v1"
 
 
 def render(report: Report) -> str:
-    return json.dumps(document(report), ensure_ascii=True, indent=2)
+    return inert_json(json.dumps(document(report), ensure_ascii=True, indent=2))
 
 
 def document(report: Report) -> dict[str, Any]:

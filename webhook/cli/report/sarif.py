@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from webhook.cli.output import inert_json
 from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
 from webhook.cli.report.tool import rule_page, version
@@ -35,7 +36,7 @@ def render(report: Report) -> str:
             }
         ],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=2)
+    return inert_json(json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=2))
 
 
 def _rule(code: str, docs: str) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from webhook.admission.errors import DocumentError, Problem
+from webhook.cli.input.definitions import deciding
+from webhook.cli.input.flags import excluded
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster.view import MemoryView
 from webhook.engine.audit import Rules
 from webhook.engine.catalog import KnownKind
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths
-from webhook.offline import Definitions, is_definition, kind_of, placed, read_definitions, receive, stored_object
+from webhook.offline import is_definition, kind_of, placed, read_definitions, receive, stored_object
 
 __all__ = ["Files"]
 
@@ -35,6 +37,7 @@ class Files:
         self._kinds = kinds
         self._namespace = options.namespace
         self._documents = given.documents
+        self._left_out = excluded(given, options)
         self.problems = given.problems
         self.skipped: Counter[str] = given.skipped
         self.rules = self._under_definitions(options, rules)
@@ -45,6 +48,7 @@ class Files:
         return frozenset(code for known in self.rules.shipped.kinds.values() for code in known.policy.codes)
 
     def objects(self) -> Iterator[StoredObject]:
+        judged = False
         for document in self._documents:
             known = self._known(document)
             if known is None:
@@ -54,21 +58,24 @@ class Files:
                 continue
             received = receive(document.value, known, assigned=True)
             obj = stored_object(document.value, known)
+            judged = True
             if obj["metadata"].get("name"):
                 yield StoredObject(document, obj, received.causes, received.readable)
             else:
                 where = f"{document.source}:{document.line}"
                 self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
         self.skipped = +self.skipped
+        if not judged:
+            self.problems += self._left_out
 
     def _under_definitions(self, options: argparse.Namespace, rules: Rules) -> Rules:
         """The rules by the valid definitions among the files."""
-        found = [*read_definitions(options.crds), *(each for each in self._documents if is_definition(each.value))]
-        refused = Definitions.among(found).refused
-        for each in found:
-            for cause in refused.get(id(each), ()):
+        found = deciding(options, read_definitions(options.crds), self._documents, (), rules.shipped)
+        refused = found.checked.refused
+        for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
+            for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
-        return rules.under([each.value for each in found if id(each) not in refused])
+        return rules.under([each.value for each in found.documents if id(each) not in refused])
 
     def _known(self, document: Document) -> KnownKind | None:
         return self.rules.catalog.find(kind_of(document.value))

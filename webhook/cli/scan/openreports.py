@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TextIO
 
-import yaml
-
 from reconciler import NORMALISED, Condition, owned, report
+from webhook.cli.dumping import dumped
 from webhook.cli.scan.judging import Judged
 from webhook.cluster import APIResource
 from webhook.engine.audit import Rules
@@ -24,8 +23,7 @@ def write(judged: Iterable[Judged], rules: Rules, file: TextIO) -> None:
     for each in judged:
         found = _report(each, rules)
         if found is not None:
-            # Lines are not folded: the rest of a text could begin one.
-            yaml.safe_dump(found, file, explicit_start=True, sort_keys=False, allow_unicode=False, width=1_000_000)
+            file.write(dumped(found))
 
 
 def _report(each: Judged, rules: Rules) -> dict[str, Any] | None:

@@ -1,9 +1,8 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
-There are two places. An image has them beside the policies, made when it is built
-(:mod:`webhook.engine.kept.ship`); they are trusted as its modules are. A command keeps them in the cache folder of its
-user, where only that user can write (:mod:`webhook.manifests.private`). What is stale, damaged or not to be trusted is
-not used, and compiled again.
+An image has them beside the policies, made when it is built (:mod:`webhook.engine.kept.ship`). Only the installer
+writes there, and they are trusted as its modules are. Nothing is kept for a user: a folder of a user can be one that a
+checkout of others' files has filled. What is stale or damaged is not used, and compiled again.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
+from importlib import import_module
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
-from webhook.engine.kept import pickling
-from webhook.manifests.private import PrivateFolder
 from webhook.policy import MISSING, Prepared
 from webhook.schema import Structural
 
@@ -27,8 +26,7 @@ __all__ = ["POLICIES", "SHIPPED", "Kept", "code_digest"]
 
 SHIPPED: Final = ".compiled"
 """The folder beside the built-in policies, in an image."""
-_LIMIT: Final = 32 * 1024 * 1024
-"""Bytes of a file: the largest has 0.9 MiB."""
+_READABLE: Final = 0o644
 _DIGEST: Final = 32
 _PARTS: Final = ("admission", "cel", "engine", "facts", "golang", "manifests", "policy", "schema")
 _CODE: Final = (".py", ".lark", ".tables")
@@ -37,36 +35,40 @@ POLICIES: Final = _PACKAGE.parent / "policies"
 
 
 class Kept:
-    """The files. ``digest`` is of the policies and definitions; ``folder`` is the user's, if there is one."""
+    """The files in a folder. ``digest`` is of the policies and definitions."""
 
-    def __init__(self, digest: bytes, folder: PrivateFolder | None) -> None:
+    def __init__(self, digest: bytes, folder: Path = POLICIES / SHIPPED) -> None:
         self.digest = digest
-        self._key = hashlib.sha256(code_digest() + digest).digest()
         self._folder = folder
 
     def read(self, gvk: GroupVersionKind, schema: Structural) -> Prepared | None:
         """The prepared policy of a kind with this schema; None if none is kept for this code and these policies."""
-        name = _name(gvk)
-        found = self._checked(_shipped(name))
-        if found is None and self._folder is not None:
-            found = self._checked(self._folder.read(name, _LIMIT))
         try:
-            prepared = None if found is None else pickling.loaded(found, _shared(schema))
+            found = self._checked((self._folder / _name(gvk)).read_bytes())
+            prepared = None if found is None else _pickling().loaded(found, _shared(schema))
         except Exception:  # noqa: BLE001 - any fault of an old file is the same: the policy is compiled again
             return None
         return prepared if isinstance(prepared, Prepared) else None
 
-    def write(self, gvk: GroupVersionKind, prepared: Prepared) -> bool:
-        """Keep a policy, if the folder can be written to."""
-        return self._folder is not None and self._folder.write(_name(gvk), self.content(prepared))
+    def write(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
+        """Keep a policy; every user may read it.
 
-    def content(self, prepared: Prepared) -> bytes:
-        found = pickling.dumped(prepared, _shared(prepared.schema))
-        return self._key + hashlib.sha256(found).digest() + found
+        Raises:
+            OSError: the folder cannot be written to.
+        """
+        found = _pickling().dumped(prepared, _shared(prepared.schema))
+        file = self._folder / _name(gvk)
+        file.write_bytes(self._key + hashlib.sha256(found).digest() + found)
+        file.chmod(_READABLE)
 
-    def _checked(self, content: bytes | None) -> memoryview | None:
+    @cached_property
+    def _key(self) -> bytes:
+        """It is computed for a file that is there: reading all code takes 10 ms."""
+        return hashlib.sha256(code_digest() + self.digest).digest()
+
+    def _checked(self, content: bytes) -> memoryview | None:
         """The pickle in a file, if it is of this code and these policies, and complete."""
-        if content is None or content[:_DIGEST] != self._key:
+        if content[:_DIGEST] != self._key:
             return None
         found = memoryview(content)[2 * _DIGEST :]
         return found if hashlib.sha256(found).digest() == content[_DIGEST : 2 * _DIGEST] else None
@@ -86,11 +88,9 @@ def code_digest() -> bytes:
     return digest.digest()
 
 
-def _shipped(name: str) -> bytes | None:
-    try:
-        return (POLICIES / SHIPPED / name).read_bytes()
-    except OSError:
-        return None
+def _pickling() -> ModuleType:
+    """The format of the files, which most commands do not find."""
+    return import_module("webhook.engine.kept.pickling")
 
 
 def _name(gvk: GroupVersionKind) -> str:

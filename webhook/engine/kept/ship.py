@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import Final
 
 from webhook.engine import catalog
-from webhook.engine.kept.files import POLICIES, SHIPPED
-from webhook.manifests.private import PrivateFolder
+from webhook.engine.kept.files import POLICIES, SHIPPED, Kept
+from webhook.engine.kinds import NO_POLICY
 
 __all__ = ["ship"]
 
-_READABLE: Final = 0o644
+_SEARCHABLE: Final = 0o755
 
 
 def ship(folder: Path = POLICIES / SHIPPED) -> None:
-    """Write the files. They are for every user, as the modules are."""
-    loaded = catalog.load(cache=PrivateFolder(folder))
-    loaded.compiled()
-    loaded.keep(complete=True)
-    folder.chmod(_READABLE | 0o111)
-    for file in folder.iterdir():
-        file.chmod(_READABLE)
+    """Write the files, complete. They are for every user, as the modules are."""
+    loaded = catalog.load()
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(_SEARCHABLE)
+    kept = Kept(loaded.files, folder)
+    for gvk, known in loaded.compiled().kinds.items():
+        if known.policy is not NO_POLICY:
+            prepared = loaded.prepared(known)
+            prepared.complete()
+            kept.write(gvk, prepared)
