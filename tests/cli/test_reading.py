@@ -50,7 +50,7 @@ def test_thirteen_broken_files_cost_only_themselves(tmp_path: Path, capsys: Capt
     [
         ("template.yaml", ":2: looks like a Helm template: pipe `helm template` into `modelgate check -`"),
         ("utf16.yaml", ": cannot be read: not UTF-8 text but UTF-16: save it as UTF-8"),
-        ("twice.yaml", ':2: duplicate key "a"'),
+        ("twice.yaml", ':2: duplicate key "a": kubectl takes the last one, kustomize refuses the file'),
         ("headless.yaml", ":1: apiVersion: Required value"),
         ("kindless.yaml", ":1: kind: Required value"),
     ],
@@ -216,3 +216,84 @@ def test_the_samples_are_all_judged(capsys: Capture) -> None:
     verdicts = sum(line.endswith((": accepted", ": REFUSED")) or ": skipped: " in line for line in out.splitlines())
     assert verdicts == len(read_paths([samples], Reading()).documents) > 600
     assert f"{verdicts} checked, " in err
+
+
+MODEL = """\
+apiVersion: llmaz.io/v1alpha1
+kind: OpenModel
+metadata: {name: qwen}
+spec:
+  familyName: qwen
+  source: {modelHub: {modelID: Qwen/Qwen2-0.5B}}
+  inferenceConfig:
+    flavors:
+"""
+READ_AS_KUBECTL = {
+    "a key beside a merge": MODEL
+    + "    - &flavor {name: a10, limits: {nvidia.com/gpu: 1}}\n    - {<<: *flavor, name: a100}\n",
+    "an anchor again": MODEL
+    + "    - {name: &gpu a10, limits: {nvidia.com/gpu: 1}, nodeSelector: {gpu: *gpu}}\n"
+    + "    - {name: &gpu a100, limits: {nvidia.com/gpu: 1}, nodeSelector: {gpu: *gpu}}\n",
+    "a typed list": "apiVersion: llmaz.io/v1alpha1\nkind: OpenModelList\nitems:\n- metadata: {name: item}\n"
+    "  spec: {familyName: qwen, source: {modelHub: {modelID: Qwen/Qwen2-0.5B}}}\n",
+    "a separator with a comment": f"# first\n--- # the model\n{GOOD}---   \n--- # nothing\n",
+}
+
+
+@pytest.mark.parametrize("name", READ_AS_KUBECTL)
+@pytest.mark.parametrize("folder", [True, False])
+def test_what_kubectl_reads_is_judged(tmp_path: Path, capsys: Capture, name: str, *, folder: bool) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(READ_AS_KUBECTL[name])
+    assert main(["check", str(tmp_path if folder else file)]) == 0
+    assert "1 checked, 0 refused" in capsys.readouterr().err
+
+
+def test_an_item_of_a_typed_list_is_judged_at_its_line(tmp_path: Path, capsys: Capture) -> None:
+    """In a folder it was skipped as what is not a manifest."""
+    (tmp_path / "m.yaml").write_text(READ_AS_KUBECTL["a typed list"].replace("familyName", "familyNaem"))
+    assert main(["check", str(tmp_path)]) == 1
+    assert "m.yaml:5:10: unknown-field error: spec.familyNaem: unknown field" in capsys.readouterr().out
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web}
+spec:
+  values:
+    secret: "{{ .Release.Name }}-secret"
+    liveness: &probe {enabled: true, spec: {period: 10}}
+    readiness:
+      <<: *probe
+      spec: {period: 5}
+"""
+
+
+def test_braces_in_quotes_do_not_make_a_template(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(RELEASE)
+    assert main(["check", str(file)]) == 0
+    file.write_text(f"{RELEASE}      spec: {{}}\n")
+    assert main(["check", str(file)]) == 2
+    said = f'{file}:11: duplicate key "spec": kubectl takes the last one, kustomize refuses the file\n'
+    assert said in capsys.readouterr().err
+
+
+def test_what_kustomize_reads_otherwise_is_a_warning_at_its_place(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("name: good", "name: good, labels: {since: 2024-01-02}"))
+    assert main(["check", str(file)]) == 0
+    warning = "kubectl reads 2024-01-02 as text, kustomize writes it anew as a time: put it in quotes"
+    assert f"{file}:3:40: yaml warning: metadata.labels.since: {warning}\n" in capsys.readouterr().out
+    assert main(["check", "--fail-on", "warning", str(file)]) == 1
+    assert main(["check", "--fail-on", "warning", "--ignore", "yaml", str(file)]) == 0
+
+
+def test_a_key_that_is_a_boolean_is_explained(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"{GOOD}y: 1\n")
+    assert main(["check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "true: unknown field\n  help: YAML reads the key y as true: put it in quotes" in out
+    assert "yaml warning" not in out

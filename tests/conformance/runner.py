@@ -34,6 +34,12 @@ class Outcome:
     message: str = ""
 
 
+class Listed(str):
+    """The reason why an answer differs, from a list of decided differences; a function returns it for what differs."""
+
+    __slots__ = ()
+
+
 def load_ops() -> dict[str, Op]:
     """The tables of all ``*_ops.py`` beside this file, merged."""
     ops: dict[str, Op] = {}
@@ -73,4 +79,5 @@ def run_case(case: dict[str, Any], ops: Mapping[str, Op], skips: Mapping[str, st
         message = ops[op](case)
     except Exception:  # noqa: BLE001 - a crash is a failed case, not the end of the run
         message = traceback.format_exc()
-    return Outcome(case["id"], op, "failed" if message else "passed", message or "")
+    state = "skipped" if isinstance(message, Listed) else "failed" if message else "passed"
+    return Outcome(case["id"], op, state, message or "")

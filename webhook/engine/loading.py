@@ -80,7 +80,7 @@ class Loader:
     def documents_of(self, gvk: GroupVersionKind) -> Iterator[Document]:
         """The documents of the policies that wait for a kind."""
         for source, text in self.waiting.get(gvk, ()):
-            yield from documents.parse(text, source, trusted=True)
+            yield from documents.parse(text, source)
 
     def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
         for source, text in self._files(folder, name):
@@ -120,7 +120,7 @@ class Loader:
         except ValueError as error:
             self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
             return known
-        source = PolicySource(document, replace(origin, node=None))
+        source = PolicySource(document, replace(origin, piece=None))
         return replace(known, policy=joined, sources=(*known.sources, source))
 
     def _claim(self, policy: Policy, origin: Document) -> None:
@@ -182,7 +182,7 @@ class _Sources(Sequence[PolicySource]):
     @cached_property
     def _read(self) -> tuple[PolicySource, ...]:
         found = self._loader.documents_of(self._gvk)
-        return tuple(PolicySource(policies.trusted_policy(each), replace(each, node=None)) for each in found)
+        return tuple(PolicySource(policies.trusted_policy(each), replace(each, piece=None)) for each in found)
 
     @overload
     def __getitem__(self, index: int) -> PolicySource: ...

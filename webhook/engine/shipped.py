@@ -28,7 +28,7 @@ def definition(text: str, source: str) -> CRD:
 
 
 def _built_in(text: str, source: str) -> dict[str, Any]:
-    (document,) = documents.parse(text, source, trusted=True)
+    (document,) = documents.parse(text, source)
     return document.value
 
 

@@ -8,17 +8,21 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import orjson
 
+from webhook.golang.errors import GoError
 from webhook.golang.regexp import compiled
 from webhook.golang.strconv import INT64, plain, shortest
 
-__all__ = ["GoStruct", "has_unsettled", "marshal", "read_numbers", "settle", "settled_text"]
+__all__ = ["GoStruct", "decode", "has_unsettled", "marshal", "read_numbers", "settle", "settled_text"]
 
 _HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_SHORT: Final = 18  # digits of an integer that certainly fits in 64 bits
+_LONG: Final = 400  # digits that no float64 has
 # A whole float, an exponent, or so many digits that the number may be rounded.
 _DIGITS: Final = re.compile(rb"[0-9](?:\.0+(?![0-9])|[eE]|[0-9.]{16})")
 _NUMBER: Final = compiled(r"(?:^|[:,\[\s])-?[0-9]+(?:\.0+(?:[^0-9]|$)|(?:\.[0-9]+)?[eE]|[0-9.]{16})")
@@ -58,6 +62,54 @@ def _float_text(value: float) -> str:
         return plain(value)
     text = shortest(value)
     return text[:-2] + text[-1] if text[-4:-1] == "e-0" else text
+
+
+def decode(text: str, start: int, depth: int) -> tuple[Any, int]:
+    """``json.Decoder``: the value at ``start``, settled, and where it ends. Half of a surrogate pair is U+FFFD.
+
+    Raises:
+        GoError: a number does not fit in a float64, or an object has a key twice, of which Go takes the last.
+        json.JSONDecodeError: it is not JSON.
+        RecursionError: it has more levels than ``depth``, or than the stack allows.
+    """
+    value, end = _DECODER.raw_decode(text, start)
+    level = [value]
+    for _ in range(depth):
+        level = [item for each in level for item in _members(each) if isinstance(item, dict | list)]
+    if level and level != [value]:
+        raise RecursionError(f"nested more than {depth} levels deep")
+    return settle(value) if _ESCAPED_SURROGATE.search(text, start, end) else value, end
+
+
+def _members(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        raise GoError("an object has a key twice")
+    return found
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= _SHORT else settle(int(text) if len(text) <= _LONG else _finite(text))
+
+
+def _finite(text: str) -> int | float:
+    number = float(text)
+    if math.isinf(number):
+        raise GoError(f"{text[:40]} is not a JSON number: it is out of range")
+    return _settle_float(number)
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{text} is not JSON", text, 0)
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant
+)
 
 
 def read_numbers(value: Any) -> Any:

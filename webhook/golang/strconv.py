@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from decimal import Decimal
 from typing import Final
 
@@ -11,6 +12,7 @@ from webhook.golang.errors import GoError
 
 __all__ = [
     "INT64",
+    "SPACE",
     "UINT64",
     "atoi",
     "exponent",
@@ -21,10 +23,16 @@ __all__ = [
     "plain",
     "quote",
     "shortest",
+    "shortest32",
 ]
 
 INT64: Final = range(-(2**63), 2**63)
 UINT64: Final = range(2**64)
+SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""``unicode.IsSpace``, which ``strings.TrimSpace`` takes away; ``str.isspace`` accepts four more separators."""
 
 # Possessive quantifiers (++, *+): with ordinary ones, two adjacent runs of digits take quadratic time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
@@ -93,6 +101,22 @@ def shortest(value: float) -> str:
     if -4 <= point - 1 < 6:
         return sign + _positional(digits, point)
     return sign + _scientific(digits, point - 1)
+
+
+def shortest32(value: float) -> str:
+    """``FormatFloat(value, 'g', -1, 32)``: as :func:`shortest`, with the fewest digits that read back as a float32."""
+    try:
+        single = _float32(value)
+    except OverflowError:
+        single = math.copysign(math.inf, value)
+    if not math.isfinite(single):
+        return shortest(single)
+    texts = (f"{single:.{digits}e}" for digits in range(9))
+    return shortest(float(next(text for text in texts if _float32(float(text)) == single)))
+
+
+def _float32(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def plain(value: float) -> str:

@@ -1,4 +1,4 @@
-"""YAML as Go reads it (``sigs.k8s.io/yaml``): its scalars, string keys, and only values that JSON has."""
+"""The scalars and keys of YAML as Go reads them (``go.yaml.in/yaml/v2`` below ``sigs.k8s.io/yaml``)."""
 
 from __future__ import annotations
 
@@ -6,158 +6,187 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
-import yaml
-from yaml.constructor import ConstructorError
-
+from webhook.golang import strconv
+from webhook.golang.errors import GoError
 from webhook.golang.json import settle
+from webhook.golang.strconv import INT64, UINT64
 
-__all__ = ["NESTING", "Loader"]
-
-NESTING: Final = 1000
-"""The maximum depth of a document, about that of JSON in an admission review. libyaml composes nodes recursively in C;
-too many levels would crash the process."""
+__all__ = ["MERGE", "key_text", "kustomized", "number", "scalar"]
 
 _TAG: Final = "tag:yaml.org,2002:"
-_NUMBER_BEGINS: Final = frozenset("-+0123456789")
+MERGE: Final = f"{_TAG}merge"
+_RESOLVED: Final = frozenset(f"{_TAG}{name}" for name in ("str", "bool", "int", "float", "null", "timestamp"))
 _TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE: Final = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
-_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
-
-
-class Loader(yaml.CSafeLoader):
-    """PyYAML's safe loader with the scalars of Go's YAML, without duplicate keys, and with limited depth."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-
-    def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
-        """Count levels: PyYAML calls this before it composes a node. Path resolvers, its purpose, are not used."""
-        self._depth += 1
-        if self._depth > NESTING:
-            mark = None if parent is None else parent.start_mark
-            raise ConstructorError(None, None, f"nested more than {NESTING} levels deep", mark)
-
-    def ascend_resolver(self) -> None:
-        self._depth -= 1
-
-    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> Any:
-        """The tag of a node; Go ignores underscores at any place in a possible number."""
-        if kind is yaml.ScalarNode and value[:1] in _NUMBER_BEGINS:
-            value = value.replace("_", "")
-        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # PyYAML's
-
-
-Loader.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if tag in {f"{_TAG}null", f"{_TAG}merge"}]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+_WORDS: Final[dict[str, tuple[str, Any]]] = {
+    **dict.fromkeys(_TRUE, ("bool", True)),
+    **dict.fromkeys(_FALSE, ("bool", False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), ("null", None)),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), ("float", math.nan)),
+    **{sign + text: ("float", math.inf) for text in (".inf", ".Inf", ".INF") for sign in ("", "+")},
+    **{f"-{text}": ("float", -math.inf) for text in (".inf", ".Inf", ".INF")},
 }
-Loader.add_implicit_resolver(f"{_TAG}bool", re.compile(rf"(?:{'|'.join(_BOOLEANS)})$"), list("yYnNtTfFoO"))
-Loader.add_implicit_resolver(
-    f"{_TAG}int",
-    re.compile(r"[-+]?(?:0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$"),
-    sorted(_NUMBER_BEGINS),
+_HINTS: Final = frozenset("yYnNtTfFoO~.+-0123456789")
+"""A text that begins otherwise is a text."""
+
+_INT: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII)
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_LONGEST: Final = 70
+"""More characters than an integer of 64 bits has in any base, with its sign and prefix."""
+
+_CLOCK: Final = r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"
+_TIMESTAMP: Final = re.compile(
+    rf"([0-9]{{4}})-([0-9]{{1,2}})-([0-9]{{1,2}})(?:[Tt]{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})| {_CLOCK})?", re.ASCII
 )
-Loader.add_implicit_resolver(
-    f"{_TAG}float",
-    re.compile(
-        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-    ),
-    [*sorted(_NUMBER_BEGINS), "."],
-)
 
 
-def _bool(text: str) -> bool:
-    if text not in _BOOLEANS:
-        raise ValueError(f"{text} is not a boolean")
-    return _BOOLEANS[text]
+_INDENTED: Final = re.compile(r"[^\n]\n[ \t]")
+"""A line of a folded text that is indented more than the one before it."""
+_DAYS: Final = {month: 31 - (month in (4, 6, 9, 11)) - 3 * (month == 2) for month in range(1, 13)}
 
 
-def _int(text: str) -> int:
-    text = text.replace("_", "").lower()
-    digits = text.lstrip("+-")
-    try:
-        return int(text, {"0x": 16, "0b": 2}.get(digits[:2], 8 if digits[:1] == "0" and digits != "0" else 10))
-    except ValueError:
-        raise ValueError(f"cannot decode `{text}` as a !!int") from None
+def scalar(text: str, tag: str | None, *, plain: bool) -> Any:
+    """The value of a scalar: a text, a number (infinity and NaN, too), a boolean or None.
 
-
-def _float(text: str) -> float | str:
-    """A number; a text if its exponent is out of range, because Go then reads a text.
+    ``tag`` is as libyaml gives it; ``plain`` scalars have neither quotes nor a tag.
 
     Raises:
-        ValueError: JSON does not have it: infinity, or not a number.
+        GoError: the tag does not fit the text.
     """
-    digits = text.replace("_", "").lower()
-    try:
-        number = float(digits.replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:
-        raise ValueError(f"cannot decode `{text}` as a !!float") from None
-    if math.isfinite(number):
-        return number
-    if digits.lstrip("+-")[:2] in (".i", ".n"):
-        raise ValueError(f"{text} is not a JSON number")
-    return text
+    if tag is None:
+        if not plain or (text and text[0] not in _HINTS):
+            return text
+        return _resolved(text)[1]
+    if tag == f"{_TAG}binary":
+        return _binary(text)
+    if tag not in _RESOLVED or tag == f"{_TAG}str":
+        return text
+    return _tagged(text, tag.removeprefix(_TAG))
 
 
-def _null(text: str) -> None:
-    if text not in _NULLS:
-        raise ValueError(f"cannot decode !!str `{text}` as a !!null")
+def _resolved(text: str) -> tuple[str, Any]:
+    """The tag and the value of a text that has none."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in "yYnNtTfFoO~":
+        return "str", text
+    if text[0] == ".":
+        with suppress(GoError):
+            return "float", strconv.parse_float(text)
+        return "str", text
+    return _numeric(text)
+
+
+def _numeric(text: str) -> tuple[str, Any]:
+    """A text that begins with a digit or a sign. Go ignores underscores at any place in a possible number."""
+    digits = text.replace("_", "")
+    if len(digits) <= _LONGEST and (found := _INT.fullmatch(digits)):
+        value = _integer(found)
+        if value in INT64 or (value in UINT64 and not found[1]):
+            return "int", value
+    if _FLOAT.fullmatch(digits) and math.isfinite(float(digits)):
+        return "float", float(digits)
+    return "str", text
+
+
+def _integer(found: re.Match[str]) -> int:
+    sign, hexadecimal, binary, octal, decimal = found.groups()
+    base = 16 if hexadecimal else 2 if binary else 8 if octal else 10
+    return int(sign + (hexadecimal or binary or octal or decimal), base)
+
+
+def _tagged(text: str, wanted: str) -> Any:
+    hint = not text or text[0] in _HINTS
+    found, value = _resolved(text) if hint else ("str", text)
+    if wanted == "timestamp" and _is_timestamp(text):
+        return text
+    if found == "int" and wanted == "float" and value in INT64:
+        return float(value)
+    if found != wanted:
+        raise GoError(f"cannot decode !!{found} `{text}` as a !!{wanted}")
+    return value
+
+
+def _is_timestamp(text: str) -> bool:
+    """Whether go-yaml takes a text for a time, which it then leaves a text."""
+    found = _TIMESTAMP.fullmatch(text)
+    if found is None:
+        return False
+    year, month, day, *clock = (int(each or 0) for each in found.groups())
+    days = 29 if month == 2 and (year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)) else _DAYS.get(month, 0)
+    hour, minute, second = (max(clock[each], clock[each + 3]) for each in range(3))
+    return 1 <= day <= days and hour < 24 and minute < 60 and second < 60
+
+
+def kustomized(text: str, value: Any, tag: str | None, style: str, *, is_key: bool, in_flow: bool) -> str:
+    """What to say of a scalar that kustomize (kyaml, on yaml.v3) reads otherwise than kubectl; "" if it does not."""
+    if is_key:
+        if text == "<<" or tag == MERGE:
+            return f'kubectl reads "{text}" as a key, kustomize merges or drops it: remove it'
+        if value.__class__ is bool and text.lower() not in {"true", "false"}:
+            return f'kubectl reads the key {text} as "{key_text(value)}", kustomize as "{text}": put it in quotes'
+    elif value.__class__ is bool and tag is None and text.lower() not in {"true", "false"}:
+        word = key_text(value)
+        return f'kubectl reads {text} as {word}, kustomize as the text "{text}": write {word}, or put it in quotes'
+    elif value is None and in_flow and not text:
+        return 'kubectl reads no value in {} or [] as null, kustomize as the text "": write null or ""'
+    elif style == ">" and _INDENTED.search(text):
+        return "kustomize adds an empty line above the indented lines of this folded text: use | instead of >"
+    elif ((tag is None and not style) or tag == f"{_TAG}timestamp") and _is_timestamp(text):
+        return f"kubectl reads {text} as text, kustomize writes it anew as a time: put it in quotes"
+    return ""
 
 
 def _binary(text: str) -> str:
     try:
-        return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
+        found = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
     except binascii.Error:
-        raise ValueError("!!binary value contains invalid base64 data") from None
+        raise GoError("!!binary value contains invalid base64 data") from None
+    return _replaced(found)
 
 
-def _scalar(read: Callable[[str], Any]) -> Callable[[Loader, yaml.Node], Any]:
-    """A constructor that reads the text with ``read``, which may reject it: a tag can precede any text."""
-
-    def construct(loader: Loader, node: yaml.Node) -> Any:
-        if not isinstance(node, yaml.ScalarNode):
-            return _collection(loader, node)
-        try:
-            return read(str(node.value))
-        except ValueError as error:
-            raise ConstructorError(None, None, str(error), node.start_mark) from None
-
-    return construct
+def _replaced(found: bytes) -> str:
+    """Bytes as ``encoding/json`` writes them: U+FFFD for each byte that is not UTF-8."""
+    text = found.decode(errors="surrogateescape")
+    return text if text.isascii() else "".join("\ufffd" if "\udc80" <= each <= "\udcff" else each for each in text)
 
 
-def _collection(loader: Loader, node: yaml.Node) -> Any:
-    """A list or an object: Go ignores their tags."""
-    if isinstance(node, yaml.SequenceNode):
-        return [loader.construct_object(item, deep=True) for item in node.value]
-    assert isinstance(node, yaml.MappingNode)
-    loader.flatten_mapping(node)
-    result: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        key = _key(loader.construct_object(key_node, deep=True), key_node)
-        if key in result:
-            raise ConstructorError(None, None, f'duplicate key "{key}"', key_node.start_mark)
-        result[key] = loader.construct_object(value_node, deep=True)
-    return result
+def number(value: Any) -> Any:
+    """A scalar as a value of JSON: whole floats and large integers as the API server sends them back.
+
+    Raises:
+        GoError: JSON does not have it: infinity, or not a number.
+    """
+    if value.__class__ is str:
+        return value
+    if value.__class__ is float and not math.isfinite(value):
+        raise GoError(f"{_special(value)} is not a JSON number")
+    return settle(value)
 
 
-def _key(key: Any, node: yaml.Node) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    if isinstance(key, str | int | float):
-        return str(settle(key))
-    raise ConstructorError(None, None, "a key must be text", node.start_mark)
+def _special(value: float) -> str:
+    return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
 
 
-Loader.yaml_constructors = {
-    f"{_TAG}null": _scalar(_null),
-    f"{_TAG}bool": _scalar(_bool),
-    f"{_TAG}int": _scalar(_int),
-    f"{_TAG}float": _scalar(_float),
-    f"{_TAG}binary": _scalar(_binary),
-    None: _scalar(str),  # a tag that Go does not know leaves a text, a list or an object as it is
-}
+def key_text(value: Any) -> str:
+    """A scalar as the key that ``sigs.k8s.io/yaml`` makes of it: a float has the digits of a float32.
+
+    Raises:
+        GoError: it cannot be a key: null, or an integer beyond int64.
+    """
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() if value in INT64:
+            return str(value)
+        case float():
+            text = strconv.shortest32(value)
+            return {"NaN": ".nan", "+Inf": ".inf", "-Inf": "-.inf"}.get(text, text)
+        case None:
+            raise GoError("a key must be text, not null")
+    raise GoError(f"a key must be text, not {value}")

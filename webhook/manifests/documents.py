@@ -1,48 +1,142 @@
-"""Manifests: YAML and JSON as Kubernetes tools read it, with the line of every value.
+"""Manifests: YAML and JSON as kubectl reads them, with the line of every value.
 
-kubectl reads YAML 1.1 through ``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys become strings, a date stays
-text, ``1e3`` is a number. Duplicate keys are refused, as kubectl does under strict validation. A ``List`` is replaced
-by its items.
+kubectl splits a file at its lines ``---`` before it reads any YAML, and reads each piece by itself, as YAML 1.1 through
+``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys become strings, a date stays text, ``1e3`` is a number. What
+begins with ``{`` is read as JSON first. A list is replaced by its items. Stricter than kubectl: a key that is written
+twice in one mapping is refused, as kustomize and strict field validation do, and so is text that is not UTF-8, and what
+kubectl leaves out without a word.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NoReturn
-
-import orjson
-import yaml
+from typing import Any, Final, NamedTuple
 
 from webhook.admission.errors import DocumentError, Problem
-from webhook.golang import yaml as goyaml
-from webhook.golang.json import has_unsettled, settle
-from webhook.manifests import jsontext
-from webhook.manifests.document import Document, Scan
+from webhook.golang.errors import GoError
+from webhook.golang.json import decode as decode_json
+from webhook.golang.strconv import SPACE
+from webhook.manifests.composer import NESTING, YamlError, compose
 from webhook.manifests.links import content
-from webhook.manifests.places import child
+from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find, keys
 
 __all__ = ["Document", "Scan", "decode", "parse", "read", "scan_file", "scan_text"]
 
-NODES: Final = 2_000_000
-"""Limit for the values of a document with its aliases expanded: four times what fits into the API server's 3 MiB, so
-that only an alias bomb is refused."""
-
-
 _MAX_PROBLEMS: Final = 20
-"""Stop reading a file after this many unreadable documents: each takes a pass over the rest of the text."""
+"""Stop reading a file after this many unreadable documents: one cause may make all of them unreadable."""
 
+_PEEKED: Final = 4096
+"""kubectl looks for a brace in so many bytes."""
+_BRACE: Final = re.compile(rf"[{SPACE}]*\{{")
+_JSON_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_LINE_REST: Final = re.compile(rf"[{SPACE.replace(chr(10), '')}]*\n?")
+_NEXT_OBJECT: Final = re.compile(r"\n(?=\{)")
 _TEMPLATE: Final = re.compile(r"\{\{-?\s*(?:[.$/\"]|(?:if|range|with|include|define|template|end|else|toYaml)\b)")
+_NEAR: Final = 2
+"""The lines around a fault that may be its cause."""
+_ADVICE: Final = "looks like a Helm template: pipe `helm template` into `modelgate check -`"
 _ENCODINGS: Final = {
     BOM_UTF32_LE: "UTF-32",
     BOM_UTF32_BE: "UTF-32",
     BOM_UTF16_LE: "UTF-16",
     BOM_UTF16_BE: "UTF-16",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object of a file. ``line`` counts from 1; ``remarks`` are what the reader has to say about it.
+
+    ``piece`` is the part of the file that it is in, and ``at`` its path there, if it is an item of a list.
+    """
+
+    source: str
+    line: int
+    value: dict[str, Any]
+    piece: Piece | None = field(default=None, repr=False, compare=False)
+    at: tuple[str | int, ...] = ()
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
+
+    @property
+    def text(self) -> str:
+        """The whole file; "" if it is not kept."""
+        return self.piece.text if self.piece else ""
+
+    @property
+    def is_yaml(self) -> bool:
+        """Whether there is a text, and it is not JSON: many objects may be on one line of that."""
+        return self.piece is not None and not self.text.startswith("{", self.piece.start)
+
+    @property
+    def tree(self) -> Spot | None:
+        """The spots of the object, if there is a text."""
+        return find(_spots(self.piece), self.at)[1] if self.piece else None
+
+    def place(self, path: str) -> Place:
+        """The place of the key of a field, or of its nearest parent in the text."""
+        named, _, _ = find(self.tree, keys(path))
+        return Place(self.line, 1, 2) if named is None else Place.of(named)
+
+    def written(self, path: str) -> Spot | None:
+        """The value that the text has at a field."""
+        _, value, complete = find(self.tree, keys(path))
+        return value if complete else None
+
+    def text_of(self, line: int) -> str:
+        """A line of the file; "" if there is no text."""
+        lines = _lines(self.text)
+        return lines[line - 1] if 0 < line <= len(lines) else ""
+
+    def line_of(self, *path: str | int) -> int:
+        """The line of the key at the path, or of its nearest parent in the text."""
+        named, _, _ = find(self.tree, path)
+        return self.line if named is None else named.line + 1
+
+    def line_at(self, field: str) -> int:
+        """As :meth:`line_of`, for a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
+        return self.line_of(*keys(field))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return BREAK.split(text)
+
+
+@lru_cache(maxsize=4)
+def _spots(piece: Piece) -> Spot | None:
+    """The spots of a piece: they are read when they are needed, since most documents have no fault."""
+    try:
+        composed = compose(piece.yaml, piece.line, places=True)
+    except YamlError:  # JSON that YAML refuses, such as a key of more than 1,024 characters
+        return None
+    return composed.spot if composed else None
+
+
+def _item_lines(piece: Piece | None, count: int) -> list[int]:
+    """The lines of the items of a list in JSON."""
+    try:
+        composed = compose(piece.yaml, piece.line) if piece and count else None
+    except YamlError:
+        composed = None
+    return composed.items if composed else [piece.line if piece else 0] * count
+
+
+class Scan(NamedTuple):
+    """What a text holds: objects, what cannot be read, and ``others``: YAML or JSON that is not an object."""
+
+    documents: list[Document]
+    problems: list[Problem]
+    others: list[Problem]
+
+    @property
+    def faults(self) -> list[Problem]:
+        """Why the text is not a text of objects."""
+        return [*self.problems, *self.others]
 
 
 def read(path: Path) -> list[Document]:
@@ -69,201 +163,180 @@ def decode(content: bytes, source: str) -> Scan:
     """As :func:`scan_text`, for bytes."""
     try:
         return scan_text(content.decode("utf-8-sig"), source)
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
         seen = next((name for mark, name in _ENCODINGS.items() if content.startswith(mark)), "")
-        but = f" but {seen}: save it as UTF-8" if seen else ""
-        return Scan([], [Problem(source, "", f"cannot be read: not UTF-8 text{but}")], [])
+        if seen:
+            return Scan([], [Problem(source, "", f"cannot be read: not UTF-8 text but {seen}: save it as UTF-8")], [])
+        line = content.count(b"\n", 0, error.start) + 1
+        said = "cannot be read: not UTF-8 text: kubectl replaces such bytes without a word: save it as UTF-8"
+        return Scan([], [Problem(f"{source}:{line}", "", said)], [])
 
 
-def parse(text: str, source: str, *, trusted: bool = False) -> list[Document]:
-    """The documents of a text; ``source`` names it in errors. Empty documents are skipped, Lists are expanded.
-
-    ``trusted`` JSON is not checked for duplicate keys, which takes longer than parsing.
+def parse(text: str, source: str) -> list[Document]:
+    """The documents of a text; ``source`` names it in errors. Empty documents are skipped, lists are expanded.
 
     Raises:
         DocumentError: with every problem.
     """
-    found = scan_text(text, source, trusted=trusted)
+    found = scan_text(text, source)
     if found.faults:
         raise DocumentError(found.faults)
     return found.documents
 
 
-def scan_text(text: str, source: str, *, trusted: bool = False) -> Scan:
+def scan_text(text: str, source: str) -> Scan:
     """As :func:`parse`, but a document that cannot be read leaves the others: it is one of the problems."""
-    scan = Scan([], [], [])
-    if text.lstrip()[:1] in ("{", "[") and _scan_json(text, source, scan, trusted=trusted):
-        return scan
-    rest: str | None = text
-    while rest is not None and len(scan.problems) + len(scan.others) < _MAX_PROBLEMS:
-        rest = _scan_yaml(rest, source, scan, "" if trusted else text)
-    if scan.problems and (template := _TEMPLATE.search(text)):
-        where = f"{source}:{text.count(chr(10), 0, template.start()) + 1}"
-        advice = "looks like a Helm template: pipe `helm template` into `modelgate check -`"
-        scan.problems[:] = [Problem(where, "", advice)]
-    return scan
+    reader = _Reader(text, source)
+    reader.read()
+    return reader.scan
 
 
-def _scan_json(text: str, source: str, scan: Scan, *, trusted: bool) -> bool:
-    """Read a text as JSON, or as a stream of it; return False if it is neither, so that it may be YAML."""
-    pieces = [(0, len(text))]
-    if not _scan_value(text, 0, text, source, scan, trusted=trusted):
-        pieces = jsontext.stream(text)
-        for start, end in pieces:
-            if len(scan.problems) + len(scan.others) >= _MAX_PROBLEMS:
-                break
-            piece = text[start:end]
-            if not _scan_value(piece, start, text, source, scan, trusted=trusted):  # YAML names the line of the error
-                _scan_yaml("\n" * text.count("\n", 0, start) + piece, source, scan, text)
-    return bool(pieces)
+class _Reader:
+    """Reads one text."""
 
+    def __init__(self, text: str, source: str) -> None:
+        self._text = text
+        self._cut = Text(text)
+        self._source = source
+        self._template: Problem | None = None
+        self.scan = Scan([], [], [])
 
-def _scan_value(piece: str, start: int, text: str, source: str, scan: Scan, *, trusted: bool) -> bool:
-    """Read a text of one JSON value; return False if it is not JSON, or repeats a key, whose line YAML knows."""
-    try:
-        if not trusted and _repeats_a_key(piece):
-            return False
-        value = _json(piece)
-    except DocumentError as error:
-        scan.problems.extend(replace(problem, source=problem.source or source) for problem in error.problems)
-        return True
-    except ValueError:
-        return False
-    if trusted:
-        origin = Document(source, 1, {})
-    else:
-        start += len(piece) - len(piece.lstrip())
-        origin = Document(source, text.count("\n", 0, start) + 1, {}, None, text, start)
-    _add(value, origin, scan)
-    return True
+    def read(self) -> None:
+        """Read everything: a text that begins with a brace as JSON, until it is none."""
+        is_json = _BRACE.match(self._text[:_PEEKED]) is not None
+        rest: int | None = 0
+        while rest is not None:
+            begin = self._read_json(rest) if is_json else rest
+            rest = None if begin is None else self._read_pieces(begin, is_json=is_json)
+        if self._template:
+            self.scan.problems.append(self._template)
 
+    def _is_given_up(self) -> bool:
+        return len(self.scan.problems) + len(self.scan.others) >= _MAX_PROBLEMS
 
-def _json(text: str) -> Any:
-    """A JSON text. Half of a surrogate pair is read as U+FFFD, as Go does; orjson refuses it.
+    def _fault(self, line: int, message: str) -> None:
+        self.scan.problems.append(Problem(f"{self._source}:{line + 1}", "", message))
 
-    Raises:
-        ValueError: it is not JSON, or has a number beyond float64.
-    """
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        if "depth" in str(error):
-            raise
-        try:
-            return settle(json.loads(text, parse_constant=_not_json, parse_float=_finite))
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-    return settle(value) if has_unsettled(text.encode()) else value
-
-
-def _not_json(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
-
-
-def _finite(text: str) -> float:
-    if math.isinf(number := float(text)):
-        raise DocumentError([Problem("", "", f"{text} is not a JSON number: it is out of range")])
-    return number
-
-
-def _scan_yaml(text: str, source: str, scan: Scan, whole: str) -> str | None:
-    """Add the documents of a YAML text and its problems; return the text to go on with after a syntax error.
-
-    A document that cannot be constructed is skipped. After a syntax error libyaml cannot go on: the rest of the text
-    begins with the next line of ``---``, and keeps its line numbers.
-    """
-    loader = goyaml.Loader(text)
-    try:
-        while loader.check_node():
-            node = loader.get_node()
-            assert node is not None  # check_node was true
+    def _read_json(self, position: int) -> int | None:
+        """Read a stream of JSON; return where kubectl goes on with YAML, or None at the end of the text."""
+        count = 0
+        while not self._is_given_up():
+            start = _JSON_SPACE.match(self._text, position).end()  # type: ignore[union-attr]  # it matches anything
+            if start == len(self._text):
+                return None
             try:
-                _check_size(node, source)
-                value = settle(loader.construct_document(node))
-                if value is not None:
-                    _add(value, Document(source, node.start_mark.line + 1, {}, node, whole), scan)
-            except yaml.constructor.ConstructorError as error:
-                scan.problems.append(_problem(error, source))
-            except DocumentError as error:
-                scan.problems.extend(error.problems)
-    except yaml.MarkedYAMLError as error:
-        scan.problems.append(_problem(error, source))
-        return _rest(text, error.problem_mark.line if error.problem_mark else 0)
-    except yaml.YAMLError as error:
-        scan.problems.append(Problem(source, "", " ".join(str(error).split())))
-    finally:
-        loader.dispose()
-    return None
+                value, end = decode_json(self._text, start, NESTING)
+            except (json.JSONDecodeError, RecursionError) as error:
+                if count < 2:  # so far it may be YAML
+                    return _LINE_REST.match(self._text, position).end()  # type: ignore[union-attr]
+                self._fault(self._cut.line_at(start), f"not JSON behind {count} values that are JSON: {error}")
+                following = _NEXT_OBJECT.search(self._text, start)
+                if following is None:
+                    return None
+                position = following.end()
+                continue
+            except GoError as error:
+                end = self._bad_json(start, error)
+            else:
+                self._add_json(value, start, end)
+            count, position = count + 1, end
+        return None
+
+    def _bad_json(self, start: int, error: GoError) -> int:
+        """Name the line of what makes JSON unreadable; return where the value ends."""
+        _, end = json.JSONDecoder(parse_int=str).raw_decode(self._text, start)
+        piece, message = self._cut.piece(start, end), str(error)
+        try:
+            compose(piece.yaml, piece.line)
+        except YamlError as found:  # a key that is there twice
+            self._fault(found.line, str(found))
+        else:
+            self._fault(piece.line, message)
+        return end
+
+    def _add_json(self, value: Any, start: int, end: int) -> None:
+        line = self._cut.line_at(start)
+        if value is not None:
+            self._add(value, Document(self._source, line + 1, {}, self._cut.piece(start, end)))
+
+    def _read_pieces(self, start: int, *, is_json: bool) -> int | None:
+        """Read the pieces of YAML; return where JSON goes on behind a broken value, or None at the end."""
+        for piece in self._cut.pieces(start):
+            if not self._read_yaml(piece) and is_json:
+                following = _NEXT_OBJECT.search(self._text, piece.start, piece.end)
+                if following and not self._is_given_up():
+                    return following.end()
+            if self._is_given_up():
+                return None
+        return None
+
+    def _read_yaml(self, piece: Piece) -> bool:
+        """Read a piece; return whether it is YAML."""
+        if piece.fault:
+            self._fault(piece.line, piece.fault)
+            return False
+        body = piece.body
+        try:
+            composed = compose(body, piece.line)
+        except YamlError as error:
+            self._broken(error, body.split("\n"), piece.line)
+            return False
+        if composed is not None and composed.value is not None:
+            document = Document(self._source, composed.line + 1, {}, piece, (), tuple(composed.remarks))
+            self._add(composed.value, document, composed.items)
+        return True
+
+    def _broken(self, error: YamlError, lines: list[str], begin: int) -> None:
+        """Add a fault. A file for Helm has one for each of its expressions: one piece of advice is enough."""
+        first = max(error.line - begin - _NEAR, 0)
+        for number, line in enumerate(lines[first : error.line - begin + _NEAR], begin + first):
+            if error.may_be_a_template and (found := _TEMPLATE.search(line)) and not _is_quoted(line[: found.start()]):
+                self._template = self._template or Problem(f"{self._source}:{number + 1}", "", _ADVICE)
+                return
+        self._fault(error.line, str(error))
+
+    def _add(self, value: Any, document: Document, lines: list[int] | None = None) -> None:
+        """Add an object, or the items of a list."""
+        if not isinstance(value, dict):
+            said = f"expected an object, got {type(value).__name__}"
+            self.scan.others.append(Problem(f"{self._source}:{document.line}", "", said))
+        elif _is_list(value):
+            self._add_items(value, document, lines)
+        else:
+            self.scan.documents.append(replace(document, value=value))
+
+    def _add_items(self, value: dict[str, Any], document: Document, lines: list[int] | None) -> None:
+        """Add the items of a list. Those of a typed list may leave out their kind: it is that of the list."""
+        items, where = value["items"], f"{self._source}:{document.line}"
+        if not isinstance(items, list | None):
+            said = "kubectl reads every object with items as a list: expected a list"
+            self.scan.problems.append(Problem(where, "items", said))
+            return
+        kind = value["kind"].removesuffix("List")
+        if lines is None:
+            lines = _item_lines(document.piece, len(items or ()))
+        for index, item in enumerate(items or ()):
+            at = ("items", index)
+            remarks = tuple(each._replace(path=each.path[2:]) for each in document.remarks if each.path[:2] == at)
+            own = replace(document, line=lines[index] + 1, at=at, remarks=remarks)
+            if isinstance(item, dict) and isinstance(item.get("items"), list):
+                problem = Problem(f"{self._source}:{own.line}", "", "kubectl refuses a list in a list")
+                self.scan.problems.append(problem)
+            elif isinstance(item, dict) and kind and not (item.get("kind") or item.get("apiVersion")):
+                given = {"apiVersion": value["apiVersion"]} if "apiVersion" in value else {}
+                self._add({**item, **given, "kind": kind}, own)
+            else:
+                self._add(item, own)
 
 
-def _problem(error: yaml.MarkedYAMLError, source: str) -> Problem:
-    mark = error.problem_mark
-    where = f"{source}:{mark.line + 1}" if mark else source
-    return Problem(where, "", ": ".join(part for part in (error.context, error.problem) if part))
+def _is_list(value: dict[str, Any]) -> bool:
+    """Whether kubectl takes an object for a list. Files of other programs may have items, but no kind and version."""
+    kind = value.get("kind")
+    return (
+        "items" in value and isinstance(kind, str) and bool(kind) and ("apiVersion" in value or kind.endswith("List"))
+    )
 
 
-def _rest(text: str, line: int) -> str | None:
-    """The documents after a line that stops the parser, with an empty line for each line before them."""
-    lines = text.split("\n")
-    following = (number for number in range(line, len(lines)) if number and lines[number].startswith("---"))
-    start = next(following, None)
-    return None if start is None else "\n" * start + "\n".join(lines[start:])
-
-
-def _repeats_a_key(text: str) -> bool:
-    """Whether this is JSON with a duplicate key: the YAML reader then reports its line."""
-    repeated = False
-
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal repeated
-        repeated = repeated or len({key for key, _ in pairs}) < len(pairs)
-
-    try:
-        json.loads(text, object_pairs_hook=look)
-    except (ValueError, RecursionError):  # not JSON, or nested too deep
-        return False
-    return repeated
-
-
-def _add(value: Any, origin: Document, scan: Scan) -> None:
-    """Add the objects of a document: itself, or the items of a List."""
-    if not isinstance(value, dict):
-        where = f"{origin.source}:{origin.line}"
-        scan.others.append(Problem(where, "", f"expected an object, got {type(value).__name__}"))
-        return
-    items = value.get("items")
-    if not (str(value.get("kind", "")).endswith("List") and isinstance(items, list)):
-        scan.documents.append(replace(origin, value=value))
-        return
-    nodes = child(origin.tree, "items")
-    for index, item in enumerate(items):
-        node = child(nodes, index)
-        line = origin.line if node is None else node.start_mark.line + 1
-        _add(item, replace(origin, line=line, node=node), scan)
-
-
-def _check_size(root: yaml.Node, source: str) -> None:
-    """Refuse a document that aliases make endless or larger than the API server's limit."""
-    sizes: dict[int, int] = {}
-    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
-    while stack:
-        node, visited = stack.pop()
-        children = _children(node)
-        if visited:
-            sizes[id(node)] = min(1 + sum(sizes[id(child)] for child in children), NODES + 1)
-        elif id(node) not in sizes:
-            sizes[id(node)] = 0  # in progress: found again below itself, it is endless
-            stack.append((node, True))
-            for child in children:
-                if sizes.get(id(child)) == 0:
-                    line = child.start_mark.line + 1
-                    raise DocumentError([Problem(f"{source}:{line}", "", "an alias contains itself")])
-                stack.append((child, False))
-    if sizes[id(root)] > NODES:
-        raise DocumentError([Problem(source, "", f"more than {NODES} values after expanding its aliases")])
-
-
-def _children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [part for pair in node.value for part in pair]
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+def _is_quoted(before: str) -> bool:
+    """Whether what follows a part of a line is in quotes or in a comment."""
+    return before.count('"') % 2 == 1 or before.count("'") % 2 == 1 or before.lstrip().startswith("#")

@@ -19,7 +19,7 @@ from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document, Scan
 from webhook.manifests.links import Boundary, content
 
-__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "read_paths"]
+__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths"]
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KUSTOMIZE: Final = "kustomize.config.k8s.io/"
@@ -87,6 +87,13 @@ def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
             _add_file(path, documents.scan_file(path), patches, found, how)
         else:
             _add(documents.scan_file(path, pipe=not how.strict), found, lenient=False)
+    return found
+
+
+def as_manifests(scan: Scan) -> Manifests:
+    """What a named file holds: all of it has to be manifests."""
+    found = Manifests()
+    _add(scan, found, lenient=False)
     return found
 
 
@@ -240,19 +247,26 @@ def _add(scan: Scan, found: Manifests, *, lenient: bool, concerns: Callable[[], 
     else:
         found.problems += scan.others
     for document in scan.documents:
-        missing = [each for each in ("apiVersion", "kind") if not isinstance(document.value.get(each), str)]
+        missing = [each for each in ("apiVersion", "kind") if not _is_named(document.value.get(each))]
         if lenient and _is_foreign(document.value, missing):
             found.skipped["not a manifest"] += 1
             continue
         where = f"{document.source}:{document.line}"
         faults += [Problem(where, each, "Required value") for each in missing]
-        found.documents += [] if missing else [document]
+        if not missing and document.value["apiVersion"].count("/") > 1:
+            faults.append(Problem(where, "apiVersion", 'expected "group/version": kubectl finds no kind'))
+        elif not missing:
+            found.documents.append(document)
     if faults and concerns():
         found.problems += faults
     else:
         found.unread += faults
         found.skipped["not readable"] += len(faults)
     found.skipped = +found.skipped
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_foreign(value: Mapping[str, Any], missing: Sequence[str]) -> bool:

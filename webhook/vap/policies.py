@@ -153,7 +153,7 @@ def _identity(origin: Document) -> tuple[str, str]:
 
 def _named(origin: Document, found: Problem) -> Problem:
     """Add the kind and name to a problem of a JSON document: many may be on one line."""
-    if origin.node is not None and not origin.source.endswith(".json"):
+    if origin.is_yaml:
         return found
     return replace(found, path=f"{' '.join(_identity(origin))}: {found.path}")
 

@@ -13,13 +13,10 @@ from webhook.cel.limits import LIST_LIMIT, STRING_LIMIT, within
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import DYN, INT, STRING, list_of
 from webhook.cel.values.containers import go_value
+from webhook.golang.strconv import SPACE
 
 __all__ = ["STRINGS_0", "STRINGS_2"]
 
-_SPACE: Final = (  # Unicode's White_Space, which Go trims; Python's strip takes more
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 _LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER: Final = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 _QUOTED: Final = str.maketrans(
@@ -110,7 +107,7 @@ def substring_range(text: str, start: int, end: int) -> str:
 
 
 def trim(text: str) -> str:
-    return text.strip(_SPACE)
+    return text.strip(SPACE)
 
 
 def join(parts: list[str], separator: str = "") -> str:

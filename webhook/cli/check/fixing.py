@@ -13,18 +13,15 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import yaml
-
 from webhook.admission import Cause
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.places import find, keys
+from webhook.manifests.places import BREAK, Spot, find, keys
 from webhook.policy import field_path
 
 __all__ = ["Edit", "edits", "fixed"]
 
-_BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _MEANT: Final = re.compile(r"unknown field; did you mean (?P<name>[\w.\[\]]+)\?")
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")
 _SUPPORTED: Final = re.compile(r'supported values: (?P<values>".*")$')
@@ -91,7 +88,7 @@ class _File:
                 continue
             after = self._judge(found[number])
             if _helps(edit, before, after):
-                line = len(_BREAK.findall(self.text[: edit.start])) + 1
+                line = len(BREAK.findall(self.text[: edit.start])) + 1
                 self.done.append(f"{line}: fixed: {edit.about}: {self.text[edit.start : edit.end]} → {edit.text}")
                 self.text = text
                 self.reviews = [self._judge(document) for document in found]
@@ -133,15 +130,15 @@ def edits(review: ReviewedManifest) -> Iterator[Edit]:
     document = review.document
     if not document.text:
         return
-    offsets = [0, *(found.end() for found in _BREAK.finditer(document.text))]
+    offsets = [0, *(found.end() for found in BREAK.finditer(document.text))]
     for cause in review.validation.causes:
         key, value, complete = find(document.tree, keys(cause.field))
-        if complete and isinstance(key, yaml.ScalarNode) and (meant := _MEANT.search(cause.message)):
+        if complete and key is not None and key.is_scalar and (meant := _MEANT.search(cause.message)):
             name = str(keys(meant["name"])[-1])
-            if _is_typo(str(key.value), name):
+            if _is_typo(key.text, name):
                 renamed = field_path([*keys(cause.field)[:-1], name])
                 yield _edit(document, offsets, key, name, cause.field)._replace(renamed=renamed)
-        elif complete and isinstance(value, yaml.ScalarNode):
+        elif complete and value is not None and value.is_scalar:
             for text in _scalars(cause, value):
                 yield _edit(document, offsets, value, text, cause.field)
 
@@ -153,12 +150,12 @@ def _is_typo(written: str, meant: str) -> bool:
     return SequenceMatcher(None, written, meant).ratio() >= _LIKENESS
 
 
-def _scalars(cause: Cause, node: yaml.ScalarNode) -> Iterator[str]:
+def _scalars(cause: Cause, spot: Spot) -> Iterator[str]:
     """What a scalar may stand for."""
-    text = str(node.value)
+    text = spot.text
     if version := _VERSION.match(cause.message):
         yield f"{text.rpartition('/')[0]}/{version['version']}"
-    plain = not node.style and node.tag.rpartition(":")[2] in {"bool", "int", "float"}
+    plain = spot.plain and isinstance(spot.value, bool | int | float)
     supported = _supported(cause)
     if plain and (not supported or text in supported):
         yield json.dumps(text)
@@ -179,9 +176,9 @@ def _letters(text: str) -> str:
     return re.sub(r"[\s_-]", "", text).lower()
 
 
-def _edit(document: Document, offsets: list[int], node: yaml.Node, text: str, about: str) -> Edit:
-    start = offsets[node.start_mark.line] + node.start_mark.column
-    end = offsets[node.end_mark.line] + node.end_mark.column
+def _edit(document: Document, offsets: list[int], spot: Spot, text: str, about: str) -> Edit:
+    start = offsets[spot.line] + spot.column
+    end = offsets[spot.end_line] + spot.end_column
     quote = document.text[start : start + 1]
     if quote in ('"', "'") and not text.startswith('"'):
         text = f"{quote}{text}{quote}"

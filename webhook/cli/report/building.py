@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-import yaml
-
 from webhook.admission import Cause, Warn
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
@@ -14,6 +12,7 @@ from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, 
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.known import Known
 from webhook.manifests.documents import Document
+from webhook.manifests.places import find, keys
 from webhook.offline.unknown import is_encrypted, substitutes, variables_of
 
 __all__ = ["findings_of", "ordered", "report_of"]
@@ -60,8 +59,11 @@ def _count(values: int) -> str:
 
 
 def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:
-    """Everything that is said of a document."""
+    """Everything that is said of a document. What an error is about needs no remark on its YAML."""
     found = [Finding.of_cause(cause, document, helps) for cause, helps in _faults(list(causes), document)]
+    refused = {each.field for each in found}
+    remarks = [Finding.of_remark(each) for each in document.remarks]
+    found += [each for each in remarks if each.field not in refused]
     return [*found, *(Finding.of_warning(warning, document) for warning in warnings)]
 
 
@@ -96,14 +98,17 @@ def _object(outcome: ReviewedManifest, findings: list[Finding], known: int) -> O
 
 
 def _quoting(cause: Cause, document: Document) -> Iterator[str]:
-    """Advice about a value without quotes that YAML does not read as text."""
+    """Advice about a key or a value without quotes that YAML does not read as text."""
+    key, _, complete = find(document.tree, keys(cause.field))
+    if complete and key is not None and key.plain and isinstance(key.value, bool) and key.text not in {"true", "false"}:
+        yield f"YAML reads the key {key.text} as {str(key.value).lower()}: put it in quotes"
+        return
     if cause.reason not in {"FieldValueTypeInvalid", "FieldValueNotSupported", "FieldValueInvalid"}:
         return
-    node = document.written(cause.field)
-    if not isinstance(node, yaml.ScalarNode) or node.style:
+    spot = document.written(cause.field)
+    if spot is None or not spot.plain:
         return
-    kind, text = node.tag.rpartition(":")[2], node.value
-    if kind == "bool" and text not in {"true", "false"}:
-        yield f"YAML reads {text} as {str(text.lower() in {'y', 'yes', 'on', 'true'}).lower()}: put it in quotes"
-    elif kind in {"int", "float"} and "string" in cause.message:
-        yield f"YAML reads {text} as a number: put it in quotes"
+    if isinstance(spot.value, bool) and spot.text not in {"true", "false"}:
+        yield f"YAML reads {spot.text} as {str(spot.value).lower()}: put it in quotes"
+    elif isinstance(spot.value, int | float) and not isinstance(spot.value, bool) and "string" in cause.message:
+        yield f"YAML reads {spot.text} as a number: put it in quotes"

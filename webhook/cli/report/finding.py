@@ -12,7 +12,8 @@ from webhook.admission import Cause, Warn
 from webhook.admission.errors import Problem
 from webhook.cli.report.changes import Change
 from webhook.manifests.documents import Document
-from webhook.manifests.places import Place
+from webhook.manifests.places import Place, Remark
+from webhook.policy import field_path
 
 __all__ = ["CODES", "Finding", "ObjectReport", "Report", "Severity", "Verdict"]
 
@@ -25,6 +26,8 @@ CODES: Final = {
     "the cluster has it.",
     "policy": "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy of --admission-policies says this.",
     "size": "The object has more values than the gate judges.",
+    "yaml": "kubectl and kustomize read the same text as two different values, so that the object depends on the "
+    "program that applies it.",
     "note": "A remark without a rule, such as a finding that an update is not refused for.",
     "unreadable": "The file or document cannot be read, so that nothing is said about what is in it.",
 }
@@ -72,6 +75,10 @@ class Finding:
         label = "note" if warning.label == "schema" else warning.label
         place = document.place(warning.field)
         return cls(Severity.WARNING, label, warning.field, warning.message, place, policy=warning.policy)
+
+    @classmethod
+    def of_remark(cls, remark: Remark) -> Finding:
+        return cls(Severity.WARNING, "yaml", field_path(remark.path), remark.message, remark.place)
 
     @property
     def is_rule(self) -> bool:

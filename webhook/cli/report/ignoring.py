@@ -89,7 +89,7 @@ def _comments(document: Document) -> dict[int, frozenset[str]]:
     found = _comments_of(document.text)
     if not found:
         return {}
-    end = document.tree.end_mark.line + 1 if document.tree else document.line
+    end = document.tree.end_line + 1 if document.tree else document.line
     above = document.line
     lines = document.text.split("\n")
     while above > 1 and lines[above - 2].lstrip().startswith("#"):

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from webhook.golang.strconv import SPACE
+
 __all__ = ["Source", "SourceKind", "cache_key", "classify_source", "parse_hf", "parse_pvc", "parse_source", "quoted"]
 
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_./@]*\Z")
-# Go's unicode.IsSpace, as strings.TrimSpace uses it; str.isspace accepts four more separators
-_SPACE: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_SPACE: Final = re.compile(f"[{SPACE}]")
 
 
 class SourceKind(StrEnum):

@@ -6,7 +6,7 @@ from typing import Any
 
 from webhook.cel import Budget, BudgetExceeded, CelError
 from webhook.cel.values import NONE, Opt
-from webhook.golang.strconv import quote
+from webhook.golang.strconv import SPACE, quote
 from webhook.schema.correlate import Correlated, item_key
 from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, invalid, required
 from webhook.schema.node import SchemaNode
@@ -16,8 +16,6 @@ __all__ = ["OldItems", "RuleRun"]
 
 _SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
 _MESSAGE_LIMIT = 5 * 1024  # bytes of an evaluated messageExpression (apis/cel MaxEvaluatedMessageExpressionSizeBytes)
-_GO_SPACE = " \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-_GO_SPACE += "\u2028\u2029\u202f\u205f\u3000"
 
 
 class _Stop(Exception):
@@ -145,7 +143,7 @@ class RuleRun:
             raise _message_stopped(error, rule) from error
         except CelError:
             return ""
-        text = text.strip(_GO_SPACE) if isinstance(text, str) else ""
+        text = text.strip(SPACE) if isinstance(text, str) else ""
         return "" if "\n" in text or len(text.encode()) > _MESSAGE_LIMIT else text
 
 
