@@ -302,10 +302,10 @@ def test_policies_and_definitions_of_the_commit_decide(how: str, tree: Path, cap
     flags = ["--admission-policies=policies"] if how == "flag" else []
     (tree / "policies" / "policy.yaml").write_text(POLICY.replace("!= 'good'", "!= 'other'"))
     assert main(["check", *flags, "manifests"]) == 0
-    assert main(["check", "--git=HEAD", *flags, "manifests"]) == 1
+    assert main(["check", "--git=HEAD", "--all", *flags, "manifests"]) == 1
     assert "no good" in capsys.readouterr().out
     shutil.rmtree(tree / "policies")
-    assert main(["check", "--git=HEAD", *flags, "manifests"]) == 1
+    assert main(["check", "--git=HEAD", "--all", *flags, "manifests"]) == 1
 
 
 def test_what_only_the_change_has_does_not_decide(tree: Path, capsys: Capture) -> None:
@@ -347,7 +347,7 @@ def test_a_definition_of_the_commit_decides_and_a_new_kind_is_judged_by_its_own(
     (tree / "manifests" / "thing.yaml").write_text(thing.replace("spec: 1", "spec: 2"))
     assert main(["check", "manifests"]) == 0
     capsys.readouterr()
-    assert main(["check", "--git=HEAD", "manifests"]) == 1
+    assert main(["check", "--git=HEAD", "--all", "manifests"]) == 1
     assert "does not decide about objects: that of HEAD does" in capsys.readouterr().out
 
 
