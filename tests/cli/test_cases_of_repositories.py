@@ -28,6 +28,18 @@ CASES = {
         ["Model ai/${APP}: accepted", "not judged: 2 values that Flux substitutes: ${APP}; no Kustomization with post"],
         ["REFUSED"],
     ),
+    "hint-llmaz-requests.yaml": (
+        (),
+        1,
+        ["spec.inferenceConfig.flavors[0].requests: unknown field; its name is now limits"],
+        [],
+    ),
+    "silent-shard-gap.yaml": ((), 0, [":11:3: LK361 warning: spec.files: the split model is incomplete: "], []),
+    "silent-ome-scale-to-zero.yaml": ((), 0, [":14:12: OM378 warning: spec.engine.minReplicas: "], []),
+    "yaml-merge-override.yaml": ((), 0, ["OpenModel merge-override: accepted"], []),
+    "yaml-anchor-again.yaml": ((), 0, ["OpenModel anchor-again: accepted"], []),
+    "yaml-quoted-template-beside-merge.yaml": ((), 0, ["1 helm.toolkit.fluxcd.io/v2 HelmRelease"], ["Helm template"]),
+    "typed-list-items.yaml": ((), 0, ["OpenModel item: accepted"], []),
 }
 """File or folder → flags, exit code, what is said, and what is not."""
 
