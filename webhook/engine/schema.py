@@ -59,7 +59,7 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
 def suggestions(
     kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn]
 ) -> Iterator[tuple[str, str]]:
-    """Each unknown path with its new name, "; did you mean …?", or "" without either or if a finding names the field."""
+    """Each unknown path with its new name or "; did you mean …?"; "" without them, or if a finding names the field."""
     words = {word for each in findings for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
         if former := kind.policy.renamed.get(_INDEX.sub("[*]", path)):

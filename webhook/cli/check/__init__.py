@@ -139,3 +139,6 @@ def _print(report: Report, options: argparse.Namespace, failing: Collection[Seve
     else:
         for line in rendered(report, options.output, failing):
             print(line)
+        if options.output == "gitlab":  # its file is an artifact, which the log of the job does not show
+            for line in text.lines(report, Style(), quiet=True, changes=False):
+                print(line, file=sys.stderr)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from webhook.admission import Cause, Warn
+from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes, ReviewedManifest
 from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
@@ -40,22 +41,26 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     return report
 
 
-def _unjudged(outcomes: Outcomes) -> Iterator[str]:
+def _unjudged(outcomes: Outcomes) -> Iterator[Problem]:
     """Which values are not judged, a sentence for each reason."""
-    texts = [text for each in outcomes.reviews for text in each.unknown]
-    encrypted = sum(map(is_encrypted, texts))
+    found = [(each.document, text) for each in outcomes.reviews for text in each.unknown]
+    encrypted = [document for document, text in found if is_encrypted(text)]
     if encrypted:
-        yield f"not judged: {_count(encrypted)} encrypted by SOPS"
-    variables = [text for text in texts if not is_encrypted(text)]
+        yield _note(encrypted, "encrypted by SOPS")
+    variables = [(document, text) for document, text in found if not is_encrypted(text)]
     if variables:
-        names = sorted({name for text in variables for name in variables_of(text)})
+        names = sorted({name for _, text in variables for name in variables_of(text)})
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         where = "" if any(map(substitutes, outcomes.given.documents)) else "; no Kustomization with postBuild found"
-        yield f"not judged: {_count(len(variables))} that Flux substitutes: {', '.join(names[:_SHOWN])}{more}{where}"
+        what = f"that Flux substitutes: {', '.join(names[:_SHOWN])}{more}{where}"
+        yield _note([document for document, _ in variables], what)
 
 
-def _count(values: int) -> str:
-    return "1 value" if values == 1 else f"{values} values"
+def _note(documents: Sequence[Document], what: str) -> Problem:
+    """The note about one value of each of these documents."""
+    count, first = len(documents), documents[0]
+    text = f"not judged: {count} {'value' if count == 1 else 'values'} {what}"
+    return Problem(f"{first.source}:{first.line}", "", text)
 
 
 def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:

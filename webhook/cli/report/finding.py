@@ -132,7 +132,7 @@ class Report:
     clean: int = 0
     docs: str = ""
     unread: list[Problem] = field(default_factory=list)
-    unjudged: list[str] = field(default_factory=list)
+    unjudged: list[Problem] = field(default_factory=list)
     before: int = 0
 
     def count(self, verdict: Verdict) -> int:
@@ -147,25 +147,24 @@ class Report:
         """How many objects have a warning."""
         return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
 
-    def unchecked(self) -> dict[str, Counter[str]]:
-        """Why objects are skipped: each reason with the kinds, and how many objects of each there are."""
-        reasons: dict[str, Counter[str]] = {}
+    def notes(self) -> Iterator[Problem]:
+        """What is not judged: a sentence for each reason, with counts, and the first place."""
+        reasons: dict[str, list[ObjectReport]] = {}
         for each in self.objects:
             if each.verdict is Verdict.SKIPPED:
-                value = each.document.value
-                reasons.setdefault(each.note, Counter())[f"{value['apiVersion']} {value['kind']}"] += 1
-        return dict(sorted(reasons.items()))
-
-    def notes(self) -> Iterator[str]:
-        """What is not judged: a sentence for each reason, with counts."""
-        for reason, kinds in self.unchecked().items():
+                reasons.setdefault(each.note, []).append(each)
+        for reason, objects in sorted(reasons.items()):
+            kinds = Counter(f"{each.document.value['apiVersion']} {each.document.value['kind']}" for each in objects)
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-            yield f"not checked: {named}: {reason}"
+            first = objects[0].document
+            yield Problem(f"{first.source}:{first.line}", "", f"not checked: {named}: {reason}")
         yield from self.unjudged
         if self.before:
-            yield f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
+            text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
+            yield Problem("", "", text)
         if self.skipped:
-            yield "not read: " + ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
+            yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
 
     def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
         for each in self.objects:

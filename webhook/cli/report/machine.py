@@ -40,6 +40,8 @@ def document(report: Report) -> dict[str, Any]:
         "objects": [_object(each, report.docs) for each in report.objects],
         "problems": [_problem(each) for each in report.problems],
         "remarks": [_problem(each) for each in report.remarks],
+        "unread": [_problem(each) for each in report.unread],
+        "notes": [_problem(each) for each in report.notes()],
     }
 
 

@@ -120,7 +120,7 @@ def summary(report: Report, *, quiet: bool) -> None:
         counts.append(f"{report.ignored} warnings ignored")
     print(", ".join(counts), file=file)
     for note in report.notes():
-        say(note, file)
+        say(note.message, file)
     first = next((found.code for _, found in report.findings() if found.is_rule), "")
     if first:
         page = f": {rule_page(first, report.docs)}" if report.docs else ""
