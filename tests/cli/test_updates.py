@@ -64,11 +64,19 @@ def test_what_is_new_since_the_commit_is_created(repository: Path) -> None:
 
 
 def test_a_commit_that_git_does_not_know_is_a_usage_error(
-    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["check", "--git=nowhere", str(repository)]) == 64
     assert "--git: " in capsys.readouterr().err
     assert main(["check", "--git=--help", str(repository)]) == 64
+    assert "fetch" not in capsys.readouterr().err
+    shallow = tmp_path_factory.mktemp("clones") / "shallow"
+    git(repository, "commit", "-qm", "second", "--allow-empty")
+    git(repository, "clone", "-q", "--depth=1", f"file://{repository.parent}", str(shallow))
+    monkeypatch.chdir(shallow)
+    assert main(["check", "--git=HEAD~1", "."]) == 64
+    assert "the clone is shallow: fetch more (fetch-depth: 0 of actions/checkout" in capsys.readouterr().err
+    monkeypatch.chdir(repository)
     outside = tmp_path_factory.mktemp("outside") / "m.yaml"
     outside.write_text(CACHE)
     assert main(["check", "--git=HEAD", str(outside)]) == 64
