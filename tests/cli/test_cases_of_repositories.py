@@ -28,6 +28,12 @@ CASES = {
         ["Model ai/${APP}: accepted", "not judged: 2 values that Flux substitutes: ${APP}; no Kustomization with post"],
         ["REFUSED"],
     ),
+    "kustomize-shared-file": (
+        ("--kustomize",),
+        0,
+        ["model.yaml:1: Model ai/chat: accepted", "1 checked"],
+        [],
+    ),
     "hint-llmaz-requests.yaml": (
         (),
         1,

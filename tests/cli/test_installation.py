@@ -133,8 +133,8 @@ def test_zsh_loads_the_completion(programs: dict[str, str], tmp_path: Path) -> N
 SERVICE = """\
 apiVersion: ome.io/v1beta1
 kind: InferenceService
-metadata: {name: s, namespace: n}
-spec: {model: {name: m}}
+metadata: {name: s, namespace: team}
+spec: {model: {name: m}, engine: {}}
 """
 SERVED = """\
 apiVersion: ome.io/v1beta1
@@ -153,7 +153,7 @@ def test_the_hook_of_pre_commit_judges_the_repository(programs: dict[str, str], 
     for number in range(40):  # more than a process gets where pre-commit names files
         (services / f"{number}.yaml").write_text(SERVICE.replace("name: s", f"name: s{number}"))
     (project / "base-model.yaml").write_text(SERVED)
-    (project / ".modelgate.yaml").write_text("ignore: [OM405, OM407]\nfailOn: warning\n")
+    (project / ".modelgate.yaml").write_text("failOn: warning\nignore: [OM405, OM415, LK205]\n")
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
     (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
     git = ("git", "-C", project, "-c", "user.name=t", "-c", "user.email=t@example.com")

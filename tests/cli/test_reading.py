@@ -157,12 +157,12 @@ def test_a_folder_that_cannot_be_read_costs_itself(capsys: Capture) -> None:
 def test_kustomizations_are_built_once(tmp_path: Path, capsys: Capture) -> None:
     assert main(["check", "--kustomize", str(repository(tmp_path))]) == 0
     out, err = capsys.readouterr()
-    assert f"{tmp_path / 'overlay'} (kustomize):1: Model big-base: accepted" in out
+    assert f"{tmp_path / 'base' / 'model.yaml'}:1: Model big-base: accepted" in out
     assert "Model base: " not in out
     assert "1 kustomize input" in err
     (tmp_path / "base" / "kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
     assert main(["check", "--kustomize", str(tmp_path)]) == 2
-    assert "overlay (kustomize): cannot be built: " in capsys.readouterr().err
+    assert "overlay/kustomization.yaml: cannot be built: " in capsys.readouterr().err
 
 
 PRETTY = json.dumps(

@@ -28,9 +28,10 @@ from webhook.facts.settings import Settings
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
+from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import is_definition, kind_of, placed, read_definitions
-from webhook.offline.unknown import World, prepared
+from webhook.offline.unknown import Substitutions, World, prepared
 from webhook.policy import Profile
 
 __all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review"]
@@ -70,8 +71,15 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
-    given.documents = [prepared(each) for each in given.documents]
-    before = [prepared(each) for each in earlier(options.old, options.commit, options.files)]
+    here = Path.cwd()
+    values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
+
+    def settled(document: Document) -> Document:
+        applied = given.built.get(id(document), Path(document.source))
+        return prepared(document, values.values(applied))
+
+    given.documents = [settled(each) for each in given.documents]
+    before = [settled(each) for each in earlier(options.old, options.commit, options.files)]
     decided = deciding(options, [*crds, *there], given.documents, before, built_in)
     installed, deviations = _installed(built_in, decided.documents, given.documents)
     loaded = decided.checked.extend(installed)
@@ -84,7 +92,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     shown = [_compared(each, run.view, settings) for each in run.reviews] if options.verbose else run.reviews
 
     def judge(document: Document) -> ReviewedManifest:
-        return run.judge(prepared(document))
+        return run.judge(settled(document))
 
     @cache  # it compiles the rules of all kinds
     def codes() -> frozenset[str]:
@@ -133,13 +141,20 @@ def _run(
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
     exclude = tuple(options.exclude)
-    how = Reading(lenient=True, exclude=exclude, concerns=_always if options.strict else concerns(kinds))
+    concerned = _always if options.strict else concerns(kinds)
+    how = Reading(lenient=True, exclude=exclude, concerns=concerned)
     given = read_paths(options.files, how)
     if not options.kustomize:
         return given
     from webhook.cli.input.kustomize import built  # noqa: PLC0415 - most calls start no program
 
-    return built(given)
+    strangers = options.untrusted or options.commit is not None
+    return built(
+        given,
+        options.files,
+        restricted=(options.load_restrictor or ("root" if strangers else "none")) == "root",
+        concerns=concerned,
+    )
 
 
 def _always(_: bytes) -> bool:

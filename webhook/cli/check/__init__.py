@@ -88,6 +88,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     options = configured(options)
+    if options.fix and options.kustomize:
+        raise SettingsError([Problem("--fix", "", "edits files, not what kustomize makes of them: remove --kustomize")])
     outcomes = manifests.outcomes(options)
     ignored = known_codes(options.ignore, outcomes.codes)
     if options.fix:

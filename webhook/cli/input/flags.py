@@ -11,6 +11,7 @@ from typing import Final
 from webhook.admission.errors import Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
+from webhook.cli.input.substitute import Substitute
 from webhook.cli.report.finding import Severity
 from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
@@ -38,6 +39,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
         "a FILE updates; not checked themselves; repeatable",
+    )
+    parser.add_argument(
+        "--load-restrictor",
+        choices=["none", "root"],
+        help="whether kustomizations may use files from above their folder: none, as Flux builds them (default), or "
+        "root (default with --git and --untrusted)",
+    )
+    parser.add_argument(
+        "--substitute",
+        action=Substitute,
+        default={},
+        metavar="NAME=VALUE",
+        help="the value of a variable of Flux, ${NAME}; repeatable. A Kustomization among the FILEs gives values, too",
+    )
+    parser.add_argument(
+        "--substitute-file",
+        action=Substitute,
+        dest="substitute",
+        default={},
+        metavar="FILE",
+        help="file with a line NAME=VALUE for each variable",
     )
     parser.add_argument(
         "--unknown-kinds",

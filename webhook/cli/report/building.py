@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from webhook.admission import Cause, Warn
 from webhook.admission.errors import Problem
@@ -28,7 +29,7 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
-    report.unjudged = list(_unjudged(outcomes))
+    report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
     known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
         decision = outcome.validation
@@ -54,6 +55,31 @@ def _unjudged(outcomes: Outcomes) -> Iterator[Problem]:
         where = "" if any(map(substitutes, outcomes.given.documents)) else "; no Kustomization with postBuild found"
         what = f"that Flux substitutes: {', '.join(names[:_SHOWN])}{more}{where}"
         yield _note([document for document, _ in variables], what)
+
+
+def _values_of_charts(documents: Sequence[Document]) -> Iterator[Problem]:
+    """A note about the values of charts, of which only Helm makes objects."""
+    found = [each for each in documents if _has_values(each.value)]
+    kinds = Counter(each.value["kind"] for each in found)
+    if found:
+        named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        text = f"not looked into: the values that {named} give to charts; pipe `helm template` into `modelgate check -`"
+        yield Problem(f"{found[0].source}:{found[0].line}", "", text)
+
+
+def _has_values(value: Mapping[str, Any]) -> bool:
+    """Whether an object of Flux or Argo CD gives values to a chart."""
+    spec = value.get("spec")
+    if not isinstance(spec, dict):
+        return False
+    if str(value["apiVersion"]).startswith("helm.toolkit.fluxcd.io/"):
+        return bool(spec.get("values"))
+    if not str(value["apiVersion"]).startswith("argoproj.io/"):
+        return False
+    sources = spec.get("sources")
+    every = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
+    charts = [each.get("helm") for each in every if isinstance(each, dict)]
+    return any(isinstance(each, dict) and (each.get("valuesObject") or each.get("values")) for each in charts)
 
 
 def _note(documents: Sequence[Document], what: str) -> Problem:

@@ -5,6 +5,16 @@ judged with stand-ins, which are valid where the unknown values are, without the
 """
 
 from webhook.offline.unknown.dependence import Unjudged, World
+from webhook.offline.unknown.flux import Substitutions
 from webhook.offline.unknown.substitution import is_encrypted, prepared, substitutes, unknown_in, variables_of
 
-__all__ = ["Unjudged", "World", "is_encrypted", "prepared", "substitutes", "unknown_in", "variables_of"]
+__all__ = [
+    "Substitutions",
+    "Unjudged",
+    "World",
+    "is_encrypted",
+    "prepared",
+    "substitutes",
+    "unknown_in",
+    "variables_of",
+]
