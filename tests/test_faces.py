@@ -72,7 +72,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.reads": "the kinds that facts read; loads no fact",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
-    "webhook.offline": {},
+    "webhook.offline": {"webhook.offline.unknown": "values that Flux substitutes or SOPS encrypts"},
     "webhook.policy": {
         "webhook.policy.document": "the format of a Policy; loads pydantic",
         "webhook.policy.export": "native policies from a Policy; no server loads it",

@@ -201,7 +201,7 @@ def test_all_that_is_wrong_with_the_folder_is_said_at_once(folder: Path, capsys:
 
 def test_without_policies_other_kinds_are_let_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(folder / "manifests" / "web.yaml")]) == 0
-    assert "Deployment blue/web: skipped: apps/v1 Deployment is not known to Modelgate" in capsys.readouterr().out
+    assert "not checked: 1 apps/v1 Deployment: not known to Modelgate" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_policy_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ WARNED = GOOD.replace("{source", "{hardware: {gpu: {count: 1}}, source")
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "manifests" / "old").mkdir(parents=True)
     (tmp_path / "manifests" / "model.yaml").write_text(WARNED)
-    (tmp_path / "manifests" / "old" / "model.yaml").write_text("a: [")
+    (tmp_path / "manifests" / "old" / "model.yaml").write_text("apiVersion: ome.io/v1beta1\na: [")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

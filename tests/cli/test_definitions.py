@@ -77,7 +77,7 @@ def test_an_object_is_validated_by_its_own_definition(
         assert (code, said in out) == (int(bool(said)), True), out
         assert "0 with warnings, 0 skipped" in out
     code, out = check(capsys, file)
-    assert (code, "skipped: example.com/v1 Widget is not known" in out) == (0, True)
+    assert (code, "not checked: 1 example.com/v1 Widget: not known to Modelgate" in out) == (0, True)
 
 
 def test_a_definition_in_the_same_file_counts_wherever_it_stands(
@@ -118,7 +118,7 @@ def test_an_invalid_definition_among_the_files_is_refused_and_defines_nothing(
     code, out = check(capsys, crds, file)
     assert code == 1
     assert "openAPIV3Schema.properties[spec].properties[size].type: Required value" in out
-    assert "Widget team/w: skipped" in out
+    assert "not checked: 1 example.com/v1 Widget: " in out
     assert main(["check", f"--crds={crds}", str(file)]) == 2
     assert "widgets.yaml:1: spec.validation.openAPIV3Schema.properties[spec]" in capsys.readouterr().err
 

@@ -56,7 +56,7 @@ def test_check_escapes_every_field_of_every_kind(file: Path, capsys: pytest.Capt
     assert main(["check", str(file)]) == 1
     out, err = capsys.readouterr()
     assert forged(out, (f"{file}:", "  help: ")) == []
-    assert forged(err, (f"{len(objects()) - len(KINDS)} checked, ", "`modelgate rule ")) == []
+    assert forged(err, (f"{len(objects()) - 2 * len(KINDS)} checked, ", "not checked: ", "`modelgate rule ")) == []
     assert r"a\x0a::error file=app.js,line=1::x\x0d\x1b[31m\x9b\u202e\u2028\x23#[stop-commands]y" in out
 
 
@@ -69,7 +69,7 @@ def test_normalise_prints_yaml_whose_lines_are_its_own(file: Path, capsys: pytes
 
 def test_what_cannot_be_read_is_escaped_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "::error file=a::b.yaml"
-    file.write_text(f"{json.dumps(EVIL)}: 1\n{json.dumps(EVIL)}: 2\n")
+    file.write_text(f"# apiVersion: ome.io/v1\n{json.dumps(EVIL)}: 1\n{json.dumps(EVIL)}: 2\n")
     assert main(["check", str(file)]) == 2
     err = capsys.readouterr().err
     assert 'duplicate key "a\\x0a::error' in err

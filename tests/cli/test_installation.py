@@ -130,20 +130,45 @@ def test_zsh_loads_the_completion(programs: dict[str, str], tmp_path: Path) -> N
     assert run("zsh", "-f", "-c", load).stdout == "_modelgate: function\n"
 
 
-def test_the_hook_of_pre_commit_judges_what_is_staged(programs: dict[str, str], tmp_path: Path) -> None:
+SERVICE = """\
+apiVersion: ome.io/v1beta1
+kind: InferenceService
+metadata: {name: s, namespace: team}
+spec: {model: {name: m}, engine: {}}
+"""
+SERVED = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterBaseModel
+metadata: {name: m}
+spec: {modelFormat: {name: safetensors}, storage: {storageUri: "hf://o/m"}}
+"""
+
+
+def test_the_hook_of_pre_commit_judges_the_repository(programs: dict[str, str], tmp_path: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["language"] == "python"
-    project = repository(tmp_path / "project")
-    shutil.rmtree(project / "charts")  # a template is not YAML
+    project = repository(tmp_path / "project")  # it has a chart, whose templates name a kind with rules
+    services = project / "services"
+    services.mkdir()
+    for number in range(40):  # more than a process gets where pre-commit names files
+        (services / f"{number}.yaml").write_text(SERVICE.replace("name: s", f"name: s{number}"))
+    (project / "base-model.yaml").write_text(SERVED)
+    (project / ".modelgate.yaml").write_text("failOn: warning\nignore: [OM405, OM415, LK205]\n")
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
     (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
-    git = ("git", "-C", project)
+    git = ("git", "-C", project, "-c", "user.name=t", "-c", "user.email=t@example.com")
     assert run(*git, "init", "-q").returncode == 0
     assert run(*git, "add", ".").returncode == 0
     pre_commit = (sys.executable, "-m", "pre_commit", "run")
     environment = {**programs, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    for flags in ((), ("--all-files",)):
+        passed = run(*pre_commit, *flags, cwd=project, env=environment)
+        assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert run(*git, "commit", "-qm", "first").returncode == 0
+    (services / "1.yaml").write_text(SERVICE.replace("name: s", "name: s1, labels: {a: b}"))
+    assert run(*git, "add", ".").returncode == 0
     passed = run(*pre_commit, cwd=project, env=environment)
-    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert passed.returncode == 0, "one staged file, whose model is in another one" + passed.stdout
     (project / "manifests" / "bad.yaml").write_text(BAD)
     assert run(*git, "add", ".").returncode == 0
     failed = run(*pre_commit, cwd=project, env=environment)
@@ -160,11 +185,19 @@ def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
-    given = {"PATHS": "m.yaml", "ARGUMENTS": "--fail-on never", "HOME_OF_MODELGATE": str(home), "BASE": ""}
+    given = {
+        "PATHS": "m.yaml",
+        "ARGUMENTS": "--fail-on never",
+        "HOME_OF_MODELGATE": str(home),
+        "BASE": "",
+        "SARIF": "m.sarif",
+    }
     assert given.keys() == check["env"].keys()
     done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
     assert (done.returncode, done.stdout.startswith("::error file=m.yaml,line=4,col=8,")) == (0, True), done.stderr
-    given |= {"ARGUMENTS": "", "PATHS": "m.yaml --output=json"}
+    (scan,) = json.loads((tmp_path / "m.sarif").read_text())["runs"]
+    assert scan["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "m.yaml"
+    given |= {"ARGUMENTS": "", "PATHS": "m.yaml --output=json", "SARIF": ""}
     assert run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given}).returncode == 2
 
 
@@ -189,7 +222,7 @@ def test_a_pull_request_does_not_configure_the_action(
     home = tmp_path_factory.mktemp("home")
     (home / "bin").mkdir()
     (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
-    given = {"PATHS": ".", "ARGUMENTS": "", "HOME_OF_MODELGATE": str(home), "BASE": base}
+    given = {"PATHS": ".", "ARGUMENTS": "", "HOME_OF_MODELGATE": str(home), "BASE": base, "SARIF": ""}
     if known == "nowhere":
         given["BASE"] = "0" * 39 + "1"
     done = run("bash", "-e", "-c", check["run"], cwd=tree, env={**programs, **given})
@@ -205,6 +238,7 @@ def test_the_job_of_gitlab_writes_its_report(programs: dict[str, str], tmp_path:
     done = run("sh", "-c", script, cwd=tmp_path, env={**programs, **job["variables"]})
     report = tmp_path / job["artifacts"]["reports"]["codequality"]
     assert (done.returncode, json.loads(report.read_text())[0]["location"]["path"]) == (1, "m.yaml")
+    assert "m.yaml:4:8: unknown-field error: spec.fromat" in done.stderr, "the log of the job"
     (tmp_path / ".modelgate.yaml").write_text("failOn: never\n")
     environment = {**programs, **job["variables"]}
     assert run("sh", "-c", script, cwd=tmp_path, env=environment).returncode == 0

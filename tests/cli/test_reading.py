@@ -1,5 +1,6 @@
 """`check` on a repository: manifests are judged, what is broken is named, the rest is skipped and counted."""
 
+import io
 import json
 import os
 import shutil
@@ -23,12 +24,12 @@ def test_a_repository_is_read_and_what_is_not_a_manifest_is_counted(tmp_path: Pa
     out, err = capsys.readouterr()
     assert out.replace(f"{tmp_path}/", "").splitlines() == [
         "base/model.yaml:1: Model base: accepted",
-        "manifests/deployment.yaml:1: Deployment d: skipped: apps/v1 Deployment is not known to Modelgate",
         "manifests/model.yaml:1: Model good: accepted",
     ]
     assert "2 checked, 0 refused, 0 with warnings, 1 skipped\n" in err
     counted = "1 Helm template, 2 hidden, 2 kustomization, 1 kustomize patch, 6 not a manifest"
     assert f"not read: {counted}\n" in err
+    assert "not checked: 1 apps/v1 Deployment: not known to Modelgate\n" in err
     assert f"{tmp_path / 'charts' / 'mine'}: Helm chart: pipe `helm template " in err
 
 
@@ -36,7 +37,7 @@ def test_thirteen_broken_files_cost_only_themselves(tmp_path: Path, capsys: Capt
     repository(tmp_path)
     for name, content in BROKEN.items():
         (tmp_path / "manifests" / name).write_bytes(content)
-    assert main(["check", str(tmp_path)]) == 2
+    assert main(["check", "--strict", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert "Model good: accepted" in out
     assert "Model base: accepted" in out
@@ -56,20 +57,62 @@ def test_thirteen_broken_files_cost_only_themselves(tmp_path: Path, capsys: Capt
 )
 def test_a_broken_file_is_named_with_what_is_wrong(tmp_path: Path, capsys: Capture, name: str, said: str) -> None:
     (tmp_path / name).write_bytes(BROKEN[name])
-    assert main(["check", str(tmp_path)]) == 2
+    assert main(["check", "--strict", str(tmp_path)]) == 2
     assert f"{tmp_path / name}{said}\n" in capsys.readouterr().err
 
 
-def test_a_named_file_is_a_manifest_unless_the_flag_says_otherwise(tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize("name", sorted(set(BROKEN) - {"template.yaml", "headless.yaml"}))
+@pytest.mark.parametrize("named", [False, True])
+def test_a_file_that_cannot_be_read_counts_only_if_it_may_hold_a_kind_with_rules(
+    tmp_path: Path, capsys: Capture, name: str, named: bool
+) -> None:
+    path, good = tmp_path / name, tmp_path / "a-good.yaml"
+    good.write_text(GOOD)
+    path.write_bytes(BROKEN[name])
+    asked = [str(good), str(path)] if named else [str(tmp_path)]
+    assert main(["check", "-v", *asked]) == 0
+    err = capsys.readouterr().err
+    assert "not read: 1 not " in err  # "readable", or "a manifest"
+    path.write_bytes(b'# apiVersion: "ome.io/v1beta1"\n' * (name != "utf16.yaml") + BROKEN[name])
+    if name == "utf16.yaml":
+        path.write_bytes("apiVersion: ome.io/v1beta1\n".encode("utf-16"))
+    assert main(["check", *asked]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+def test_a_named_file_is_read_as_one_in_a_folder(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values, model = tmp_path / "values.yaml", tmp_path / "model.yaml"
     values.write_text("replicas: 1\n")
     model.write_text(GOOD)
-    assert main(["check", str(values), str(model)]) == 2
-    assert f"{values}:1: apiVersion: Required value" in capsys.readouterr().err
-    assert main(["check", "--manifests-only", str(values), str(model)]) == 0
+    assert main(["check", str(values), str(model)]) == 0
     assert "not read: 1 not a manifest" in capsys.readouterr().err
-    assert main(["check", "--manifests-only", str(values)]) == 0
+    assert main(["check", str(values)]) == 0
     assert "0 checked: no object is of a kind that Modelgate knows" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"replicas: {{ .Values.n }}\n")))
+    assert main(["check", "-"]) == 0
+    assert "not read: 1 not readable" in capsys.readouterr().err
+    chart = repository(tmp_path / "tree") / "charts" / "mine"
+    for path in ("templates/model.yaml", "templates"):
+        assert main(["check", str(chart / path)]) == 0
+        err = capsys.readouterr().err
+        assert "not read: 1 Helm template" in err
+        assert f"{chart}: Helm chart: pipe `helm template" in err
+
+
+@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--min-checked=1",), 2), (("--strict",), 2)])
+def test_a_job_that_checks_nothing_can_fail(tmp_path: Path, capsys: Capture, flags: tuple[str, ...], code: int) -> None:
+    (tmp_path / "values.yaml").write_text("replicas: 1\n")
+    assert main(["check", *flags, str(tmp_path)]) == code
+    err = capsys.readouterr().err
+    assert ("0 checked, but at least 1 must be (--min-checked)" in err) == (code == 2)
+    (tmp_path / "m.yaml").write_text(GOOD)
+    assert main(["check", *flags, str(tmp_path)]) == 0
+    assert main(["check", *flags, "--min-checked=2", str(tmp_path)]) == 2
+    assert main(["check", "--strict", "--min-checked=0", str(tmp_path / "values.yaml")]) == 0
+    with pytest.raises(SystemExit, match="64"):
+        main(["check", "--min-checked=-1", str(tmp_path)])
 
 
 @pytest.mark.parametrize("pattern", ["manifests", "manifests/*", "*/model.yaml", "model.yaml", "mod*.yaml"])
@@ -114,12 +157,12 @@ def test_a_folder_that_cannot_be_read_costs_itself(capsys: Capture) -> None:
 def test_kustomizations_are_built_once(tmp_path: Path, capsys: Capture) -> None:
     assert main(["check", "--kustomize", str(repository(tmp_path))]) == 0
     out, err = capsys.readouterr()
-    assert f"{tmp_path / 'overlay'} (kustomize):1: Model big-base: accepted" in out
+    assert f"{tmp_path / 'base' / 'model.yaml'}:1: Model big-base: accepted" in out
     assert "Model base: " not in out
     assert "1 kustomize input" in err
     (tmp_path / "base" / "kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
     assert main(["check", "--kustomize", str(tmp_path)]) == 2
-    assert "overlay (kustomize): cannot be built: " in capsys.readouterr().err
+    assert "overlay/kustomization.yaml: cannot be built: " in capsys.readouterr().err
 
 
 PRETTY = json.dumps(
@@ -232,7 +275,7 @@ def test_braces_in_quotes_do_not_make_a_template(tmp_path: Path, capsys: Capture
     file.write_text(RELEASE)
     assert main(["check", str(file)]) == 0
     file.write_text(f"{RELEASE}      spec: {{}}\n")
-    assert main(["check", str(file)]) == 2
+    assert main(["check", "--strict", str(file)]) == 2
     said = f'{file}:11: duplicate key "spec": kubectl takes the last one, kustomize refuses the file\n'
     assert said in capsys.readouterr().err
 

@@ -2,6 +2,7 @@
 
 import copy
 import gzip
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -115,7 +116,7 @@ def test_quiet_prints_findings_only(tmp_path: Path, capsys: Capture) -> None:
         (BAD, "error", 1),
         (BAD, "warning", 1),
         (BAD, "never", 0),
-        ("a: [", "never", 2),
+        ("apiVersion: ome.io/v1beta1\na: [", "never", 2),
     ],
 )
 def test_the_exit_code_follows_fail_on(tmp_path: Path, text: str, fail_on: str, code: int) -> None:
@@ -191,7 +192,7 @@ def tree(tmp_path: Path) -> Path:
     """Everything that a report can say: errors, warnings, hints, skipped objects and unreadable files."""
     repository(tmp_path)
     (tmp_path / "bad.yaml").write_text(f"{BAD}---\n{WARNED}")
-    (tmp_path / "broken.yaml").write_text("a: [\n")
+    (tmp_path / "broken.yaml").write_text("apiVersion: ome.io/v1beta1\na: [\n")
     return tmp_path
 
 
@@ -224,9 +225,42 @@ def test_sarif_is_of_its_schema(tree: Path, capsys: Capture) -> None:
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [rules[each["ruleIndex"]] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
     assert {"schema", "unknown-field", "LK305"} <= set(rules)
-    assert not run["invocations"][0]["executionSuccessful"]
+    (invocation,) = run["invocations"]
+    assert not invocation["executionSuccessful"]
+    told = [(each["level"], each["message"]["text"]) for each in invocation["toolExecutionNotifications"]]
+    assert ("note", "not checked: 1 apps/v1 Deployment: not known to Modelgate") in told
+    assert any(level == "note" and text.startswith("not read: 1 Helm template, ") for level, text in told)
+    texts = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    short, full = (texts["LK305"][name]["text"] for name in ("shortDescription", "fullDescription"))
+    assert short.endswith(".")
+    assert "modelgate rule" not in short
+    assert full.startswith("LK305: Model (inference.llmkube.dev/v1alpha1), spec.hardware.accelerator\n")
+    assert texts["LK305"]["help"]["text"] == full
     fingerprints = [each["partialFingerprints"]["modelgate/v1"] for each in run["results"]]
     assert len(set(fingerprints)) == len(fingerprints)
+
+
+def test_no_format_names_a_place_that_is_not_in_the_repository(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: {{ .Name }}}\n")
+    crd = (ROOT / "policies/llmkube/crds/models.yaml").read_text().replace("refreshPolicy:", "refreshPolitics:")
+    (tmp_path / "crd.yaml").write_text(crd)
+    for form in ("sarif", "gitlab", "github"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+        main(["check", "--no-config", "-o", form, str(tmp_path), "-"])
+        out = capsys.readouterr().out
+        assert "job.yaml" in out
+        assert "crd.yaml" in out, "the rules that are not applied"
+        if form == "sarif":
+            jsonschema.Draft4Validator(SARIF, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(
+                json.loads(out)
+            )
+            (run,) = json.loads(out)["runs"]
+            levels = {each["level"] for each in run["invocations"][0]["toolExecutionNotifications"]}
+            assert levels == {"warning", "note"}
+            assert not any("physicalLocation" in place for each in run["results"] for place in each["locations"])
+            assert len(run["results"]) > 3
 
 
 @pytest.mark.parametrize("where", ["flag", "environment", "file", "nowhere"])
@@ -268,7 +302,10 @@ def test_junit_counts_what_it_holds(tree: Path, capsys: Capture) -> None:
 def test_github_gets_one_command_for_each_finding(tree: Path, capsys: Capture) -> None:
     main(["check", "-o", "github", str(tree)])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
+    notices = [line for line in lines if line.startswith("::notice ")]
+    assert len(lines) == 6 + len(notices)
+    assert [line.partition("::not ")[2].partition(":")[0] for line in notices] == ["checked", "read"]
+    lines = [line for line in lines if line not in notices]
     assert all(re.match(r"::(error|warning) file=[^:,]+,line=\d+(,col=\d+,endColumn=\d+)?,title=[^:,]+::\S", each)
                for each in lines)  # fmt: skip
     evil = tree / "evil.yaml"
@@ -280,7 +317,10 @@ def test_github_gets_one_command_for_each_finding(tree: Path, capsys: Capture) -
 
 def test_gitlab_gets_issues_with_different_fingerprints(tree: Path, capsys: Capture) -> None:
     issues = reported(capsys, "gitlab", tree)
-    assert {each["severity"] for each in issues} == {"major", "minor", "blocker"}
+    assert {each["severity"] for each in issues} == {"major", "minor", "blocker", "info"}
+    assert all(Path(each["location"]["path"]).is_file() for each in issues)
+    main(["check", "-q", "-o", "gitlab", str(tree)])
+    assert "bad.yaml:7:3: schema error: spec.source" in capsys.readouterr().err
     assert all(each.keys() == {"description", "check_name", "fingerprint", "severity", "location"} for each in issues)
     assert all(isinstance(each["location"]["lines"]["begin"], int) for each in issues)
 

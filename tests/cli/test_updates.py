@@ -64,14 +64,84 @@ def test_what_is_new_since_the_commit_is_created(repository: Path) -> None:
 
 
 def test_a_commit_that_git_does_not_know_is_a_usage_error(
-    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["check", "--git=nowhere", str(repository)]) == 64
     assert "--git: " in capsys.readouterr().err
     assert main(["check", "--git=--help", str(repository)]) == 64
+    assert "fetch" not in capsys.readouterr().err
+    shallow = tmp_path_factory.mktemp("clones") / "shallow"
+    git(repository, "commit", "-qm", "second", "--allow-empty")
+    git(repository, "clone", "-q", "--depth=1", f"file://{repository.parent}", str(shallow))
+    monkeypatch.chdir(shallow)
+    assert main(["check", "--git=HEAD~1", "."]) == 64
+    assert "the clone is shallow: fetch more (fetch-depth: 0 of actions/checkout" in capsys.readouterr().err
+    monkeypatch.chdir(repository)
     outside = tmp_path_factory.mktemp("outside") / "m.yaml"
     outside.write_text(CACHE)
     assert main(["check", "--git=HEAD", str(outside)]) == 64
+
+
+LEGACY = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata: {name: legacy}
+spec:
+  source: pvc://c
+  hardware: {gpu: {count: 1, vendor: nope}}
+  tpyo: 1
+"""
+
+
+@pytest.fixture
+def legacy(repository: Path) -> Path:
+    """A repository with errors and warnings of long ago."""
+    (repository / "legacy.yaml").write_text(LEGACY)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    return repository
+
+
+def test_only_what_a_change_brings_is_reported(legacy: Path, capsys: Capture) -> None:
+    file = legacy / "legacy.yaml"
+    asked = ["check", "--git=HEAD", "--fail-on=warning", str(legacy)]
+    assert main([*asked, "--all"]) == 1
+    assert capsys.readouterr().out.count("legacy.yaml:") == 4
+    assert main(asked) == 0
+    out, err = capsys.readouterr()
+    assert "Model legacy: accepted: 3 findings as before" in out
+    assert "not reported: 3 findings as before (--all)\n" in err
+    file.write_text(LEGACY.replace("metadata:", "# one line more\nmetadata:").replace("tpyo: 1", "tpyo: 1\n  more: 2"))
+    assert main(asked) == 1
+    out = capsys.readouterr().out
+    assert "legacy.yaml:9:3: unknown-field error: spec.more: unknown field" in out
+    assert "tpyo" not in out
+    file.rename(legacy / "moved.yaml")
+    assert main(asked) == 1
+    assert "tpyo" not in capsys.readouterr().out
+
+
+def test_the_same_mistake_in_a_new_object_or_a_second_time_is_new(legacy: Path, capsys: Capture) -> None:
+    asked = ["check", "--git=HEAD", str(legacy)]
+    (legacy / "new.yaml").write_text(LEGACY.replace("legacy", "new"))
+    assert main(asked) == 1
+    out = capsys.readouterr().out
+    assert "new.yaml:7:3: unknown-field error: spec.tpyo: unknown field" in out
+    assert "legacy.yaml:7" not in out
+
+
+def test_a_reference_that_a_change_breaks_elsewhere_is_new(repository: Path, capsys: Capture) -> None:
+    service = "apiVersion: ome.io/v1beta1\nkind: InferenceService\nmetadata: {name: s, namespace: n}\n"
+    model = "apiVersion: ome.io/v1beta1\nkind: ClusterBaseModel\nmetadata: {name: m}\nspec: {}\n"
+    (repository / "service.yaml").write_text(f"{service}spec: {{model: {{name: m}}}}\n")
+    (repository / "model.yaml").write_text(model)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    assert main(["check", "--git=HEAD", str(repository)]) == 0
+    assert "OM401" not in capsys.readouterr().out
+    (repository / "model.yaml").unlink()
+    assert main(["check", "--git=HEAD", str(repository)]) == 0
+    assert "OM401" in capsys.readouterr().out
 
 
 MODEL = """\

@@ -45,7 +45,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str]] = [
         | {"source": "/mnt/models/Llama-3.2-3B-Instruct-4bit"},
         "LK327",
     ),
-    *(("Model", MODEL | {"quantization": text}, "") for text in ("Q4_0", "Q5_K_M", "F16")),
+    *(("Model", MODEL | {"quantization": text}, "LK363") for text in ("Q4_0", "Q5_K_M", "F16")),
     *(
         ("Model", {"hardware": {"accelerator": "metal", "memoryBudget": text, "gpu": None}}, "")
         for text in ("24Gi", "8192Mi")

@@ -113,7 +113,7 @@ def test_search_needs_no_server(site):
 def test_the_reference_has_every_command():
     text = command_line()
     assert [name for name in COMMANDS if f"### modelgate {name}\n" not in text] == []
-    assert "--manifests-only" in text
+    assert "--unknown-kinds" in text
 
 
 HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))

@@ -27,7 +27,7 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["add_parser", "explained", "run"]
+__all__ = ["add_parser", "explained", "page_of", "run"]
 
 
 def add_parser(commands: Commands) -> None:
@@ -76,6 +76,17 @@ def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
                 seen.add(rule.code)
                 example = run_example(rule.code, *examples[rule.code], loaded) if rule.code in examples else None
                 yield rule.code, list(_explain(rule, known, loaded, example))
+
+
+def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
+    """A sentence about the rule of a kind, and its page without the example; "" if the kind has no such rule."""
+    rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
+    for rule in rules:
+        if rule.code == code:
+            sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
+            more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
+            return sentence, "\n".join((*_explain(rule, known, loaded, None), "", more))
+    return "", ""
 
 
 def _list(loaded: Catalog) -> Iterator[str]:

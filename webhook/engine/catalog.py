@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError
@@ -21,12 +22,10 @@ from webhook.schema import CRD
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # takes 10 ms to load
 
-__all__ = ["SUCCESSORS", "Catalog", "KnownKind", "PolicySource", "load"]
+__all__ = ["Catalog", "KnownKind", "PolicySource", "load"]
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
-SUCCESSORS: Final = {"aim.eai.amd.com": "aim.silogen.ai"}
-"""The API group with which upstream has replaced one of the catalog, with other kinds → the group of the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,11 @@ class Catalog:
         found = {kind.gvk: kind for crd in crds for kind in kinds_of("", crd)}
         foreign = {gvk: replace(kind, foreign=True) for gvk, kind in found.items() if gvk not in self.kinds}
         return replace(self, kinds={**self.kinds, **foreign}) if foreign else self
+
+    def with_kind(self, kind: KnownKind) -> Catalog:
+        """This catalog with another form of one of its kinds; what is prepared for it is not shared."""
+        kinds = ChainMap({kind.gvk: kind}, cast("MutableMapping[GroupVersionKind, KnownKind]", self.kinds))
+        return replace(self, kinds=kinds, preparations=Preparations())
 
     def without(self, groups: Collection[str]) -> Catalog:
         """This catalog without the kinds of these groups; of the same digest, because the rules are the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from webhook.schema import RULES_NOT_RUN, FieldError
 
 __all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
 
+_INDEX: Final = re.compile(r"\[\d+\]")
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
 
@@ -57,9 +59,12 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
 def suggestions(
     kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn]
 ) -> Iterator[tuple[str, str]]:
-    """Each unknown path with "; did you mean …?", or "" without a suggestion or if a finding names the field."""
+    """Each unknown path with its new name or "; did you mean …?"; "" without them, or if a finding names the field."""
     words = {word for each in findings for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
+        if former := kind.policy.renamed.get(_INDEX.sub("[*]", path)):
+            yield path, f"; its name is now {former}"
+            continue
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
         nearest = "" if named else kind.schema.suggest(obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import ENOENT
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,11 +34,14 @@ class Reading:
 
     ``strict`` reads every file of a folder as a manifest, as a folder of policies is read. ``exclude`` are patterns of
     paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder.
+    ``concerns`` tells of the bytes of a file that cannot be read whether they may be an object to judge: if not, the
+    file is not a problem. By default every such file is one.
     """
 
     strict: bool = False
     lenient: bool = False
     exclude: tuple[str, ...] = ()
+    concerns: Callable[[bytes], bool] = field(default=lambda _: True, repr=False)
 
     def excludes(self, path: Path) -> bool:
         """Whether a pattern matches the path, its end, or a folder above it."""
@@ -48,7 +52,8 @@ class Reading:
 @dataclass(slots=True)
 class Manifests:
     """What paths hold. ``skipped`` counts what is not read, by its reason; ``charts`` are folders of Helm charts, and
-    ``kustomizations`` the files of kustomize.
+    ``kustomizations`` the files of kustomize. ``unread`` is what cannot be read and does not concern the reader.
+    ``built`` are the folders of which documents are built, by the identity of the document.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -56,6 +61,8 @@ class Manifests:
     skipped: Counter[str] = field(default_factory=Counter)
     charts: list[Path] = field(default_factory=list)
     kustomizations: list[Path] = field(default_factory=list)
+    unread: list[Problem] = field(default_factory=list)
+    built: dict[int, Path] = field(default_factory=dict)
 
 
 def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
@@ -67,15 +74,19 @@ def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
                 if name.endswith(tuple(_SUFFIXES)):
                     _add(documents.decode(each, name), found, lenient=False)
         elif str(path) == "-":
-            _add(_standard_input(), found, lenient=how.lenient)
+            _add_standard_input(how, found)
+        elif path.is_dir() and not how.strict and (chart := _chart_of(path)):
+            _skip_templates(chart, _count(path), found)
         elif path.is_dir():
             _add_folder(path, how, found)
         elif how.excludes(path):
             found.skipped["excluded"] += 1
+        elif how.lenient and (chart := _chart_of(path)):
+            _skip_templates(chart, 1, found)
         elif how.lenient:
             near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
             patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
-            _add_file(path, documents.scan_file(path), patches, found)
+            _add_file(path, documents.scan_file(path), patches, found, how)
         else:
             _add(documents.scan_file(path, pipe=not how.strict), found, lenient=False)
     return found
@@ -88,11 +99,14 @@ def as_manifests(scan: Scan) -> Manifests:
     return found
 
 
-def _standard_input() -> Scan:
+def _add_standard_input(how: Reading, found: Manifests) -> None:
     """Read standard input as bytes, because the locale may decode it wrongly."""
     if sys.stdin is None:
-        return Scan([], [Problem("stdin", "", "cannot be read: it is closed")], [])
-    return documents.decode(sys.stdin.buffer.read(), "stdin")
+        found.problems.append(Problem("stdin", "", "cannot be read: it is closed"))
+        return
+    content = sys.stdin.buffer.read()
+    scan = documents.decode(content, "stdin")
+    _add(scan, found, lenient=how.lenient, concerns=partial(how.concerns, content))
 
 
 def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
@@ -106,10 +120,10 @@ def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
     scans = {path: documents.scan_file(path) for path in files}
     patches = {each for path in files if path.name in KUSTOMIZATIONS for each in _patches(path, scans[path])}
     for path, scan in scans.items():
-        _add_file(path, scan, patches, found)
+        _add_file(path, scan, patches, found, how)
 
 
-def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests) -> None:
+def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests, how: Reading) -> None:
     """Add what a file holds, unless it is meant for another program."""
     if path.name in KUSTOMIZATIONS:
         found.skipped["kustomization"] += 1
@@ -118,7 +132,7 @@ def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifest
     elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
         found.skipped["not a manifest"] += 1
     else:
-        _add(scan, found, lenient=True)
+        _add(scan, found, lenient=True, concerns=partial(_concerns, path, how))
 
 
 def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
@@ -171,12 +185,29 @@ def _enters(here: Path, name: str, files: Sequence[str], how: Reading, found: Ma
     if name.startswith("..") or how.strict:
         return not name.startswith("..")
     if name == "templates" and "Chart.yaml" in files:
-        found.charts.append(here)
-        found.skipped["Helm template"] += sum(path.suffix in _SUFFIXES for path in (here / name).rglob("*"))
+        _skip_templates(here, _count(here / name), found)
         return False
     reason = "hidden" if name.startswith(".") else "excluded" if how.excludes(here / name) else ""
     found.skipped.update([reason] if reason else [])
     return not reason
+
+
+def _chart_of(path: Path) -> Path | None:
+    """The chart whose templates a path is among."""
+    for folder in (path, *path.parents):
+        if folder.name == "templates" and (folder.parent / "Chart.yaml").is_file():
+            return folder.parent
+    return None
+
+
+def _skip_templates(chart: Path, count: int, found: Manifests) -> None:
+    found.skipped["Helm template"] += count
+    if chart not in found.charts:
+        found.charts.append(chart)
+
+
+def _count(folder: Path) -> int:
+    return sum(path.suffix in _SUFFIXES for path in folder.rglob("*"))
 
 
 def _patches(path: Path, scan: Scan) -> Iterator[Path]:
@@ -202,8 +233,17 @@ def _names_a_kind(path: Path) -> bool:
     return b'"apiVersion"' in found and b'"kind"' in found
 
 
-def _add(scan: Scan, found: Manifests, *, lenient: bool) -> None:
-    found.problems += scan.problems
+def _concerns(path: Path, how: Reading) -> bool:
+    """Whether a file may hold an object to judge; one that cannot be read, or not twice, may."""
+    try:
+        return not path.is_file() or how.concerns(content(path))
+    except OSError:
+        return True
+
+
+def _add(scan: Scan, found: Manifests, *, lenient: bool, concerns: Callable[[], bool] = lambda: True) -> None:
+    """Add what a text holds; ``concerns`` tells whether what cannot be read there may be an object to judge."""
+    faults = list(scan.problems)
     if lenient:
         found.skipped["not a manifest"] += len(scan.others)
     else:
@@ -214,11 +254,16 @@ def _add(scan: Scan, found: Manifests, *, lenient: bool) -> None:
             found.skipped["not a manifest"] += 1
             continue
         where = f"{document.source}:{document.line}"
-        found.problems += [Problem(where, each, "Required value") for each in missing]
+        faults += [Problem(where, each, "Required value") for each in missing]
         if not missing and document.value["apiVersion"].count("/") > 1:
-            found.problems.append(Problem(where, "apiVersion", 'expected "group/version": kubectl finds no kind'))
+            faults.append(Problem(where, "apiVersion", 'expected "group/version": kubectl finds no kind'))
         elif not missing:
             found.documents.append(document)
+    if faults and concerns():
+        found.problems += faults
+    else:
+        found.unread += faults
+        found.skipped["not readable"] += len(faults)
     found.skipped = +found.skipped
 
 

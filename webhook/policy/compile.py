@@ -123,6 +123,7 @@ class _Compiler:
             validations,
             numeric_quantities=spec.numericQuantities,
             operator=spec.operator or "",
+            renamed=dict(spec.renamed),
         )
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:

@@ -131,11 +131,13 @@ class Validation(_Model):
 class Spec(_Model):
     """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
     ``operator``: the releases of the operator that the rules describe, as a reader would look them up.
+    ``renamed``: fields of other releases, which the definition does not have, and what they are called in it.
     """
 
     target: Target
     numericQuantities: bool = False  # noqa: N815
     operator: Sentence | None = None
+    renamed: dict[PathText, Sentence] = {}
     variables: list[Variable] = []
     defaults: list[Default] = []
     validations: list[Validation] = []

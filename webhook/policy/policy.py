@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,6 +139,7 @@ class Policy:
 
     ``numeric_quantities``: numbers become text where the schema has quantities.
     ``operator``: the releases that the rules describe, unless a rule names others.
+    ``renamed``: paths of fields that have another name now.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Policy:
     validations: tuple[ValidationRule, ...]
     numeric_quantities: bool = False
     operator: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.
@@ -170,7 +173,8 @@ class Policy:
                 raise ValueError(f"variable {name} is another one in policy {self.name}")
         variables = {**self.variables, **other.variables}
         defaults, validations = self.defaults + other.defaults, self.validations + other.validations
-        return replace(self, variables=variables, defaults=defaults, validations=validations)
+        renamed = {**self.renamed, **other.renamed}
+        return replace(self, variables=variables, defaults=defaults, validations=validations, renamed=renamed)
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ class Spec:
     target: Target
     numericQuantities: bool = False  # noqa: N815 - the spelling of Kubernetes documents
     operator: str | None = None
+    renamed: dict[str, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     defaults: list[Default] = field(default_factory=list)
     validations: list[Validation] = field(default_factory=list)

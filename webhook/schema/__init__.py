@@ -10,6 +10,8 @@ from webhook.schema.objectmeta.validation import (
     validate_metadata,
     validate_metadata_update,
 )
+from webhook.schema.rules.compile import RuleNode
+from webhook.schema.rules.run import RuleRun
 from webhook.schema.structural import RULES_NOT_RUN, Structural
 
 __all__ = [
@@ -21,6 +23,8 @@ __all__ = [
     "DecodeError",
     "FieldError",
     "MetadataError",
+    "RuleNode",
+    "RuleRun",
     "SchemaError",
     "Structural",
     "Version",

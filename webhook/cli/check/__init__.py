@@ -31,7 +31,7 @@ examples:
   modelgate check manifests/                          a folder; what is not a manifest is skipped and counted
   helm template chart/ | modelgate check -            what a chart makes
   modelgate check --diff model.yaml                   what would be filled in, and why
-  modelgate check --git origin/main manifests/        as updates of what main has: immutable fields
+  modelgate check --git origin/main manifests/        what the change to main brings
   modelgate check --view cluster.yaml manifests/      beside objects of a cluster (kubectl get … -o yaml)
   modelgate check -o sarif manifests/ > out.sarif     for code scanning; also json, junit, github, gitlab
   modelgate check --ignore LK305 --fail-on warning .  fail on every other warning, too
@@ -47,8 +47,25 @@ def add_parser(commands: Commands) -> None:
     )
     add_arguments(parser)
     quiet = "print only objects with findings, and no summary"
-    verbose = "also list, for each object for which one of several others is chosen, all of them with the reasons"
+    verbose = (
+        "also list what is not checked or not read, and, for each object for which one of several others is chosen, "
+        "all of them with the reasons"
+    )
     add_output(parser, ("text", *FORMATS), quiet, verbose)
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help="report every file that cannot be read, also one that names no API group with rules or a definition, and "
+        "fail if nothing is checked",
+    )
+    parser.add_argument(
+        "--min-checked",
+        type=_count,
+        metavar="N",
+        help="fail with code 2 if fewer objects are checked, such as none because of a wrong path (default 0; 1 with "
+        "--strict)",
+    )
     add = parser.add_argument_group("changes").add_argument
     add("--diff", action="store_true", help="also print what the gate and the schema would fill in, with the reasons")
     add("--fix", action="store_true", help="write what is unambiguous: misspelt fields, missing quotes, letter case")
@@ -60,11 +77,19 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="earlier version of the manifests, or a folder of it: judge the FILEs as updates of it; repeatable",
     )
-    add("--git", metavar="REF", help="judge the FILEs as updates of what they were at this commit")
+    add(
+        "--git",
+        metavar="REF",
+        help="judge the FILEs as updates of what they were at this commit, and count the findings that they had there "
+        "instead of reporting them",
+    )
+    add("--all", action="store_true", help="also report the findings that the commit of --git has")
 
 
 def run(options: argparse.Namespace) -> int:
     options = configured(options)
+    if options.fix and options.kustomize:
+        raise SettingsError([Problem("--fix", "", "edits files, not what kustomize makes of them: remove --kustomize")])
     outcomes = manifests.outcomes(options)
     ignored = known_codes(options.ignore, outcomes.codes)
     if options.fix:
@@ -75,9 +100,28 @@ def run(options: argparse.Namespace) -> int:
     text.summary(report, quiet=options.quiet)
     for chart in outcomes.given.charts:
         say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
-    if outcomes.problems:
-        raise DocumentError(outcomes.problems)
+    _require(report, options)
     return FINDINGS if any(found.severity in failing for _, found in report.findings()) else GOOD
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _require(report: Report, options: argparse.Namespace) -> None:
+    """Fail if there is no judgement of everything that may be an object to judge.
+
+    Raises:
+        DocumentError: something cannot be read, or too few objects are checked.
+    """
+    if report.problems:
+        raise DocumentError(report.problems)
+    wanted = int(bool(options.strict)) if options.min_checked is None else options.min_checked
+    if report.checked < wanted:
+        text = f"{report.checked} checked, but at least {wanted} must be (--min-checked)"
+        raise DocumentError([Problem(", ".join(map(str, options.files)), "", text)])
 
 
 def _fix(outcomes: Outcomes) -> Outcomes:
@@ -92,8 +136,11 @@ def _print(report: Report, options: argparse.Namespace, failing: Collection[Seve
         raise SettingsError([Problem("--verbose", "", "only the text format lists candidates")])
     if options.output == "text":
         style = Style.of(options.color, sys.stdout)
-        for line in text.lines(report, style, quiet=options.quiet, changes=options.diff):
+        for line in text.lines(report, style, quiet=options.quiet, changes=options.diff, verbose=options.verbose):
             print(line)
     else:
         for line in rendered(report, options.output, failing):
             print(line)
+        if options.output == "gitlab":  # its file is an artifact, which the log of the job does not show
+            for line in text.lines(report, Style(), quiet=True, changes=False):
+                print(line, file=sys.stderr)

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "add_arguments", "configured"]
 
 FILE: Final = ".modelgate.yaml"
+_SINGLE: Final = (
+    "references",
+    "fail_on",
+    "docs_url",
+    "manifests_only",
+    "unknown_kinds",
+    "min_checked",
+    "strict",
+)
+"""Keys with one value that are named as their flags."""
 
 
 class _File(NamedTuple):
@@ -195,7 +205,7 @@ def _read(file: _File | None) -> Configuration | None:
 def _choices(content: Configuration | None) -> Iterator[tuple[str, Any]]:
     """The options with one value, by the names of their flags."""
     yield "profile", content.profile.value if content and content.profile else None
-    for name in ("references", "fail_on", "docs_url", "manifests_only"):
+    for name in _SINGLE:
         yield name, content and getattr(content, name)
     for each in fields(Settings):
         value = content and getattr(content.settings, each.name)

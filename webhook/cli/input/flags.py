@@ -11,6 +11,7 @@ from typing import Final
 from webhook.admission.errors import Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
+from webhook.cli.input.substitute import Substitute
 from webhook.cli.report.finding import Severity
 from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
@@ -40,13 +41,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a FILE updates; not checked themselves; repeatable",
     )
     parser.add_argument(
+        "--load-restrictor",
+        choices=["none", "root"],
+        help="whether kustomizations may use files from above their folder: none, as Flux builds them (default), or "
+        "root (default with --git and --untrusted)",
+    )
+    parser.add_argument(
+        "--substitute",
+        action=Substitute,
+        default={},
+        metavar="NAME=VALUE",
+        help="the value of a variable of Flux, ${NAME}; repeatable. A Kustomization among the FILEs gives values, too",
+    )
+    parser.add_argument(
+        "--substitute-file",
+        action=Substitute,
+        dest="substitute",
+        default={},
+        metavar="FILE",
+        help="file with a line NAME=VALUE for each variable",
+    )
+    parser.add_argument(
+        "--unknown-kinds",
+        choices=["skip", "error"],
+        help="what to do with an object of a kind that has no definition here, nor is built into the API server: skip "
+        "it (default), or refuse it",
+    )
+    parser.add_argument(
         "--references",
         choices=["open", "closed"],
         help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, commit=None)
+    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
 
 
 def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:
@@ -63,7 +91,7 @@ def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> Non
         "--manifests-only",
         action="store_true",
         default=None,
-        help="skip a named FILE that is not a manifest, as in a folder, instead of reporting it",
+        help=argparse.SUPPRESS,  # the default since 0.3: a named FILE is read as one in a folder
     )
     parser.add_argument(
         "--crds",

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.surroundings import surroundings
 from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
 
 __all__ = ["built"]
 
 _SECONDS: Final = 300
 """A base of another host may take minutes; one that a stranger names may take for ever."""
+_ORIGIN: Final = "config.kubernetes.io/origin"
+_LOG: Final = re.compile(r"[WIE]\d{4} |# Warning")
+"""A line of the log of kubectl or kustomize, which is not why a build fails."""
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _KEPT: Final = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE")
 _ENVIRONMENT: Final = {
     "HOME": "/",  # no configuration of kubectl (kuberc) or Git, which could be one of the tree
@@ -28,8 +37,13 @@ _ENVIRONMENT: Final = {
 }
 
 
-def built(given: Manifests) -> Manifests:
+def built(
+    given: Manifests, named: Collection[Path], *, restricted: bool, concerns: Callable[[bytes], bool]
+) -> Manifests:
     """The manifests with every kustomization built that no other one includes; their own files are skipped.
+
+    They are built as Flux does, with files from above their folder, unless they are ``restricted``. One that cannot be
+    built is a problem if its folder is ``named``, or may hold an object to judge: ``concerns`` tells that of a text.
 
     Raises:
         SettingsError: neither kustomize nor kubectl is installed.
@@ -37,16 +51,36 @@ def built(given: Manifests) -> Manifests:
     if not given.kustomizations:
         return given
     environment = surroundings(**_ENVIRONMENT, **{key: os.environ[key] for key in _KEPT if key in os.environ})
-    command = _command(environment["PATH"])
+    command = [*_command(environment["PATH"]), *(() if restricted else ("--load-restrictor", "LoadRestrictionsNone"))]
     folders = {path.parent.resolve(): path for path in given.kustomizations}
     included = {folder for path in given.kustomizations for folder in _includes(path)}
-    kept = [each for each in given.documents if not folders.keys() & set(Path(each.source).resolve().parents)]
-    given.skipped["kustomize input"] += len(given.documents) - len(kept)
-    given.documents = kept
+    inside = [each for each in given.documents if folders.keys() & set(Path(each.source).resolve().parents)]
+    given.skipped["kustomize input"] += len(inside)
+    given.documents = [each for each in given.documents if each not in inside]
+    asked = {each.resolve() for each in named}
     for folder, path in folders.items():
-        if folder not in included:
-            _build([*command, _argument(path.parent)], environment, f"{path.parent} (kustomize)", given)
+        if folder not in included and not _is_component(path):
+            build = _Build(path.parent, command, environment, given)
+            if fault := build.run():
+                _add_fault(Problem(str(path), "", fault), folder, given, concerns, named=folder in asked)
     return given
+
+
+def _add_fault(
+    fault: Problem, folder: Path, given: Manifests, concerns: Callable[[bytes], bool], *, named: bool
+) -> None:
+    """A kustomization that cannot be built: no concern if neither it nor a file below it may be one to judge."""
+    files = (each for each in folder.rglob("*") if each.suffix in _SUFFIXES and each.is_file())
+    if named or any(concerns(each.read_bytes()) for each in files):
+        given.problems.append(fault)
+    else:
+        given.unread.append(fault)
+        given.skipped["kustomization that cannot be built"] += 1
+
+
+def _is_component(path: Path) -> bool:
+    """Whether it is only a part of others."""
+    return any(each.value.get("kind") == "Component" for each in documents.scan_file(path).documents)
 
 
 def _command(path: str) -> list[str]:
@@ -54,11 +88,6 @@ def _command(path: str) -> list[str]:
         if found := shutil.which(program, path=path):
             return [found, *arguments]
     raise SettingsError([Problem("--kustomize", "", "neither kustomize nor kubectl is installed")])
-
-
-def _argument(folder: Path) -> str:
-    """The folder as an argument: a name such as ``--enable-helm`` must not be an option."""
-    return str(folder) if folder.is_absolute() else f"./{folder}"
 
 
 def _includes(path: Path) -> Iterator[Path]:
@@ -71,20 +100,76 @@ def _includes(path: Path) -> Iterator[Path]:
                     yield (path.parent / item).resolve()
 
 
-def _build(command: list[str], environment: dict[str, str], source: str, given: Manifests) -> None:
-    try:
-        done = subprocess.run(  # noqa: S603 - the user asks for it, without a shell
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=environment, timeout=_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        given.problems.append(Problem(source, "", f"cannot be built within {_SECONDS} s"))
-        return
-    if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())
-        given.problems.append(Problem(source, "", f"cannot be built: {said}"))
-        return
-    scan = documents.decode(done.stdout, source)
-    given.problems += scan.faults
-    given.documents += [
-        each for each in scan.documents if all(isinstance(each.value.get(key), str) for key in ("apiVersion", "kind"))
-    ]
+class _Build:
+    """One build, by a kustomization around it that asks for the origin of each object."""
+
+    def __init__(self, folder: Path, command: list[str], environment: dict[str, str], given: Manifests) -> None:
+        self._folder, self._command, self._environment, self._given = folder, command, environment, given
+        self._origins: dict[Path, list[Document]] = {}
+
+    def run(self) -> str:
+        """Add what is built; return why it cannot be built, or ""."""
+        with tempfile.TemporaryDirectory() as name:
+            around = Path(name).resolve()
+            resource = os.path.relpath(self._folder.resolve(), around)
+            text = json.dumps({"resources": [resource], "buildMetadata": ["originAnnotations"]})
+            (around / "kustomization.yaml").write_text(text)
+            command = [*self._command, str(around)]
+            try:
+                done = subprocess.run(  # noqa: S603 - the user asks for it, without a shell
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=False,
+                    env=self._environment,
+                    timeout=_SECONDS,
+                )
+            except subprocess.TimeoutExpired:
+                return f"cannot be built within {_SECONDS} s"
+            if done.returncode:
+                lines = done.stderr.decode(errors="replace").splitlines()
+                said = " ".join(" ".join(line for line in lines if not _LOG.match(line)).split())
+                return f"cannot be built: {said.replace(str(around), '')}"
+            self._add(done.stdout, around)
+        return ""
+
+    def _add(self, output: bytes, around: Path) -> None:
+        scan = documents.decode(output, f"{self._folder} (kustomize)")
+        self._given.problems += scan.faults
+        for each in scan.documents:
+            if all(isinstance(each.value.get(key), str) for key in ("apiVersion", "kind")):
+                document = self._placed(each, around)
+                self._given.documents.append(document)
+                self._given.built[id(document)] = self._folder
+
+    def _placed(self, built: Document, around: Path) -> Document:
+        """The object with the place of the file that it is from, and without the annotation that names that file."""
+        metadata = built.value.get("metadata")
+        annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+        if not isinstance(metadata, dict) or not isinstance(annotations, dict) or _ORIGIN not in annotations:
+            return built
+        kept = {key: item for key, item in annotations.items() if key != _ORIGIN}
+        rest = {key: item for key, item in metadata.items() if key != "annotations"}
+        value = {**built.value, "metadata": {**rest, **({"annotations": kept} if kept else {})}}
+        found = documents.scan_text(str(annotations[_ORIGIN]), "").documents
+        origin = found[0].value.get("path") if found else None
+        written = self._written(value, around / origin) if isinstance(origin, str) and "\0" not in origin else None
+        return replace(built if written is None else written, value=value)
+
+    def _written(self, value: dict[str, Any], file: Path) -> Document | None:
+        """The object of a file from which one is built: of the same kind, with a name that is part of the new one."""
+        path = Path(os.path.relpath(file)) if not self._folder.is_absolute() else Path(os.path.normpath(file))
+        if path not in self._origins:
+            self._origins[path] = documents.scan_file(path).documents if path.is_file() else []
+        alike = [
+            each
+            for each in self._origins[path]
+            if (each.value.get("apiVersion"), each.value.get("kind")) == (value["apiVersion"], value["kind"])
+        ]
+        named = (each for each in alike if _name(each.value) and _name(each.value) in _name(value))
+        return max(named, key=lambda each: len(_name(each.value)), default=alike[0] if alike else None)
+
+
+def _name(value: dict[str, Any]) -> str:
+    metadata = value.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""

@@ -92,7 +92,9 @@ class Repository:
         arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
         done = self.git(arguments)
         if done.returncode:
-            _fail(f"{self.top}: Git knows no commit {revision!r} there")
+            shallow = self.git(["rev-parse", "--is-shallow-repository"]).stdout.strip() == b"true"
+            fetch = "; the clone is shallow: fetch more (fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab)"
+            _fail(f"{self.top}: Git knows no commit {revision!r} there{fetch if shallow else ''}")
         return Commit(self, revision, done.stdout.decode().strip())
 
     def place(self, path: Path) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission import one_line
+from webhook.admission.errors import Problem
 from webhook.cli.output import inert, inert_json
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.machine import located
@@ -32,6 +34,22 @@ def github(report: Report) -> Iterator[str]:
         where = "" if line is None else f",line={line}"
         text = ": ".join(part for part in (problem.path, problem.message) if part)
         yield f"::error file={_property(file)}{where},title=unreadable::{_message(text)}"
+    for level, problem in _others(report):
+        yield f"::{level}{_place(problem)}title=modelgate::{_message(problem.message)}"
+
+
+def _others(report: Report) -> Iterator[tuple[str, Problem]]:
+    """What is not judged or not applied."""
+    yield from (("warning", each) for each in report.remarks)
+    yield from (("notice", each) for each in (*report.unread, *report.notes()))
+
+
+def _place(problem: Problem) -> str:
+    """The properties of a command that name the place, if that is a file."""
+    file, line = located(problem)
+    if not file or not Path(file).is_file():
+        return " "
+    return f" file={_property(file)}{'' if line is None else f',line={line}'},"
 
 
 def _property(text: str) -> str:
@@ -48,6 +66,11 @@ def gitlab(report: Report) -> str:
     for problem in report.problems:
         file, line = located(problem)
         issues.append(_entry(str(problem), "unreadable", "blocker", file, line or 1))
+    for level, problem in _others(report):
+        file, line = located(problem)
+        if file and Path(file).is_file():  # each issue has a place; the log of the job has the others
+            severity = "minor" if level == "warning" else "info"
+            issues.append(_entry(one_line(problem.message), "modelgate", severity, file, line or 1))
     return inert_json(json.dumps(issues, ensure_ascii=True, indent=2))
 
 

@@ -98,7 +98,8 @@ def _schema_code(cause: Cause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObjectReport:
-    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped.
+    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped, or how
+    many of its findings are not new.
 
     ``stamp`` is, of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
     """
@@ -117,8 +118,10 @@ class ObjectReport:
 class Report:
     """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
 
-    ``clean`` counts the objects without findings that are not listed. ``docs`` is the address of the site with a page
-    for each rule, "" if it is not known.
+    ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
+    ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
+    sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
+    of the site with a page for each rule, "" if it is not known.
     """
 
     objects: list[ObjectReport]
@@ -128,6 +131,9 @@ class Report:
     ignored: int = 0
     clean: int = 0
     docs: str = ""
+    unread: list[Problem] = field(default_factory=list)
+    unjudged: list[Problem] = field(default_factory=list)
+    before: int = 0
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict is verdict for each in self.objects)
@@ -140,6 +146,25 @@ class Report:
     def warned(self) -> int:
         """How many objects have a warning."""
         return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
+
+    def notes(self) -> Iterator[Problem]:
+        """What is not judged: a sentence for each reason, with counts, and the first place."""
+        reasons: dict[str, list[ObjectReport]] = {}
+        for each in self.objects:
+            if each.verdict is Verdict.SKIPPED:
+                reasons.setdefault(each.note, []).append(each)
+        for reason, objects in sorted(reasons.items()):
+            kinds = Counter(f"{each.document.value['apiVersion']} {each.document.value['kind']}" for each in objects)
+            named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            first = objects[0].document
+            yield Problem(f"{first.source}:{first.line}", "", f"not checked: {named}: {reason}")
+        yield from self.unjudged
+        if self.before:
+            text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
+            yield Problem("", "", text)
+        if self.skipped:
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
+            yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
 
     def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
         for each in self.objects:

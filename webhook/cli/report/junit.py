@@ -36,6 +36,8 @@ def render(report: Report, failing: Collection[Severity]) -> str:
     """A check: an object fails if it has a finding of one of these severities."""
     cases = [_case(each, failing) for each in report.objects]
     cases += [TestCase(problem.source, "read", error=str(problem)) for problem in report.problems]
+    cases += [TestCase("not judged", each.message, skipped=str(each)) for each in (*report.unread, *report.notes())]
+    cases += [TestCase("not applied", each.source, output=str(each)) for each in report.remarks]
     return render_cases(cases)
 
 

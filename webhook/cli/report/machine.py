@@ -33,12 +33,15 @@ def document(report: Report) -> dict[str, Any]:
             "warned": report.warned,
             "skipped": report.count(Verdict.SKIPPED),
             "ignoredWarnings": report.ignored,
+            "unchangedFindings": report.before,
             "unreadable": len(report.problems),
             "notRead": dict(report.skipped),
         },
         "objects": [_object(each, report.docs) for each in report.objects],
         "problems": [_problem(each) for each in report.problems],
         "remarks": [_problem(each) for each in report.remarks],
+        "unread": [_problem(each) for each in report.unread],
+        "notes": [_problem(each) for each in report.notes()],
     }
 
 

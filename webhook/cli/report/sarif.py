@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from webhook.admission import GroupVersionKind
 from webhook.cli.output import inert_json
 from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
 from webhook.cli.report.tool import rule_page, version
+from webhook.cli.rule import page_of
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.offline import kind_of
 
 __all__ = ["render"]
 
@@ -19,39 +25,58 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def render(report: Report) -> str:
-    rules = sorted({found.code for _, found in report.findings()})
+    kinds: dict[str, GroupVersionKind] = {}
+    for each, found in report.findings():
+        kinds.setdefault(found.code, kind_of(each.document.value))
+    rules, loaded = sorted(kinds), catalog.load()
     run = {
         "tool": {
-            "driver": {"name": "modelgate", "version": version(), "rules": [_rule(code, report.docs) for code in rules]}
+            "driver": {
+                "name": "modelgate",
+                "version": version(),
+                "rules": [_rule(code, loaded, loaded.find(kinds[code]), report.docs) for code in rules],
+            }
         },
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, found, rules) for each, found in report.findings()],
         "invocations": [
-            {
-                "executionSuccessful": not report.problems,
-                "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": str(problem)}, "locations": [_file(*located(problem))]}
-                    for problem in report.problems
-                ],
-            }
+            {"executionSuccessful": not report.problems, "toolExecutionNotifications": list(_notifications(report))}
         ],
     }
     return inert_json(json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=2))
 
 
-def _rule(code: str, docs: str) -> dict[str, Any]:
-    text = CODES.get(code, f"`modelgate rule {code}` explains this rule.")
-    page = rule_page(code, docs)
+def _notifications(report: Report) -> Iterator[dict[str, Any]]:
+    """What is not judged, and why."""
+    levels = (
+        ("error", report.problems),
+        ("warning", report.remarks),
+        ("note", [*report.unread, *report.notes()]),
+    )
+    for level, problems in levels:
+        for problem in problems:
+            place = _file(*located(problem))
+            text = ": ".join(filter(None, (problem.path, problem.message))) if place else str(problem)
+            yield {"level": level, "message": {"text": text}, **({"locations": [place]} if place else {})}
+
+
+def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dict[str, Any]:
+    sentence, page = page_of(code, known, loaded) if known else ("", "")
+    page = page or CODES.get(code, f"`modelgate rule {code}` explains this rule.")
+    link = rule_page(code, docs)
     return {
         "id": code,
-        "shortDescription": {"text": text},
-        **({"helpUri": page} if page.startswith("http") else {}),
+        "shortDescription": {"text": sentence or f"{page.partition('. ')[0].rstrip('.')}."},
+        "fullDescription": {"text": page},
+        "help": {"text": page},
+        **({"helpUri": link} if link.startswith("http") else {}),
     }
 
 
 def _result(each: ObjectReport, found: Finding, rules: list[str]) -> dict[str, Any]:
     location = _file(each.document.source, found.place.line)
-    location["physicalLocation"]["region"] |= {"startColumn": found.place.column, "endColumn": found.place.end}
+    if location:
+        location["physicalLocation"]["region"] |= {"startColumn": found.place.column, "endColumn": found.place.end}
     location["logicalLocations"] = [{"fullyQualifiedName": f"{each.title}: {found.field}"}]
     text = "; ".join((found.text, *found.helps))
     identity = f"{each.document.source}\0{each.title}\0{found.code}\0{found.field}"
@@ -66,7 +91,10 @@ def _result(each: ObjectReport, found: Finding, rules: list[str]) -> dict[str, A
 
 
 def _file(name: str, line: int | None) -> dict[str, Any]:
+    """A place in a file; nothing if there is no such file, such as for standard input."""
     path = Path(name)
+    if not name or not path.exists():
+        return {}
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
     prefix = "file://" if shown.is_absolute() else ""

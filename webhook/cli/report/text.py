@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from webhook.cli.output import printable
+from webhook.cli.output import printable, say
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.tool import rule_page
 
@@ -45,14 +45,16 @@ class Style:
         return f"\033[{_PAINT[colour]}m{plain}\033[0m" if self.colour and plain else plain
 
 
-def lines(report: Report, style: Style, *, quiet: bool, changes: bool) -> Iterator[str]:
-    """The report without its summary. ``quiet`` leaves out what has no finding, ``changes`` adds what is filled in."""
+def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: bool = False) -> Iterator[str]:
+    """The report without its summary. ``quiet`` leaves out what has no finding, ``changes`` adds what is filled in,
+    ``verbose`` what is not judged.
+    """
     for remark in report.remarks:
         yield f"{printable(remark.source)}: {style.paint('yellow', 'warning')}: " + printable(
             ": ".join(part for part in (remark.path, remark.message) if part)
         )
     for each in report.objects:
-        if quiet and not each.findings:
+        if not each.findings and (quiet or (each.verdict is Verdict.SKIPPED and not verbose)):
             continue
         yield _head(each, style)
         for found in each.findings:
@@ -60,6 +62,8 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool) -> Iterat
         if changes:
             yield from _changes(each, style)
         yield from (printable(f"    {line}") for line in each.comparison)
+    if verbose:
+        yield from (printable(f"{each}: not read") for each in report.unread)
 
 
 def _head(each: ObjectReport, style: Style) -> str:
@@ -115,9 +119,8 @@ def summary(report: Report, *, quiet: bool) -> None:
     if report.ignored:
         counts.append(f"{report.ignored} warnings ignored")
     print(", ".join(counts), file=file)
-    if report.skipped:
-        others = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
-        print(f"not read: {others}", file=file)
+    for note in report.notes():
+        say(note.message, file)
     first = next((found.code for _, found in report.findings() if found.is_rule), "")
     if first:
         page = f": {rule_page(first, report.docs)}" if report.docs else ""

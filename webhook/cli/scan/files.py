@@ -30,7 +30,7 @@ class Files:
             CatalogError: a definition of --crds cannot be used.
             DocumentError: no object is found.
         """
-        given = read_paths(options.files, Reading(lenient=bool(options.manifests_only), exclude=tuple(options.exclude)))
+        given = read_paths(options.files, Reading(lenient=True, exclude=tuple(options.exclude)))
         if not given.documents and (given.problems or not given.skipped):
             names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
             raise DocumentError(given.problems or [Problem(names, "", "no object found")])

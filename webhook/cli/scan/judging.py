@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
-from webhook.cli.manifests import title_of
+from webhook.cli.judging import title_of
 from webhook.cli.output import say
 from webhook.cli.report import finding
 from webhook.cli.report.building import findings_of, ordered

@@ -34,7 +34,7 @@ start here:
 exit codes of all commands:
   0    nothing is wrong
   1    something is refused, a case fails, or a warning counts (--fail-on=warning)
-  2    no judgement: a file cannot be read, nothing is found, or the server cannot run
+  2    no judgement: a manifest cannot be read, nothing is found, or the server cannot run
   64   the command line or the configuration is wrong
   130  interrupted (Ctrl-C)
   141  the reader of the output has stopped reading

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
+from webhook.facts.gguf import missing_shards, quantization_named, quantization_of
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.source import parse_source
 from webhook.facts.nodes import at, name_of, namespace_of, text, whole
-from webhook.facts.schemas import INTEGER, STRING, STRINGS, fields
+from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
 
 __all__ = ["FACTS"]
 
@@ -43,6 +44,21 @@ def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     return {"gpus": max((whole(each, "spec", "resources", "gpu") or 0 for each in of_model), default=0)}
 
 
+def _gguf(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
+    """What the names of the files say. A file by URL is downloaded alone; a volume may hold the other shards."""
+    listed = at(model, "spec", "files")
+    files = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    url = text(model, "spec", "source").partition("?")[0]
+    is_file = url.lower().endswith(".gguf")
+    alone = is_file and not files and str(parse_source(url).kind) == "remote-http" and missing_shards([url])
+    return {
+        "missing": missing_shards(files),
+        "alone": bool(alone),
+        "quantization": quantization_of(files or [url] * is_file),
+        "declared": quantization_named(text(model, "spec", "quantization")),
+    }
+
+
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "Model": {
         "source": Fact(
@@ -50,6 +66,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             fields(**dict.fromkeys(("kind", *_PARTS), STRING)),
         ),
         "served": Fact(_served, fields(gpus=INTEGER)),
+        "gguf": Fact(_gguf, fields(missing=STRINGS, alone=BOOLEAN, quantization=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     }
 }

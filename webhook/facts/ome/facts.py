@@ -9,6 +9,7 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import Fact
 from webhook.facts.nodes import at, mapping, namespace_of, text, whole
+from webhook.facts.ome.annotations import misspelt
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.modelsize import range_of
@@ -269,6 +270,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
+        "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),

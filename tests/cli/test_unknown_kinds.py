@@ -1,0 +1,124 @@
+"""A kind without a definition is not checked; a name one letter away from a kind with rules is a mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.trees import GOOD
+from webhook.admission import GroupVersionKind
+from webhook.cli import main
+from webhook.cli.judging.upstream import UPSTREAM, is_served
+from webhook.engine import catalog
+from webhook.facts import is_typo
+
+Capture = pytest.CaptureFixture[str]
+
+KINDS = catalog.load().kinds
+SERVED = [(group, kind) for group, served in UPSTREAM.items() for kind in sorted(served.kinds)]
+
+
+def written(tmp_path: Path, api_version: str, kind: str) -> str:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: m}}\n")
+    return str(file)
+
+
+def test_no_kind_that_a_project_serves_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "---\n".join(f"apiVersion: {group}/v1alpha1\nkind: {kind}\nmetadata: {{name: m}}\n" for group, kind in SERVED)
+    )
+    assert main(["check", "--min-checked=0", str(file)]) == 0
+    err = capsys.readouterr().err
+    assert f"0 checked, 0 refused, 0 with warnings, {len(SERVED)} skipped" in err
+    assert "1 inference.llmkube.dev/v1alpha1 InferenceService" in err
+    assert ": a kind of LLMKube without rules; give its CustomResourceDefinition with --crds" in err
+
+
+def test_the_table_of_other_kinds_has_none_with_rules() -> None:
+    assert [each for each in KINDS if is_served(each)] == []
+
+
+@pytest.mark.parametrize("gvk", KINDS, ids=str)
+def test_a_typo_of_one_letter_in_kind_or_group_is_an_error(
+    tmp_path: Path, capsys: Capture, gvk: GroupVersionKind
+) -> None:
+    swapped = f"{gvk.kind[:-2]}{gvk.kind[-1]}{gvk.kind[-2]}"
+    wrong = [
+        (gvk.group, gvk.kind[:3] + gvk.kind[4:]),
+        (gvk.group, swapped),
+        (gvk.group, gvk.kind.lower()),
+        (gvk.group[:2] + gvk.group[3:], gvk.kind),
+        (f"{gvk.group}x", gvk.kind),
+    ]
+    for group, kind in wrong:
+        assert main(["check", written(tmp_path, f"{group}/{gvk.version}", kind)]) == 1
+        out = capsys.readouterr().out
+        assert f'no matches for kind "{kind}" in version "{group}/{gvk.version}": did you mean ' in out
+        assert (gvk.kind if kind != gvk.kind else gvk.group) in out.partition("did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Model", "Model", True),
+        ("Modle", "Model", True),
+        ("Modell", "Model", True),
+        ("Mdel", "Model", True),
+        ("Mobel", "Model", True),
+        ("model", "Model", True),
+        ("Node", "Model", False),
+        ("Mlode", "Model", False),
+        ("AIMClusterModel", "AIMClusterImage", False),
+        ("", "a", True),
+        ("", "ab", False),
+    ],
+)
+def test_a_typo_is_one_letter(one: str, other: str, same: bool) -> None:
+    assert is_typo(one, other) == is_typo(other, one) == same
+
+
+OTHERS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: rollouts.argoproj.io}
+spec:
+  group: argoproj.io
+  scope: Namespaced
+  names: {plural: rollouts, singular: rollout, kind: Rollout, listKind: RolloutList}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["Application", "AppProject", "Rollot"])
+def test_a_definition_says_nothing_of_the_other_kinds_of_its_group(tmp_path: Path, capsys: Capture, kind: str) -> None:
+    (tmp_path / "crd.yaml").write_text(OTHERS)
+    file = written(tmp_path, "argoproj.io/v1alpha1", kind)
+    for arguments in ([str(tmp_path)], [f"--crds={tmp_path / 'crd.yaml'}", file]):
+        assert main(["check", *arguments]) == 0
+        assert f"not checked: 1 argoproj.io/v1alpha1 {kind}: not known to Modelgate" in capsys.readouterr().err
+
+
+def test_unknown_kinds_can_be_errors_but_not_those_of_the_api_server(tmp_path: Path, capsys: Capture) -> None:
+    file = written(tmp_path, "argoproj.io/v1alpha1", "Application")
+    assert main(["check", "--unknown-kinds=error", file]) == 1
+    said = 'kind: no matches for kind "Application" in version "argoproj.io/v1alpha1": give its CustomResourceDef'
+    assert said in capsys.readouterr().out
+    assert main(["check", "--unknown-kinds=error", written(tmp_path, "apps/v1", "Deployment")]) == 0
+    assert main(["check", "--unknown-kinds=error", written(tmp_path, "ome.io/v1beta1", "AcceleratorClass")]) == 1
+
+
+def test_the_configuration_says_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.yaml").write_text(GOOD)
+    written(tmp_path, "argoproj.io/v1alpha1", "Application")
+    assert main(["check", "."]) == 0
+    (tmp_path / ".modelgate.yaml").write_text("unknownKinds: error\n")
+    assert main(["check", "."]) == 1
+    assert main(["check", "--unknown-kinds=skip", "."]) == 0
+    (tmp_path / ".modelgate.yaml").write_text("minChecked: 2\n")
+    assert main(["check", "."]) == 2

@@ -1,0 +1,171 @@
+"""Unknown values: nothing is said that does not hold for every value, and everything else is said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.test_laws import CASES
+from webhook.cli.cases import Case, written
+from webhook.cli.judging import ReviewedManifest, Stored, review
+from webhook.cluster import MemoryView
+from webhook.engine import KnownKind, Options, catalog
+from webhook.manifests.documents import Document
+from webhook.manifests.places import keys
+from webhook.offline.unknown import World, prepared, unknown_in
+from webhook.policy import Profile
+
+LOADED = catalog.load()
+SAMPLE = 60
+"""Objects of each kind; all of them (28,000) were run once, in minutes."""
+
+
+def leaves(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = False
+    for key, item in children:
+        found = True
+        yield from leaves(item, (*at, key))
+    if at[1:] and not found and at[0] not in ("apiVersion", "kind", "status"):
+        yield at
+
+
+def changed(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return copy
+
+
+def judged(value: dict[str, Any], case: Case, *, others: list[dict[str, Any]] | None = None) -> ReviewedManifest:
+    given = case.others if others is None else others
+    stored = Stored(world=World.of([value, *given]))
+    options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
+    return review(Document("", 1, value), LOADED, MemoryView(given), options, stored)
+
+
+def said(found: ReviewedManifest) -> set[tuple[str, str, str]]:
+    decision = found.validation
+    causes = {(each.field, each.label, each.message) for each in decision.causes}
+    return causes | {(each.field, each.label, each.message) for each in decision.warnings}
+
+
+def rows(known: KnownKind, cases: list[Case]) -> Iterator[tuple[Case, dict[str, Any], tuple[str | int, ...]]]:
+    all_of_them = [(case, obj, path) for case in cases for obj in (written(case, known),) for path in leaves(obj)]
+    yield from random.Random(33).sample(all_of_them, min(SAMPLE, len(all_of_them)))
+
+
+def is_blocked(whole: set[tuple[str, str, str]], path: tuple[str | int, ...]) -> bool:
+    """Whether the value itself is refused: what else there is to say is then not said."""
+    return any(tuple(keys(field))[: len(path)] == path or label == "schema" for field, label, _ in whole)
+
+
+@pytest.mark.parametrize(("known", "cases"), CASES, ids=[known.gvk.kind for known, _ in CASES])
+def test_what_is_said_of_an_object_with_an_unknown_value_is_true_of_one_with_that_value(
+    known: KnownKind, cases: list[Case]
+) -> None:
+    for case, obj, path in rows(known, cases):
+        whole = said(judged(obj, case))
+        if not is_blocked(whole, path):
+            unknown = judged(changed(obj, path, "${UNKNOWN}"), case)
+            assert said(unknown) <= whole, (case.name, path)
+            assert unknown.unknown == ("${UNKNOWN}",)
+
+
+def other_rows(cases: list[Case]) -> Iterator[tuple[Case, list[dict[str, Any]], tuple[str | int, ...]]]:
+    found = [
+        (case, [*case.others[:index], changed(other, path, "${UNKNOWN}"), *case.others[index + 1 :]], path)
+        for case in cases
+        for index, other in enumerate(case.others)
+        for path in leaves(other)
+    ]
+    yield from random.Random(33).sample(found, min(SAMPLE, len(found)))
+
+
+REFERRING = [(known, cases) for known, cases in CASES if any(case.others for case in cases)]
+
+
+@pytest.mark.parametrize(("known", "cases"), REFERRING, ids=[known.gvk.kind for known, _ in REFERRING])
+def test_what_is_said_beside_an_object_with_an_unknown_value_is_true_beside_one_with_that_value(
+    known: KnownKind, cases: list[Case]
+) -> None:
+    for case, others, path in other_rows(cases):
+        obj = written(case, known)
+        assert said(judged(obj, case, others=others)) <= said(judged(obj, case)), (case.name, path)
+
+
+def flux(text: str, values: dict[str, str] | None = None) -> Any:
+    value = {"apiVersion": "v1", "kind": "K", "spec": {"a": text}}
+    return prepared(Document("", 1, value), values).value["spec"]["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("${A:=x}", {}, "x"),
+        ("${A:-x}", {}, "x"),
+        ("${A=x}", {}, "x"),
+        ("${A:=1}", {}, 1),
+        ("${A:=true}", {}, True),
+        ("v${A:=1}", {}, "v1"),
+        ("${A:=x}", {"A": "z"}, "z"),
+        ("${A:=x}", {"A": "y"}, True),  # as kubectl reads it
+        ("${A:=x}", {"A": ""}, "x"),
+        ("${A}", {"A": "3"}, 3),
+        ("${A}", {"A": '"3"'}, "3"),
+        ("${A}", {"A": ""}, None),
+        ("${A}-${B}", {"A": "a", "B": "b"}, "a-b"),
+        ("k: ${A}", {"A": "3"}, "k: 3"),
+        ("$${A}", {"A": "x"}, "${A}"),
+        ("$A", {"A": "x"}, "$A"),
+        ("${A}", {}, "${A}"),
+        ("${A}-${B}", {"A": "a"}, "${A}-${B}"),
+        ("${A^^}", {"A": "a"}, "${A^^}"),
+        ("${A:=${B}}", {"A": ""}, "${A:=${B}}"),
+        ("${A:=}", {}, None),
+        ("${1}", {"1": "a"}, "${1}"),
+    ],
+)
+def test_variables_are_substituted_as_flux_does(text: str, values: dict[str, str], expected: Any) -> None:
+    assert flux(text, values) == expected
+
+
+def test_the_label_of_flux_opts_out() -> None:
+    for part in ("labels", "annotations"):
+        metadata = {"name": "m", part: {"kustomize.toolkit.fluxcd.io/substitute": "disabled"}}
+        value = {"apiVersion": "v1", "kind": "K", "metadata": metadata, "spec": {"a": "${A:=1}", "b": "${B}"}}
+        document = Document("", 1, value)
+        assert prepared(document, {"B": "x"}) is document
+        assert unknown_in(value) == {}
+
+
+SECRET = "ENC[AES256_GCM,data:Zm9v,iv:aXY=,tag:dGFn,type:str]"
+
+
+def test_what_sops_has_encrypted_is_unknown_and_its_own_part_is_dropped() -> None:
+    value = {"apiVersion": "v1", "kind": "K", "spec": {"a": SECRET, "b": ["x", SECRET]}, "sops": {"mac": SECRET}}
+    found = prepared(Document("", 1, value)).value
+    assert "sops" not in found
+    assert unknown_in(found) == {("spec", "a"): SECRET, ("spec", "b", 1): SECRET}
+    kept = {**value, "sops": {"other": 1}}
+    assert prepared(Document("", 1, kept)).value == kept
+
+
+def test_a_map_with_an_unknown_key_is_unknown() -> None:
+    value = {"apiVersion": "v1", "kind": "K", "metadata": {"labels": {"${K}": "a", "b": "${V}"}}}
+    assert unknown_in(value) == {("metadata", "labels"): "${K}"}
+
+
+def test_a_deep_or_odd_object_is_judged_too() -> None:
+    deep: Any = "${X}"
+    for _ in range(900):
+        deep = [deep]
+    value = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": "${M}", "spec": deep}
+    assert len(unknown_in(value)) == 2
+    for obj in (value, {**value, "metadata": {"name": ["${X}"]}, "spec": "${S}"}):
+        found = review(Document("", 1, obj), LOADED, MemoryView(), Options(strict_fields=True), Stored())
+        assert len(found.unknown) == len(unknown_in(obj))

@@ -1,0 +1,208 @@
+"""Review one manifest: the API server's part and the engine's, as if it were created or applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from webhook import engine
+from webhook.admission import Decision, GroupVersionKind, Request
+from webhook.cli.judging.kinds import unserved, why_unchecked, without_schema
+from webhook.cluster import ClusterView, MemoryView
+from webhook.engine import Options
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.manifests.documents import Document
+from webhook.offline import (
+    Definitions,
+    applied,
+    as_applied,
+    is_definition,
+    kind_of,
+    metadata_causes,
+    placed,
+    receive,
+    stored_object,
+)
+from webhook.offline.unknown import Unjudged, World
+
+__all__ = ["Key", "ReviewedManifest", "Stored", "applied_before", "in_cluster", "key_of", "review", "title_of"]
+
+Key = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedManifest:
+    """One document and the decisions about it.
+
+    ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``unchecked`` then says why.
+    ``unknown`` are the values that are not judged, because Flux substitutes or SOPS encrypts them. ``comparison`` are
+    lines about the objects among which one is chosen for this one; see ``check -v``.
+    """
+
+    document: Document
+    reviewed: bool
+    mutation: Decision
+    validation: Decision
+    unchecked: str = ""
+    comparison: tuple[str, ...] = ()
+    base: dict[str, Any] | None = None
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def merged(self) -> dict[str, Any]:
+        """The document as `kubectl apply` merges it with the stored object, before any default."""
+        return self.document.value if self.base is None else self.base
+
+    @property
+    def title(self) -> str:
+        return title_of(self.document.value)
+
+
+def title_of(value: Mapping[str, Any]) -> str:
+    """Kind, namespace and name of an object, as far as it has them."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or metadata.get("generateName"), str):
+        return f"{value['kind']} without a name"
+    name = metadata.get("name") or f"{metadata['generateName']}…"
+    namespace = metadata.get("namespace")
+    return f"{value['kind']} {namespace}/{name}" if namespace else f"{value['kind']} {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a cluster holds already: objects that a file updates, and the definitions that are refused.
+
+    ``world`` are the unknown values of all objects among the files.
+    """
+
+    objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=lambda: Definitions({}, {}))
+    world: World = field(default_factory=World)
+
+
+NOTHING_STORED: Final = Stored()
+
+
+def applied_before(given: Iterable[Document], loaded: Catalog, options: Options) -> Iterator[dict[str, Any]]:
+    """Earlier files as a cluster stores them after `kubectl apply`: normalised, and annotated with the file."""
+    found = list(given)
+    view = MemoryView(in_cluster(found, loaded))
+    for document in found:
+        kind = loaded.find(kind_of(document.value))
+        received = receive(_filled(document, kind), kind)
+        if not received.object["metadata"].get("name"):
+            continue
+        decided = engine.mutate(_request(received.object, kind, None), loaded, view, options)
+        yield stored_object(as_applied(decided.object or received.object, _filled(document, kind)), kind)
+
+
+def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
+    """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
+    for item in found:
+        kind = loaded.find(kind_of(item.value))
+        value = _filled(item, kind)
+        old = stored.objects.get(key_of(placed(value, kind)))
+        obj = stored_object(value if old is None else applied(old, value), kind)
+        if obj["metadata"].get("name"):
+            yield obj
+
+
+def _filled(document: Document, kind: KnownKind | None) -> dict[str, Any]:
+    """The object with stand-ins for its unknown values."""
+    return Unjudged.of(document.value, kind, World()).stand_in(document.value)
+
+
+def key_of(obj: dict[str, Any]) -> Key:
+    metadata, gvk = obj["metadata"], kind_of(obj)
+    return gvk.group, gvk.kind, metadata.get("namespace", ""), metadata.get("name", "")
+
+
+def review(
+    document: Document,
+    loaded: Catalog,
+    view: ClusterView,
+    options: Options,
+    stored: Stored = NOTHING_STORED,
+    *,
+    strict_kinds: bool = False,
+) -> ReviewedManifest:
+    """Review one document as an object that is being created, or updated if it is stored.
+
+    ``strict_kinds`` refuses a kind that has no definition, which is otherwise not reviewed.
+    """
+    value = document.value
+    gvk = kind_of(value)
+    kind = loaded.find(gvk)
+    refusal = unserved(gvk, loaded, stored.definitions.crds, strict=strict_kinds)
+    if refusal is not None:
+        return ReviewedManifest(document, True, Decision(value), Decision(value, (refusal,)))
+    if kind is None and options.native is None and not is_definition(value):
+        return ReviewedManifest(document, False, Decision(value), Decision(value), why_unchecked(gvk, loaded))
+    unjudged = Unjudged.of(value, kind, stored.world)
+    judged = unjudged.stand_in(value)
+    old = stored.objects.get(key_of(placed(judged, kind)))
+    narrowed = unjudged.narrowed(loaded, judged, view, options.settings)
+    if unjudged.unknown:
+        options = replace(options, native=None)
+    mutation, validation = _decisions(document, judged, old, kind, narrowed, view, options, stored)
+    mutation, validation = (unjudged.decided(each, judged, value) for each in (mutation, validation))
+    validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
+    base = None if old is None else unjudged.written(applied(old, judged), value)
+    unknown = tuple(unjudged.unknown.values())
+    return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
+
+
+def _decisions(
+    document: Document,
+    value: dict[str, Any],
+    old: dict[str, Any] | None,
+    kind: KnownKind | None,
+    loaded: Catalog,
+    view: ClusterView,
+    options: Options,
+    stored: Stored,
+) -> tuple[Decision, Decision]:
+    """The mutation of a value, and the validation with everything that the API server refuses."""
+    kind = None if kind is None else loaded.find(kind.gvk)
+    received = receive(value if old is None else applied(old, value), kind, old)
+    request = _request(received.object, kind, old)
+    if not received.readable:
+        return Decision(received.object), Decision(received.object, received.causes, received.warnings)
+    mutation = engine.mutate(request, loaded, view, options)
+    obj = mutation.object or received.object
+    metadata = metadata_causes(obj, kind, old)
+    causes = [*received.causes, *metadata, *stored.definitions.refused.get(id(document), ())]
+    validation = mutation
+    if mutation.allowed:
+        validation = engine.validate(replace(request, object=obj), loaded, view, options)
+    if kind is not None:
+        loaded.prepared(kind).prepare_if_due()
+    causes += [cause for cause in validation.causes if cause not in causes]
+    return mutation, replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
+
+
+def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:
+    """The decision without the namespace, if the file leaves that to kubectl."""
+    obj, metadata = mutation.object, value.get("metadata")
+    if obj is None or (isinstance(metadata, dict) and metadata.get("namespace")):
+        return mutation
+    metadata = {key: item for key, item in obj["metadata"].items() if key != "namespace"}
+    return replace(mutation, object={**obj, "metadata": metadata})
+
+
+def _request(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | None) -> Request:
+    """The request that the API server makes of a POST or PATCH."""
+    gvk, metadata = kind_of(obj), obj["metadata"]
+    name = metadata.get("name", "")
+    namespace = name if (gvk.group, gvk.kind) == ("", "Namespace") else metadata.get("namespace", "")
+    resource = _plural(gvk) if kind is None else kind.plural
+    operation = "CREATE" if old is None else "UPDATE"
+    return Request(gvk, resource, operation, obj, old, name=name, namespace=namespace)
+
+
+def _plural(gvk: GroupVersionKind) -> str:
+    from webhook.vap import resource_of_kind  # noqa: PLC0415 - as above
+
+    return resource_of_kind(gvk).name

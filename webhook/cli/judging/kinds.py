@@ -1,0 +1,100 @@
+"""Kinds without a definition: which of them are mistakes, and why the others are not checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from webhook.admission import Cause, GroupVersionKind, Warn
+from webhook.cli.judging.upstream import SUCCESSORS, UPSTREAM, is_served
+from webhook.engine.catalog import Catalog
+from webhook.facts import is_typo
+from webhook.offline import is_builtin
+
+__all__ = ["concerns", "unserved", "why_unchecked", "without_schema"]
+
+_GIVE: Final = "give its CustomResourceDefinition with --crds"
+
+
+def concerns(kinds: Collection[GroupVersionKind]) -> Callable[[bytes], bool]:
+    """A function that tells of a text that cannot be read whether it may be an object of these kinds.
+
+    It is one if it names their group as ``apiVersion``, or one of the kinds but no ``apiVersion``.
+    """
+    groups = "|".join(sorted({re.escape(each.group) for each in kinds}))
+    names = "|".join(sorted({re.escape(each.kind) for each in kinds}))
+    version = re.compile(rf"apiVersion[\"']?\s*:\s*[\"']?(?:{groups})/".encode())
+    kind = re.compile(rf"kind[\"']?\s*:\s*[\"']?(?:{names})\b".encode())
+
+    def found(content: bytes) -> bool:
+        text = content.replace(b"\0", b"")  # UTF-16
+        return bool(version.search(text) or (b"apiVersion" not in text and kind.search(text)))
+
+    return found
+
+
+def unserved(
+    gvk: GroupVersionKind, loaded: Catalog, defined: Collection[tuple[str, str]], *, strict: bool
+) -> Cause | None:
+    """The refusal of a kind or version, in kubectl's words; None if it may exist.
+
+    A version that the definition of the kind does not serve does not exist (``defined`` are the group and kind of each
+    definition that is given), and the name of a kind is a mistake if it differs by one letter from a kind with rules.
+    ``strict`` refuses all kinds without a definition but those of the API server.
+    """
+    if loaded.find(gvk) is not None:
+        return None
+    text = f'no matches for kind "{gvk.kind}" in version "{_version(gvk)}"'
+    versions = [known.version for known in loaded.kinds if (known.group, known.kind) == (gvk.group, gvk.kind)]
+    if versions or (gvk.group, gvk.kind) in defined:
+        use = f": use {' or '.join(versions)}" if versions else ": its definition does not serve this version"
+        return Cause("apiVersion", "FieldValueNotFound", f"{text}{use}")
+    meant = _meant_by(gvk, loaded)
+    if meant is not None:
+        field, name = ("kind", meant.kind) if meant.group == gvk.group else ("apiVersion", _named(meant, gvk))
+        return Cause(field, "FieldValueNotFound", f"{text}: did you mean {name}? Otherwise {_GIVE}")
+    if strict and not is_builtin(gvk):
+        return Cause("kind", "FieldValueNotFound", f"{text}: {_GIVE}{_similar(gvk, loaded)}")
+    return None
+
+
+def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
+    """Why an object of a kind without a definition is not judged."""
+    if gvk.group in SUCCESSORS:
+        return f"no rules for {gvk.group}, the successor of {SUCCESSORS[gvk.group]}; {_GIVE}"
+    if is_served(gvk):
+        return f"a kind of {UPSTREAM[gvk.group].project} without rules; {_GIVE}"
+    return f"not known to Modelgate{_similar(gvk, loaded)}"
+
+
+def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
+    """The warning that only admission policies judge an object, unless the fields of its kind are known."""
+    if loaded.find(gvk) is None and not is_builtin(gvk):
+        text = f"only policies are evaluated: the schema of {gvk.kind} is not known; use --crds{_similar(gvk, loaded)}"
+        yield Warn("", text)
+
+
+def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None:
+    """The kind with rules of which the group and the kind are a typo of one letter each.
+
+    None for a kind that a project serves: a similar name is then no mistake.
+    """
+    if is_served(gvk):
+        return None
+    near = [each for each in loaded.kinds if is_typo(gvk.group, each.group) and is_typo(gvk.kind, each.kind)]
+    near.sort(key=lambda each: (each.group != gvk.group, each.kind != gvk.kind))
+    return next((each for each in near if not loaded.kinds[each].foreign), None)
+
+
+def _similar(gvk: GroupVersionKind, loaded: Catalog) -> str:
+    meant = None if is_served(gvk) else loaded.nearest(gvk)
+    return f"; did you mean {_version(meant)} {meant.kind}?" if meant else ""
+
+
+def _named(meant: GroupVersionKind, written: GroupVersionKind) -> str:
+    return _version(meant) if meant.kind == written.kind else f"{_version(meant)} {meant.kind}"
+
+
+def _version(gvk: GroupVersionKind) -> str:
+    return f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version

@@ -1,0 +1,20 @@
+"""Values of a file that are not known yet: variables that Flux substitutes, and what SOPS has encrypted.
+
+No type, enum, pattern or rule is judged on an unknown value; everything else of its object is. An object is therefore
+judged with stand-ins, which are valid where the unknown values are, without the rules that read one of them.
+"""
+
+from webhook.offline.unknown.dependence import Unjudged, World
+from webhook.offline.unknown.flux import Substitutions
+from webhook.offline.unknown.substitution import is_encrypted, prepared, substitutes, unknown_in, variables_of
+
+__all__ = [
+    "Substitutions",
+    "Unjudged",
+    "World",
+    "is_encrypted",
+    "prepared",
+    "substitutes",
+    "unknown_in",
+    "variables_of",
+]

@@ -1,0 +1,139 @@
+"""Substitute the variables of Flux in an object (``postBuild``), and find the values that stay unknown."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import yaml
+
+from webhook.manifests.documents import Document, scan_text
+
+__all__ = ["Keys", "is_encrypted", "prepared", "substitutes", "unknown_in", "variables_of"]
+
+Keys = tuple[str | int, ...]
+
+_OPT_OUT: Final = "kustomize.toolkit.fluxcd.io/substitute"
+"""A label or annotation; ``disabled`` keeps the object as it is."""
+_VARIABLE: Final = re.compile(
+    r"(?P<escaped>\$\$)(?=\{)|\$\{(?P<name>[A-Za-z_]\w*)(?:(?P<default>:?[=-])(?P<value>[^${}]*))?\}"
+)
+"""A variable, with its default if it has one, or the ``$$`` that stands for a dollar sign."""
+_ANY: Final = re.compile(r"(?<!\$)\$\{[^{}]*\}")
+"""Also the forms that are not evaluated here, such as ``${NAME^^}``."""
+_ENCRYPTED: Final = re.compile(r"ENC\[[A-Z0-9_]+,data:.*\]", re.DOTALL)
+_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+_DEEP: Final = 1_000
+"""Levels that are looked at: an object that the API server takes has fewer."""
+
+
+def is_encrypted(text: str) -> bool:
+    """Whether SOPS has encrypted a value."""
+    return text.startswith("ENC[") and _ENCRYPTED.fullmatch(text) is not None
+
+
+def variables_of(text: str) -> list[str]:
+    """The variables in a text, as they are written."""
+    return _ANY.findall(text)
+
+
+def substitutes(document: Document) -> bool:
+    """Whether an object is a Kustomization of Flux that substitutes variables."""
+    spec = document.value.get("spec")
+    is_kustomization = str(document.value.get("apiVersion")).startswith(_FLUX)
+    return is_kustomization and isinstance(spec, dict) and isinstance(spec.get("postBuild"), dict)
+
+
+def prepared(document: Document, values: Mapping[str, str] | None = None) -> Document:
+    """The document as Flux applies it: decrypted and substituted, as far as the values are known.
+
+    ``values`` are those of variables; a variable with a default needs none. The document itself is returned if it has
+    nothing to substitute.
+    """
+    value = document.value
+    if isinstance(value.get("sops"), dict) and "mac" in value["sops"]:
+        value = {key: item for key, item in value.items() if key != "sops"}
+    if not _opts_out(value):
+        value = _substituted(value, values or {})
+    return document if value is document.value else replace(document, value=value)
+
+
+def unknown_in(value: Mapping[str, Any]) -> dict[Keys, str]:
+    """The paths of the unknown values of an object, and their texts. A map with an unknown key is unknown itself."""
+    return {} if _opts_out(value) else dict(_unknown(value, ()))
+
+
+def _unknown(value: Any, at: Keys) -> Iterator[tuple[Keys, str]]:
+    if len(at) > _DEEP:
+        return
+    if isinstance(value, dict):
+        key = next((each for each in value if _ANY.search(each)), None)
+        if key is not None and at:
+            yield at, key
+            return
+        for name, item in value.items():
+            yield from _unknown(item, (*at, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown(item, (*at, index))
+    elif isinstance(value, str) and (_ANY.search(value) or is_encrypted(value)):
+        yield at, value
+
+
+def _opts_out(value: Mapping[str, Any]) -> bool:
+    metadata = value.get("metadata")
+    parts = [metadata.get(part) for part in ("labels", "annotations")] if isinstance(metadata, dict) else []
+    return any(isinstance(part, dict) and part.get(_OPT_OUT) == "disabled" for part in parts)
+
+
+def _substituted(value: Any, values: Mapping[str, str], depth: int = 0) -> Any:
+    """The value with the known variables replaced; itself if there are none."""
+    if depth > _DEEP:
+        return value
+    if isinstance(value, str):
+        return _text(value, values) if "${" in value else value
+    if isinstance(value, list):
+        items = [_substituted(item, values, depth + 1) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if isinstance(value, dict):
+        entries = {_key(key, values): _substituted(item, values, depth + 1) for key, item in value.items()}
+        same = entries.keys() == value.keys() and all(entries[key] is value[key] for key in value)
+        return value if same else entries
+    return value
+
+
+def _key(key: str, values: Mapping[str, str]) -> str:
+    return str(_text(key, values)) if "${" in key else key
+
+
+def _text(text: str, values: Mapping[str, str]) -> Any:
+    """A text after the substitution, which Flux does in YAML: ``${COUNT}`` may become a number."""
+    known = (_evaluated(found, values) for found in _VARIABLE.finditer(text))
+    texts: Sequence[str | None] = list(known)
+    if None in texts or len(_ANY.findall(text)) > sum(found["name"] is not None for found in _VARIABLE.finditer(text)):
+        return text
+    parts = iter(texts)
+    result = _VARIABLE.sub(lambda _: next(parts) or "", text)
+    return _read(result) if _is_plain(text) else result
+
+
+def _evaluated(found: re.Match[str], values: Mapping[str, str]) -> str | None:
+    if found["escaped"]:
+        return "$"
+    value = values.get(found["name"])
+    if found["default"] and not value:
+        return found["value"]
+    return value
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML has the text without quotes: what replaces a part of it can then be another type."""
+    return bool(yaml.SafeDumper(io.StringIO()).analyze_scalar(text).allow_block_plain)
+
+
+def _read(text: str) -> Any:
+    found = scan_text(f"value: {text}\n", "")
+    return found.documents[0].value.get("value") if len(found.documents) == 1 and not found.faults else text
