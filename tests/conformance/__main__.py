@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.conformance.runner import Outcome, load_ops, load_skips, run_file
-from tests.conformance.tables import all_tables, name_of, table
+from tests.conformance.tables import all_tables, is_table, name_of, table
+from tests.shared import SHARED
 
 COLUMNS = ("passed", "failed", "skipped", "missing")
 
@@ -24,6 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     total: Counter[str] = Counter()
     print(f"{'file / operation':44}" + "".join(f"{column:>9}" for column in COLUMNS))
     for path in _paths(options.files):
+        if not is_table(path):
+            print(f"{name_of(path):44} not a table")
+            continue
         outcomes = run_file(path, ops, skips, options.op)
         total.update(_print_file(name_of(path), outcomes, options.show))
     _print_row("total", total)
@@ -33,8 +37,16 @@ def main(argv: list[str] | None = None) -> int:
 
 def _paths(names: list[str]) -> list[Path]:
     if not names:
-        return all_tables()
+        return [*all_tables(), *_shared()]
     return [Path(name) if name.endswith((".json", ".gz")) else table(name) for name in names]
+
+
+def _shared() -> list[Path]:
+    """The tables of pods, which are not published."""
+    found = sorted(SHARED.joinpath("corpora", "pods").glob("*.json"))
+    if not found:
+        print(f"{'pods':44} skipped: {SHARED} has no corpora/pods; set MODELGATE_SHARED")
+    return [path for path in found if is_table(path)]
 
 
 def _print_file(name: str, outcomes: list[Outcome], show: int) -> Counter[str]:
