@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,6 +139,8 @@ class Policy:
 
     ``numeric_quantities``: numbers become text where the schema has quantities.
     ``operator``: the releases that the rules describe, unless a rule names others.
+    ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
+    ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
     """
 
     name: str
@@ -146,6 +149,8 @@ class Policy:
     validations: tuple[ValidationRule, ...]
     numeric_quantities: bool = False
     operator: str = ""
+    pod_types: Mapping[tuple[str, ...], tuple[str, bool]] = field(default_factory=dict)
+    pod_owner: str = "deployment"
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.
@@ -170,7 +175,11 @@ class Policy:
                 raise ValueError(f"variable {name} is another one in policy {self.name}")
         variables = {**self.variables, **other.variables}
         defaults, validations = self.defaults + other.defaults, self.validations + other.validations
-        return replace(self, variables=variables, defaults=defaults, validations=validations)
+        types = {**self.pod_types, **other.pod_types}
+        owner = "job" if "job" in (self.pod_owner, other.pod_owner) else self.pod_owner
+        return replace(
+            self, variables=variables, defaults=defaults, validations=validations, pod_types=types, pod_owner=owner
+        )
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
+from webhook.cli.report.podcodes import KUBERNETES
 from webhook.cli.report.tool import rule_page, version
 
 __all__ = ["render"]
@@ -39,7 +40,7 @@ def render(report: Report) -> str:
 
 
 def _rule(code: str, docs: str) -> dict[str, Any]:
-    text = CODES.get(code, f"`modelgate rule {code}` explains this rule.")
+    text = {**CODES, **KUBERNETES}.get(code, f"`modelgate rule {code}` explains this rule.")
     page = rule_page(code, docs)
     return {
         "id": code,

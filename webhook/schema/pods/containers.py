@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required, too_many
 from webhook.schema.pods.formats import FORMATS
@@ -11,7 +11,14 @@ from webhook.schema.pods.mounts import check_devices, check_mounts
 from webhook.schema.pods.probes import check_probes, forbid_probes
 from webhook.schema.pods.values import Json, field, number, structs, text
 
-__all__ = ["check_containers", "check_ephemeral", "check_init_containers", "check_main", "check_ports", "check_resize"]
+__all__ = [
+    "check_containers",
+    "check_ephemeral",
+    "check_init",
+    "check_init_containers",
+    "check_main",
+    "check_port_list",
+]
 
 _POLICIES: Final = ("Always", "Never", "OnFailure")
 _ACTIONS: Final = ("Restart", "RestartAllContainers")
@@ -62,6 +69,13 @@ def check_ports(judge: Judge, container: Json, path: str) -> None:
         else:
             for problem in FORMATS["port"][1](inside):
                 judge.say(invalid(f"{at}containerPort", inside, problem))
+
+
+def check_port_list(judge: Judge, ports: list[Any], path: str) -> None:
+    """The ports of a container that is not known."""
+    check_ports(judge, {"ports": ports}, path)
+    for index, port in structs({"ports": ports}, "ports"):
+        walk(judge, "ContainerPort", port, f"{path}[{index}].")
 
 
 def check_resize(judge: Judge, container: Json, path: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from webhook.golang.names import label_key
 from webhook.golang.quantity import Quantity
 from webhook.schema.fielderror import invalid, not_supported, required
-from webhook.schema.pods.judge import DATA, Judge, rule
+from webhook.schema.pods.judge import DATA, Judge, plain, rule
 from webhook.schema.pods.values import Json, quantity, text
 
 __all__ = ["check_field_ref", "check_resource_ref"]
@@ -21,6 +21,15 @@ _SIZES: Final = frozenset({"1", *(f"1{unit}" for unit in ("k", "M", "G", "T", "P
     f"1{unit}i" for unit in "KMGTPE"
 }
 _SIZES_TEXT: Final = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
+
+
+@plain("EnvVar")
+def _is_plain(value: Json) -> bool:
+    """Whether it is a name and a text."""
+    name = value.get("name")
+    if name.__class__ is not str or not name or len(value) > 2 or (len(value) == 2 and "value" not in value):
+        return False
+    return name.isascii() and name.isprintable() and "=" not in name
 
 
 @rule("EnvVar")

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.pods.formats import FORMATS
-from webhook.schema.pods.values import Json
+from webhook.schema.pods.values import Json, integer
 
-__all__ = ["DATA", "Judge", "Pod", "Rule", "not_found", "one_of", "rule", "walk"]
+__all__ = ["DATA", "Judge", "Pod", "Rule", "check_labels", "not_found", "one_of", "plain", "rule", "walk"]
 
 DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 """The rules that are data: ``types``, each with its ``fields``, and lists that the modules of this package read."""
@@ -21,6 +21,7 @@ DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json")
 Rule = Callable[["Judge", Json, str], None]
 _Check = Callable[["Judge", Any, str], None]
 _own: Final[dict[str, Rule]] = {}
+_plain: Final[dict[str, Callable[[Json], bool]]] = {}
 
 
 @dataclass(slots=True)
@@ -39,13 +40,14 @@ class Pod:
 class Judge:
     """Collects the errors of one value.
 
-    A ``part`` is completed by someone else: what only the whole shows is not said of it. ``templates``: a text with
-    ``{{`` is filled in later, so no error is said of it.
+    A ``part`` is completed by another one: what only the whole shows is not said of it. ``templates``: a text with
+    ``{{`` is filled in later, so no error is said of it. ``runners``: further containers of the pod, by name.
     """
 
     part: bool = False
     templates: bool = False
     owner: str = "deployment"
+    runners: tuple[str, ...] = ()
     pod: Pod = field(default_factory=Pod)
     errors: list[FieldError] = field(default_factory=list)
 
@@ -69,6 +71,16 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
     def register(function: Rule) -> Rule:
         _own[name] = function
+        return function
+
+    return register
+
+
+def plain(name: str) -> Callable[[Callable[[Json], bool]], Callable[[Json], bool]]:
+    """The decorated function tells fast, of most values of a type that lists have many of, that they are right."""
+
+    def register(function: Callable[[Json], bool]) -> Callable[[Json], bool]:
+        _plain[name] = function
         return function
 
     return register
@@ -101,7 +113,9 @@ def one_of(
     """
     found = 0
     for key, name, outer, inner in sources:
-        item = value.get(key)
+        if key not in value:
+            continue
+        item = value[key]
         if not isinstance(item, dict):
             continue
         found += 1
@@ -152,6 +166,8 @@ def _format(key: str, spec: Json, name: str) -> _Check:
     blank = bool(spec.get("blank"))
 
     def check(judge: Judge, item: Any, at: str) -> None:
+        if kind is int and item.__class__ is float:
+            item = integer(item)
         if item.__class__ is kind and (blank or item != ""):
             for problem in problems_of(item):
                 judge.say(invalid(at + key, item, problem))
@@ -165,9 +181,10 @@ def _formats(key: str, _spec: Json, name: str) -> _Check:
     def check(judge: Judge, items: Any, at: str) -> None:
         if isinstance(items, list):
             for index, item in enumerate(items):
-                if item.__class__ is kind:
-                    for problem in problems_of(item):
-                        judge.say(invalid(f"{at}{key}[{index}]", item, problem))
+                read = integer(item) if kind is int and item.__class__ is float else item
+                if read.__class__ is kind:
+                    for problem in problems_of(read):
+                        judge.say(invalid(f"{at}{key}[{index}]", read, problem))
 
     return check
 
@@ -181,9 +198,13 @@ def _nested(key: str, _spec: Json, name: str) -> _Check:
 
 
 def _each(key: str, _spec: Json, name: str) -> _Check:
+    is_plain = _plain.get(name)
+
     def check(judge: Judge, items: Any, at: str) -> None:
         if isinstance(items, list):
             for index, item in enumerate(items):
+                if is_plain is not None and item.__class__ is dict and is_plain(item):
+                    continue
                 if item is None or isinstance(item, dict):
                     walk(judge, name, item or {}, f"{at}{key}[{index}].")
 
@@ -191,18 +212,19 @@ def _each(key: str, _spec: Json, name: str) -> _Check:
 
 
 def _labels(key: str, _spec: Json, _: bool) -> _Check:
+    return lambda judge, item, at: check_labels(judge, item, at + key)
+
+
+def check_labels(judge: Judge, labels: Any, path: str) -> None:
+    """``ValidateLabels``: Kubernetes gives the path of the map."""
     problems_of_key, problems_of_value = FORMATS["key"][1], FORMATS["value"][1]
-
-    def check(judge: Judge, item: Any, at: str) -> None:
-        if isinstance(item, dict):
-            for name, text in item.items():
-                for problem in problems_of_key(name):
-                    judge.say(invalid(at + key, name, problem))
-                if isinstance(text, str):
-                    for problem in problems_of_value(text):
-                        judge.say(invalid(at + key, text, problem))
-
-    return check
+    if isinstance(labels, dict):
+        for name, text in labels.items():
+            for problem in problems_of_key(name):
+                judge.say(invalid(path, name, problem))
+            if isinstance(text, str):
+                for problem in problems_of_value(text):
+                    judge.say(invalid(path, text, problem))
 
 
 _KINDS: Final[dict[str, Callable[[str, Json, Any], _Check]]] = {

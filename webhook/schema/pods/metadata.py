@@ -102,11 +102,15 @@ def _seccomp_problems(note: str) -> list[str]:
     return ["must be a valid seccomp profile"]
 
 
-def all_containers(spec: Json, at: str) -> Iterator[tuple[str, Json]]:
-    """Every container with its path and a dot, in the order of ``VisitContainersWithPath``."""
+def all_containers(spec: Json, at: str, runners: tuple[str, ...] = ()) -> Iterator[tuple[str, Json]]:
+    """Every container with its path and a dot, in the order of ``VisitContainersWithPath``, then the ``runners``."""
     for key in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in structs(spec, key):
             yield f"{at}{key}[{index}].", container
+    for key in runners:
+        runner = field(spec, key)
+        if runner is not None:
+            yield f"{at}{key}.", runner
 
 
 def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: str) -> None:

@@ -34,8 +34,9 @@ def check_mounts(judge: Judge, container: Json, path: str) -> None:
             judge.say(invalid(f"{at}name", name, "must not already exist in volumeDevices"))
         if place in devices.values():
             judge.say(invalid(f"{at}mountPath", place, "must not already exist as a path in volumeDevices"))
-        _check_sub_paths(judge, mount, at, path)
-        _check_modes(judge, container, mount, path)
+        if len(mount) > 2:
+            _check_sub_paths(judge, mount, at, path)
+            _check_modes(judge, container, mount, path)
 
 
 def _check_sub_paths(judge: Judge, mount: Json, at: str, path: str) -> None:

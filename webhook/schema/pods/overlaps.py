@@ -8,7 +8,10 @@ from typing import Final
 from webhook.golang.strconv import quote
 from webhook.schema.pods.values import Json, field, structs, text
 
-__all__ = ["overlapping_paths"]
+__all__ = ["LISTING", "overlapping_paths"]
+
+LISTING: Final = frozenset({"configMap", "secret", "downwardAPI", "projected"})
+"""Sources of volumes that list files."""
 
 _PATHS: Final = (
     ("certificateChainPath", "PodCertificate chain"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
-from webhook.schema.pods.containers import check_containers, check_ephemeral, check_init_containers
+from webhook.schema.pods.containers import check_containers, check_ephemeral, check_init_containers, check_main
 from webhook.schema.pods.formats import FORMATS
 from webhook.schema.pods.judge import Judge, Pod, not_found, rule, walk
 from webhook.schema.pods.metadata import all_containers, check_annotations, check_old_profiles, check_pod_annotations
@@ -71,6 +71,10 @@ def _spec(judge: Judge, value: Json, at: str) -> None:
         check_os(judge, value, at)
     _check_owner(judge, value, at)
     _check_files(judge, value, at)
+    for key in judge.runners:
+        runner = field(value, key)
+        if runner is not None:
+            check_main(judge, runner, f"{at}{key}.")
 
 
 @rule("PodOS")
@@ -128,7 +132,7 @@ def _check_host(judge: Judge, spec: Json, at: str) -> None:
         for key, spelled in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
             if flag(spec, key):
                 judge.say(forbidden(at + spelled, "when `hostUsers` is false"))
-        for path, container in all_containers(spec, at):
+        for path, container in all_containers(spec, at, judge.runners):
             if container.get("volumeDevices"):
                 judge.say(forbidden(f"{path}volumeDevices", "when `hostUsers` is false"))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from webhook.schema.fielderror import forbidden, invalid, required
 from webhook.schema.pods.formats import FORMATS
 from webhook.schema.pods.judge import DATA, Judge, one_of, rule, walk
-from webhook.schema.pods.values import Json, field, number, structs, text
+from webhook.schema.pods.values import Json, field, integer, number, structs, text
 
 __all__ = ["PROBES", "check_probes", "forbid_probes"]
 
@@ -43,8 +43,10 @@ def _check_probe(judge: Judge, key: str, probe: Json, at: str) -> None:
         grace = number(probe, "terminationGracePeriodSeconds")
         if grace is not None:
             judge.say(invalid(f"{at}terminationGracePeriodSeconds", grace, "must not be set for readinessProbes"))
-    elif (number(probe, "successThreshold") or 1) != 1:
-        judge.say(invalid(f"{at}successThreshold", probe["successThreshold"], "must be 1"))
+    else:
+        wanted = number(probe, "successThreshold") or 1
+        if wanted != 1:
+            judge.say(invalid(f"{at}successThreshold", wanted, "must be 1"))
 
 
 @rule("Probe")
@@ -80,7 +82,9 @@ def _tcp(judge: Judge, value: Json, at: str) -> None:
 def _check_port(judge: Judge, value: Json, at: str) -> None:
     """``ValidatePortNumOrName``; Go reads no port as the number 0."""
     port: Any = value.get("port")
-    if port is None:
+    if port.__class__ is float:
+        port = integer(port)
+    if value.get("port") is None:
         for problem in FORMATS["port"][1](0):
             judge.whole(invalid(f"{at}port", 0, problem))
     else:

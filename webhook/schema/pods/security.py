@@ -206,7 +206,7 @@ def check_os(judge: Judge, spec: Json, at: str) -> None:
     contexts = [(f"{at}securityContext.", field(spec, "securityContext") or {}, DATA["windows"]["pod"])]
     contexts += [
         (f"{path}securityContext.", field(container, "securityContext") or {}, DATA["windows"]["container"])
-        for path, container in all_containers(spec, at)
+        for path, container in all_containers(spec, at, judge.runners)
     ]
     if judge.pod.os == "linux":
         for path, context, _ in contexts:

@@ -6,7 +6,8 @@ The schema of the definition refuses wrong types, so the rules for pods only mus
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from webhook.golang.errors import GoError
 from webhook.golang.json import GoStruct
@@ -17,6 +18,7 @@ __all__ = [
     "field",
     "flag",
     "go_struct",
+    "integer",
     "number",
     "quantities",
     "quantity",
@@ -27,6 +29,8 @@ __all__ = [
 
 Json = dict[str, Any]
 
+_USUAL: Final = 32  # characters of a quantity that is worth remembering
+
 
 def text(value: Json, key: str) -> str:
     """A string, "" if there is none."""
@@ -35,8 +39,14 @@ def text(value: Json, key: str) -> str:
 
 
 def number(value: Json, key: str) -> int | None:
+    """An integer, which JSON may write as 1.0; None if there is none."""
     item = value.get(key)
-    return item if type(item) is int else None
+    return item if type(item) is int else integer(item)
+
+
+def integer(item: Any) -> int | None:
+    """The integer that a float is."""
+    return int(item) if isinstance(item, float) and item.is_integer() else None
 
 
 def flag(value: Json, key: str) -> bool | None:
@@ -71,8 +81,18 @@ def quantity(value: Any) -> Quantity | None:
     """A quantity, written as a string or a number, rounded up to a thousandth as the API server does."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
+    text = value if value.__class__ is str else str(integer(value) or value)
+    return _remembered(text) if len(text) <= _USUAL else _read(text)
+
+
+@lru_cache(1024)
+def _remembered(text: str) -> Quantity | None:
+    return _read(text)
+
+
+def _read(text: str) -> Quantity | None:
     try:
-        return parse(str(value)).rounded_up(-3)
+        return parse(text).rounded_up(-3)
     except GoError:
         return None
 

@@ -13,6 +13,7 @@ from webhook.schema.pods.values import Json, field, flag, number, quantity, stru
 
 __all__ = ["check_volumes"]
 
+_SOURCES: Final = {source[0]: source for source in DATA["volumes"]}
 _HOST_TYPES: Final = (
     "",
     "BlockDevice",
@@ -54,14 +55,26 @@ def check_volume(judge: Judge, volume: Json, at: str) -> None:
         judge.say(required(f"{at}name"))
     for problem in dns_1123_label(name) if name else []:
         judge.say(invalid(f"{at}name", name, problem))
-    one_of(judge, volume, at, DATA["volumes"], lambda kind, item, below: walk(judge, kind, item, below), "volume")
-    empty, iscsi = field(volume, "emptyDir"), field(volume, "iscsi")
-    size = quantity((empty or {}).get("sizeLimit"))
-    if size is not None and size.sign() < 0:
-        judge.say(forbidden(f"{at}emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity"))
+    sources = volume.keys() & _SOURCES.keys()
+    if len(sources) == 1:
+        _check_source(judge, volume, _SOURCES[next(iter(sources))], at)
+    elif sources:
+        one_of(judge, volume, at, DATA["volumes"], lambda kind, item, below: walk(judge, kind, item, below), "volume")
+    if "emptyDir" in sources:
+        size = quantity((field(volume, "emptyDir") or {}).get("sizeLimit"))
+        if size is not None and size.sign() < 0:
+            judge.say(forbidden(f"{at}emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity"))
+    iscsi = field(volume, "iscsi") if "iscsi" in sources else None
     if iscsi and iscsi.get("initiatorName") is not None and len(f"{name}:{text(iscsi, 'targetPortal')}".encode()) > 64:
         why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is"
         judge.say(invalid(f"{at}name", name, f"{why} specified."))
+
+
+def _check_source(judge: Judge, volume: Json, source: list[str], at: str) -> None:
+    key, kind, _, inner = source
+    value = volume[key]
+    if isinstance(value, dict):
+        walk(judge, kind, value, f"{at}{inner}.")
 
 
 @rule("HostPathVolumeSource")

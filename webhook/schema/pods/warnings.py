@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from webhook.golang.errors import GoError
 from webhook.golang.names import label_value
@@ -11,11 +11,11 @@ from webhook.golang.netip import parse_address
 from webhook.golang.strconv import quote
 from webhook.schema.pods.judge import DATA
 from webhook.schema.pods.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
-from webhook.schema.pods.overlaps import overlapping_paths
+from webhook.schema.pods.overlaps import LISTING, overlapping_paths
 from webhook.schema.pods.resources import fractional
 from webhook.schema.pods.values import Json, field, number, quantities, structs, text, texts
 
-__all__ = ["Warned", "pod_warnings", "template_warnings"]
+__all__ = ["Warned", "template_warnings", "warned"]
 
 Warned = tuple[str, str, bool]
 """The path of the field, what Kubernetes says of it, and whether a part alone shows it."""
@@ -29,6 +29,15 @@ _REQUIRED, _PREFERRED = (
 )
 _NO_POD: Final = "a null labelSelector results in matching no pod"
 _BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def warned(kind: str, value: Any, path: str, *, part: bool = False) -> list[tuple[str, str]]:
+    """Kubernetes' warnings of a value of this type: the path, and the text. ``part`` as for ``validate``."""
+    found = _KINDS.get(kind)
+    if found is None or not isinstance(value, dict):
+        return []
+    told = found(value, f"{path}." if path else "")
+    return [(field or path, text) for field, text, is_certain in told if is_certain or not part]
 
 
 def template_warnings(template: Json, at: str) -> Iterator[Warned]:
@@ -129,17 +138,23 @@ def _term(term: Json, path: str, *, values: bool = False) -> Iterator[Warned]:
 
 def volume_warnings(volume: Json, at: str) -> Iterator[Warned]:
     """Sources that are gone, fractions of a byte, files that hide others."""
-    for key, why in _VOLUMES.items():
+    for key in volume.keys() & _VOLUMES.keys():
         if field(volume, key) is not None:
-            yield at + ("storageOS" if key == "storageos" else key), why, True
+            yield at + ("storageOS" if key == "storageos" else key), _VOLUMES[key], True
+    if "ephemeral" in volume:
+        yield from _claim_warnings(volume, at)
+    if volume.keys() & LISTING:
+        for warning in overlapping_paths(volume):
+            yield "", warning, True
+
+
+def _claim_warnings(volume: Json, at: str) -> Iterator[Warned]:
     claim = field(field(field(volume, "ephemeral") or {}, "volumeClaimTemplate") or {}, "spec") or {}
     for kind in ("requests", "limits"):
         storage = quantities(field(claim, "resources") or {}, kind).get("storage")
         if storage is not None and fractional(storage):
             path = f"{at}ephemeral.volumeClaimTemplate.spec.resources.{kind}[storage]"
             yield path, f"fractional byte value {quote(str(storage))} is invalid, must be an integer", True
-    for warning in overlapping_paths(volume):
-        yield "", warning, True
 
 
 def _repeated(spec: Json, at: str) -> Iterator[Warned]:
@@ -156,8 +171,20 @@ def _repeated(spec: Json, at: str) -> Iterator[Warned]:
 
 def container_warnings(container: Json, at: str) -> Iterator[Warned]:
     """Fractions of a byte, and variables that hide others."""
+    resources = field(container, "resources") or {}
     for kind in ("limits", "requests"):
-        yield from _fractions(quantities(field(container, "resources") or {}, kind), f"{at}resources.{kind}")
+        amounts = resources.get(kind)
+        if isinstance(amounts, dict):
+            wanted = {name: amounts[name] for name in _BYTES if name in amounts}
+            yield from _fractions(quantities({kind: wanted}, kind), f"{at}resources.{kind}")
+    variables = container.get("env")
+    names = [item.get("name") for item in variables if isinstance(item, dict)] if isinstance(variables, list) else []
+    if len({*map(str, names)}) < len(names):
+        yield from _hidden(container, at)
+
+
+def _hidden(container: Json, at: str) -> Iterator[Warned]:
+    """Variables of a container that hide others."""
     seen: set[str] = set()
     for index, variable in structs(container, "env"):
         name, value = text(variable, "name"), text(variable, "value")
@@ -219,3 +246,23 @@ def _address(value: str, path: str) -> Iterator[Warned]:
         return
     if ":" in value and printed != value:
         yield path, f"IPv6 address {quote(value)} should be in RFC 5952 canonical format ({quote(printed)})", True
+
+
+def _resource_warnings(value: Json, at: str) -> Iterator[Warned]:
+    return container_warnings({"resources": value}, at.removesuffix("resources."))
+
+
+def _node_warnings(value: Json, at: str) -> Iterator[Warned]:
+    return affinity_warnings({"nodeAffinity": value}, at.removesuffix("nodeAffinity."))
+
+
+_KINDS: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+    "PodTemplateSpec": template_warnings,
+    "PodSpec": pod_warnings,
+    "Container": container_warnings,
+    "InitContainer": container_warnings,
+    "Volume": volume_warnings,
+    "Affinity": affinity_warnings,
+    "NodeAffinity": _node_warnings,
+    "ResourceRequirements": _resource_warnings,
+}
