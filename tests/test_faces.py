@@ -78,7 +78,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.policy.export": "native policies from a Policy; no server loads it",
         "webhook.policy.problems": "the texts of a document's faults",
     },
-    "webhook.schema": {"webhook.schema.compare": "how much of two objects is the same"},
+    "webhook.schema": {
+        "webhook.schema.compare": "how much of two objects is the same",
+        "webhook.schema.pods": "Kubernetes' validation of pods",
+    },
     "webhook.serve": {
         "webhook.serve.server": "runs the server",
         "webhook.serve.settings": "the settings, which the command reads before it loads the server",

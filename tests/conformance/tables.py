@@ -40,6 +40,12 @@ def read(path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = None)
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data, object_hook=object_hook)
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file is a table: it has cases, or groups of them."""
+    document = read(path)
+    return "cases" in document or "groups" in document
+
+
 def write(path: Path, document: Document) -> bool:
     """Write a document, unless the file already says the same; whether it was written."""
     if path.exists() and path.suffix == ".gz" and gzip.decompress(path.read_bytes()) == dumped(document):

@@ -9,6 +9,7 @@ from tests.shared import ROOT
 from tools.rules.pages import made_pages
 from webhook.admission.request import GroupVersionKind
 from webhook.cli.cases import CasesDocument, parse_cases, run
+from webhook.engine import POD_CODES
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
 
@@ -17,8 +18,8 @@ CASES = sorted((ROOT / "policies").glob("*/cases/*.yaml"))
 LONGEST = 256
 """Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
 
-LISTS = {"OM405"}
-"""Refusals that name several objects."""
+LISTS = {"OM405", *POD_CODES}
+"""Refusals that name several objects, and what Kubernetes says of pods, in its words."""
 
 
 def test_the_page_of_an_api_names_every_rule(loaded: Catalog) -> None:

@@ -102,6 +102,6 @@ def test_only_policies_have_it(environment: Environment) -> None:
 
 def test_no_policy_shortens_a_value_by_hand() -> None:
     texts = {path: path.read_text() for path in ROOT.glob("policies/*/*.yaml")}
-    assert sum(text.count("shown(") for text in texts.values()) >= 85
+    assert sum(text.count("shown(") for text in texts.values()) >= 70
     assert [str(path) for path, text in texts.items() if COPY.search(text)] == []
     assert COPY.search("self.size() > 80 ? self.substring(0, 80) + '…' : self")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.shared import ROOT
-from webhook.engine import catalog
+from webhook.engine import POD_CODES, catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
 
@@ -19,7 +19,7 @@ def kind(name: str) -> KnownKind:
 
 @cache
 def codes() -> frozenset[str]:
-    return frozenset(code for known in catalog.load().kinds.values() for code in known.policy.codes)
+    return frozenset(code for known in catalog.load().kinds.values() for code in known.policy.codes) | {*POD_CODES}
 
 
 def is_field(text: str) -> bool:

@@ -9,6 +9,7 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
     deny      codes of the causes, or the field of a cause of the schema
     hints     codes of the rules that explain a cause of the schema
     warn      codes of the warnings, or the field of a warning without a code
+              (in both, KP001 and KP002 with the field, because they are about any: "KP001 spec.engine.hostname")
     causes    texts that the printed causes must contain, one cause each
 
 A case may give ``repairs``: by code, what to change so that the rule does not fire. `modelgate rule` prints both.
@@ -32,7 +33,7 @@ from webhook import engine
 from webhook.admission import Cause, Decision, Default, Request, Warn, patch
 from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
@@ -74,7 +75,8 @@ class Case(_Model):
     def codes(self) -> frozenset[str]:
         """The codes that the case is about: those that it expects or repairs."""
         expect = self.expect
-        return frozenset((*(expect.defaults or ()), *expect.deny, *expect.hints, *expect.warn, *self.repairs))
+        found = (each.partition(" ")[0] for each in (*expect.deny, *expect.warn))
+        return frozenset((*(expect.defaults or ()), *found, *expect.hints, *self.repairs))
 
 
 class Target(_Model):
@@ -187,7 +189,7 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
 
 
 def _compare(part: str, expected: list[str], found: tuple[Cause | Warn, ...]) -> Iterator[str]:
-    names = sorted(item.code or item.field for item in found)
+    names = sorted(f"{item.code} {item.field}" if item.code in POD_CODES else item.code or item.field for item in found)
     if names != sorted(expected):
         yield f"{part}: expected {sorted(expected)}, got {names}: {[str(item) for item in found]}"
 

@@ -20,6 +20,7 @@ from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
 from webhook.cli.report.finding import CODES
 from webhook.cli.report.ignoring import unknown
+from webhook.cli.report.podcodes import KUBERNETES, RETIRED, pod_code
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
@@ -45,6 +46,9 @@ def run(options: argparse.Namespace) -> int:
     if options.code is not None and options.code.lower() in CODES:
         print(f"{options.code.lower()}\n\n{fill(CODES[options.code.lower()], 100)}")
         return GOOD
+    if options.code is not None and (told := pod_code(options.code.upper())):
+        print("\n".join(told))
+        return GOOD
     loaded = catalog.load()
     if options.code is None:
         print("\n".join(_list(loaded)))
@@ -59,12 +63,14 @@ def run(options: argparse.Namespace) -> int:
                 print("\n".join(lines))
                 return GOOD
     codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
-    say(f"modelgate rule: {unknown(options.code, [*codes, *CODES])}", sys.stderr)
+    say(f"modelgate rule: {unknown(options.code, [*codes, *KUBERNETES, *CODES])}", sys.stderr)
     return USAGE
 
 
 def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
-    """Every code, and the lines that explain it."""
+    """Every code, and the lines that explain it; retired ones, too."""
+    for code in (*KUBERNETES, *RETIRED):
+        yield code, pod_code(code) or []
     examples: dict[str, tuple[Case, KnownKind]] = {}
     for code, case, kind in _repairs(sorted({known.api for known in loaded.kinds.values()}), loaded):
         examples.setdefault(code, (case, kind))
@@ -98,6 +104,7 @@ def _list(loaded: Catalog) -> Iterator[str]:
             rules.setdefault(rule.code, (_where(rule, [known]), []))[1].append(known.gvk.kind)
     for code, (where, kinds) in sorted(rules.items()):
         yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
+    yield from (f"{code}  every kind with pods: Kubernetes' own rules" for code in KUBERNETES)
     yield from (f"{code}  a finding without a rule" for code in CODES)
 
 

@@ -9,12 +9,14 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.mutation import mutate
 from webhook.engine.native import Native
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
+from webhook.engine.pods import POD_CODES
 from webhook.engine.scope import scope_of
 from webhook.engine.validation import validate
 
 __all__ = [
     "DEFAULT_OPTIONS",
     "NAMESPACE",
+    "POD_CODES",
     "Catalog",
     "KnownKind",
     "Native",

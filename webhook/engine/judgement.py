@@ -14,6 +14,7 @@ from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.pods import pod_findings
 from webhook.engine.rules import Subject, validate_rules
 from webhook.engine.schema import missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
@@ -88,6 +89,11 @@ def _findings(
         of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     elif errors := metadata_errors(obj, request.size):
         of_schema = Findings(errors)
+    of_pods = None
+    if prepared.pods is not None and options.settings.recommends(kind.api):
+        options.checkpoint("pods")
+        refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
+        of_pods = pod_findings(prepared, obj, old, refused, options)
     options.checkpoint("policy")
     subject = Subject(kind, prepared, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
     scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
@@ -98,6 +104,8 @@ def _findings(
         return scope_of(kind, prepared, again, old or {}, old, view, options.settings)
 
     findings = validate_rules(subject, scope, options, stored_scope)
+    if of_pods is not None:
+        findings = of_pods + findings
     if of_schema is not None:
         findings = of_schema + findings
     if findings.hints:

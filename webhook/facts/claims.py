@@ -40,5 +40,5 @@ def _named(pods: Iterable[Any]) -> Iterator[tuple[Kind, str]]:
                 yield _VOLUMES, name
         for each in items(pod, "resourceClaims"):
             claim, template = text(each, "resourceClaimName"), text(each, "resourceClaimTemplateName")
-            if bool(claim) != bool(template) and not dns_1123_subdomain(claim or template):  # else OM372 refuses it
+            if bool(claim) != bool(template) and not dns_1123_subdomain(claim or template):  # else KP001 says so
                 yield (_CLAIMS, claim) if claim else (_TEMPLATES, template)

@@ -54,5 +54,9 @@ class Settings:
     aim_auto_selection: bool = False
     aim_namespace: Namespace = "kaiwo-system"
 
+    def recommends(self, api: str) -> bool:
+        """Whether the rules that upstream does not have are on for an API."""
+        return api != "ome" or self.ome is Behaviour.RECOMMENDED
+
 
 DEFAULT_SETTINGS: Final = Settings()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-__all__ = ["is_cidr", "is_ipv4", "is_ipv6", "is_mac"]
+__all__ = ["is_cidr", "is_ip", "is_ipv4", "is_ipv6", "is_mac"]
 
 _OCTETS = re.compile(r"0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})", re.ASCII)
 _MAC = (
@@ -14,6 +14,11 @@ _MAC = (
     r"[0-9a-f]{4}(\.[0-9a-f]{4}){2}((\.[0-9a-f]{4})|(\.[0-9a-f]{4}){7})?",
 )
 _is_mac = re.compile("|".join(f"(?:{form})" for form in _MAC), re.IGNORECASE | re.ASCII).fullmatch
+
+
+def is_ip(text: str) -> bool:
+    """``ParseIPSloppy``: leading zeros in octets are decimal."""
+    return _parses(text, sloppy=True)
 
 
 def is_ipv4(text: str) -> bool:

@@ -72,6 +72,14 @@ class Quantity:
         coefficient = float(self.amount.scaleb(-exponent, _context(_MAX_DIGITS)))
         return coefficient * _pow10(exponent) if exponent else coefficient
 
+    def rounded_up(self, exponent: int) -> Quantity:
+        """The quantity without digits below ``10**exponent``; itself if it has none."""
+        if _exponent(self.amount) >= exponent:
+            return self
+        context = _context(_MAX_DIGITS)
+        amount = self.amount.quantize(Decimal(1).scaleb(exponent), ROUND_UP, context)
+        return self if amount == self.amount else Quantity(amount, self.big, self.notation)
+
     def plus(self, other: Quantity, *, minus: bool = False) -> Quantity:
         """The sum, or the difference.
 

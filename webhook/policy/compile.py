@@ -18,6 +18,7 @@ from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
 from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -124,7 +125,17 @@ class _Compiler:
             numeric_quantities=spec.numericQuantities,
             operator=spec.operator or "",
             renamed=dict(spec.renamed),
+            pod_types=dict(self._pod_types(document)),
+            pod_owner=spec.podOwner,
         )
+
+    def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
+        for text, kind in document.spec.podTypes.items():
+            at, name = ("spec", "podTypes", text), kind.removeprefix("whole ")
+            if name not in DECLARED:
+                self._problem(at, f"unknown type {name}: use one of {', '.join(sorted(DECLARED))}")
+            elif self._schema_at(path := Path.parse(text), at) is not None:
+                yield path.keys, (name, name != kind)
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         defaults: Sequence[Default] = document.spec.defaults

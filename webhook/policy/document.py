@@ -23,6 +23,8 @@ Code = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}[0-9]{3}$")]
 """Two letters for the API, a digit for the sort of rule (1 default, 2 error, 3 warning, 4 reference), two to count."""
 CEL = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 PathText = Annotated[str, AfterValidator(_path)]
+PodType = Annotated[str, StringConstraints(pattern=r"^(whole )?[A-Z][A-Za-z]+$")]
+"""A type of Kubernetes' pods; ``whole``: no other object completes the value."""
 Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
@@ -132,12 +134,16 @@ class Spec(_Model):
     """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
     ``operator``: the releases of the operator that the rules describe, as a reader would look them up.
     ``renamed``: fields of other releases, which the definition does not have, and what they are called in it.
+    ``podTypes``: nodes that are of a type of pods although the schema does not show it. ``podOwner``: what the operator
+    makes of pods, a Deployment (or what is like it) or a Job.
     """
 
     target: Target
     numericQuantities: bool = False  # noqa: N815
     operator: Sentence | None = None
     renamed: dict[PathText, Sentence] = {}
+    podTypes: dict[PathText, PodType] = {}  # noqa: N815 - the spelling of Kubernetes documents
+    podOwner: Literal["deployment", "job"] = "deployment"  # noqa: N815
     variables: list[Variable] = []
     defaults: list[Default] = []
     validations: list[Validation] = []

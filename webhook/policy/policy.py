@@ -140,6 +140,8 @@ class Policy:
     ``numeric_quantities``: numbers become text where the schema has quantities.
     ``operator``: the releases that the rules describe, unless a rule names others.
     ``renamed``: paths of fields that have another name now.
+    ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
+    ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
     """
 
     name: str
@@ -149,6 +151,8 @@ class Policy:
     numeric_quantities: bool = False
     operator: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
+    pod_types: Mapping[tuple[str, ...], tuple[str, bool]] = field(default_factory=dict)
+    pod_owner: str = "deployment"
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.
@@ -173,8 +177,17 @@ class Policy:
                 raise ValueError(f"variable {name} is another one in policy {self.name}")
         variables = {**self.variables, **other.variables}
         defaults, validations = self.defaults + other.defaults, self.validations + other.validations
-        renamed = {**self.renamed, **other.renamed}
-        return replace(self, variables=variables, defaults=defaults, validations=validations, renamed=renamed)
+        types, renamed = {**self.pod_types, **other.pod_types}, {**self.renamed, **other.renamed}
+        owner = "job" if "job" in (self.pod_owner, other.pod_owner) else self.pod_owner
+        return replace(
+            self,
+            variables=variables,
+            defaults=defaults,
+            validations=validations,
+            renamed=renamed,
+            pod_types=types,
+            pod_owner=owner,
+        )
 
     @property
     def codes(self) -> tuple[str, ...]:

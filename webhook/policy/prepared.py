@@ -11,6 +11,7 @@ from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.reads import OBJECT, Reads
 from webhook.schema import Structural
+from webhook.schema.pods import Place, pod_places
 
 __all__ = ["Functions", "Prepared"]
 
@@ -53,6 +54,7 @@ class Prepared:
     undecided: int = 0
     _repeated: tuple[DefaultRule, ...] | None = field(default=None, init=False, repr=False)
     _reads: dict[ValidationRule, Reads] = field(default_factory=dict, init=False, repr=False)
+    _pods: tuple[Place | None] | None = field(default=None, init=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Prepared], tuple[Any, ...]]:
         return Prepared, (self.policy, self.schema, self.functions)
@@ -67,6 +69,7 @@ class Prepared:
     def complete(self) -> None:
         """Make all that is otherwise made when it is first needed."""
         self.prepare()
+        _ = self.pods
         self.repeated_defaults()
         for rule in self.policy.validations:
             for message in (rule.message_expression, rule.unseen):
@@ -98,6 +101,13 @@ class Prepared:
         screen = None if self.functions is None else self.schema.rules_screen
         found = None if screen is None else screen.run({"object": obj, "oldObject": old}, None)
         return found is not None and not found[0] and found[1] <= limit
+
+    @property
+    def pods(self) -> Place | None:
+        """Where its objects have pods and parts of pods; None if they have none. Computed once, in a millisecond."""
+        if self._pods is None:
+            self._pods = (pod_places(self.schema.root, self.policy.pod_types),)
+        return self._pods[0]
 
     @property
     def formulas(self) -> Mapping[DefaultRule, Formula]:

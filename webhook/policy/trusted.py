@@ -74,6 +74,8 @@ class Spec:
     numericQuantities: bool = False  # noqa: N815 - the spelling of Kubernetes documents
     operator: str | None = None
     renamed: dict[str, str] = field(default_factory=dict)
+    podTypes: dict[str, str] = field(default_factory=dict)  # noqa: N815 - as above
+    podOwner: str = "deployment"  # noqa: N815
     variables: list[Variable] = field(default_factory=list)
     defaults: list[Default] = field(default_factory=list)
     validations: list[Validation] = field(default_factory=list)

@@ -13,6 +13,7 @@ from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.report.finding import CODES, Finding, Severity
+from webhook.cli.report.podcodes import KUBERNETES, RETIRED
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
 
@@ -32,11 +33,16 @@ def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") 
         SettingsError: a code does not exist.
     """
     named = [each for text in given for each in _split(text)]
-    known = codes() | CODES.keys() if named else ()
+    known = _known(codes) if named else ()
     problems = [Problem(source, "", unknown(each, known)) for each in named if each not in known]
     if problems:
         raise SettingsError(problems)
     return frozenset(named)
+
+
+def _known(codes: Codes) -> frozenset[str]:
+    """All codes. A retired one may still be named, which has no effect."""
+    return codes() | CODES.keys() | KUBERNETES.keys() | frozenset(RETIRED)
 
 
 def unknown(code: str, codes: Collection[str]) -> str:
@@ -110,7 +116,7 @@ def _mistakes(
 ) -> Iterator[Finding]:
     places = [(code, document.place(f"metadata.annotations[{ANNOTATION}]")) for code in named]
     places += [(code, Place(line, 1, 2)) for line, found in comments.items() for code in found]
-    known = codes() | CODES.keys() if places else ()
+    known = _known(codes) if places else ()
     for code, place in sorted(places, key=lambda item: (item[1], item[0])):
         if code not in known:
             yield Finding(Severity.WARNING, "note", "", f"modelgate: ignore: {unknown(code, known)}", place)

@@ -13,6 +13,7 @@ from webhook.admission import GroupVersionKind
 from webhook.cli.output import inert_json
 from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
+from webhook.cli.report.podcodes import KUBERNETES
 from webhook.cli.report.tool import rule_page, version
 from webhook.cli.rule import page_of
 from webhook.engine import catalog
@@ -62,7 +63,7 @@ def _notifications(report: Report) -> Iterator[dict[str, Any]]:
 
 def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dict[str, Any]:
     sentence, page = page_of(code, known, loaded) if known else ("", "")
-    page = page or CODES.get(code, f"`modelgate rule {code}` explains this rule.")
+    page = page or {**CODES, **KUBERNETES}.get(code, f"`modelgate rule {code}` explains this rule.")
     link = rule_page(code, docs)
     return {
         "id": code,

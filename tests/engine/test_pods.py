@@ -1,0 +1,200 @@
+"""What Kubernetes says of pods inside objects: where they are, under which profile, and on an update."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.shared import ROOT
+from webhook import engine
+from webhook.admission import GroupVersionKind, Request
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.facts.settings import Behaviour, Settings
+from webhook.policy import Profile
+from webhook.schema import load_crd
+from webhook.schema.pods import pod_places
+
+SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
+RUNTIME = GroupVersionKind("ome.io", "v1beta1", "ServingRuntime")
+MACHINE = GroupVersionKind("example.com", "v1", "Machine")
+SEEN = Options(references=False)
+STRICT = Options(profile=Profile.STRICT, references=False)
+
+POD = {
+    "hostname": "My_Host",
+    "priorityClassName": "Very High",
+    "tolerations": [{"key": "a", "operator": "Is"}],
+    "volumes": [{"name": "v", "emptyDir": {}, "hostPath": {"path": "/x"}}],
+}
+CONTAINER = {
+    "name": "ome-container",
+    "image": "x",
+    "imagePullPolicy": "Sometimes",
+    "ports": [{"name": "h", "containerPort": 0}, {"name": "h", "containerPort": 70000}],
+    "resources": {"requests": {"cpu": "2", "nvidia.com/gpu": 1}, "limits": {"cpu": "1"}},
+    "env": [{"name": "A", "value": "1", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+    "securityContext": {"runAsUser": -1},
+}
+OF_POD = ("hostname", "priorityClassName", "tolerations[0].operator", "volumes[0].hostPath")
+OF_CONTAINER = (
+    *("imagePullPolicy", "ports[0].containerPort", "ports[1].containerPort", "resources.requests", "env[0].valueFrom"),
+    "securityContext.runAsUser",
+)
+
+
+@pytest.fixture(scope="module")
+def machines(loaded):
+    """The catalog with a kind of a user that embeds a pod and a container under names of its own."""
+    crd = json.loads((ROOT / "policies/ome/crds/inferenceservices.json").read_text())
+    component = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["engine"]
+    own = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"body": component}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": own}}
+    names = {"kind": "Machine", "plural": "machines", "singular": "machine", "listKind": "MachineList"}
+    made = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    head = {"apiVersion": crd["apiVersion"], "kind": crd["kind"], "metadata": {"name": "machines.example.com"}}
+    return loaded.extended([load_crd({**head, "spec": made})])
+
+
+def decided(catalog, gvk, spec, old=None, options=SEEN):
+    def whole(each):
+        meta = {"name": "a", "namespace": "default"}
+        return {"apiVersion": f"{gvk.group}/{gvk.version}", "kind": gvk.kind, "metadata": meta, "spec": each}
+
+    stored = None if old is None else whole(old)
+    request = Request(gvk, "", "UPDATE" if old else "CREATE", whole(spec), stored)
+    return engine.validate(request, catalog, MemoryView([]), options)
+
+
+def said(findings, code="KP001"):
+    return sorted(each.field for each in findings if each.code == code)
+
+
+@pytest.mark.parametrize(
+    ("gvk", "place", "runner"),
+    [
+        (SERVICE, ("engine",), ("engine", "runner")),
+        (SERVICE, ("decoder", "worker"), ("decoder", "worker", "runner")),
+        (SERVICE, ("predictor",), ("predictor", "model")),
+        (RUNTIME, ("engineConfig",), ("engineConfig", "runner")),
+        (MACHINE, ("body",), ("body", "leader", "runner")),
+    ],
+)
+def test_a_pod_is_judged_wherever_a_definition_has_one(machines, gvk, place, runner):
+    spec = {}
+    for keys, values in ((place, POD), (runner, CONTAINER)):
+        at = spec
+        for key in keys:
+            at = at.setdefault(key, {})
+        at |= values
+    decision = decided(machines, gvk, spec)
+    wanted = [".".join(("spec", *place, field)) for field in OF_POD]
+    wanted += [".".join(("spec", *runner, field)) for field in OF_CONTAINER]
+    assert said(decision.warnings) == sorted(wanted)
+    assert said(decision.causes) == []
+
+
+def test_the_fields_of_a_pod_in_a_runtime_are_judged_too(loaded):
+    spec = {
+        "dnsPolicy": "Cluster",
+        "containers": [{"name": "C_x", "image": "a"}],
+        "workers": {"nodeSelector": {"a b": "c"}},
+    }
+    fields = ["spec.containers[0].name", "spec.dnsPolicy", "spec.workers.nodeSelector"]
+    assert said(decided(loaded, RUNTIME, spec).warnings) == fields
+
+
+def test_the_text_and_the_reason_are_those_of_kubernetes(loaded):
+    (cause,) = decided(
+        loaded, SERVICE, {"engine": {"tolerations": [{"key": "a", "operator": "Is"}]}}, None, STRICT
+    ).causes
+    assert cause.reason == "FieldValueNotSupported"
+    text = 'spec.engine.tolerations[0].operator: Unsupported value: "Is": supported values: "Equal", "Exists" (KP001)'
+    assert str(cause) == text
+
+
+def test_a_fault_of_the_stored_object_is_not_refused(loaded):
+    old = {"engine": {"hostname": "My_Host", "tolerations": [{"operator": "Is"}]}}
+    new = {
+        "engine": {
+            "hostname": "My_Host",
+            "tolerations": [{"operator": "Exists"}, {"operator": "Is"}],
+            "nodeName": "A_b",
+        }
+    }
+    decision = decided(loaded, SERVICE, new, old, STRICT)
+    assert said(decision.causes) == ["spec.engine.nodeName"]
+    assert "spec.engine.hostname" in said(decision.warnings)
+
+
+def test_what_the_audit_profile_finds_is_a_warning(loaded):
+    options = Options(profile=Profile.AUDIT, references=False)
+    decision = decided(loaded, SERVICE, {"engine": {"hostname": "My_Host"}}, None, options)
+    assert decision.allowed
+    assert said(decision.warnings) == ["spec.engine.hostname"]
+
+
+def test_a_container_beside_the_list_belongs_to_the_pod(loaded):
+    spec = {"engine": {"os": {"name": "windows"}, "runner": {"name": "a", "securityContext": {"runAsUser": 1}}}}
+    assert said(decided(loaded, SERVICE, spec).warnings) == ["spec.engine.runner.securityContext.runAsUser"]
+
+
+def test_a_part_of_a_pod_that_a_runtime_completes_is_not_blamed(loaded):
+    runner = {"volumeMounts": [{"name": "v", "mountPath": "/a"}], "args": ["{{.ModelPath}}"], "env": [{"name": "A"}]}
+    assert said(decided(loaded, SERVICE, {"engine": {"runner": runner, "nodeName": "{{.Node}}"}}).warnings) == []
+
+
+def test_upstream_does_not_judge_pods_of_ome(loaded):
+    options = Options(references=False, settings=Settings(ome=Behaviour.UPSTREAM_HEAD))
+    assert said(decided(loaded, SERVICE, {"engine": {"hostname": "My_Host"}}, None, options).warnings) == []
+
+
+def test_a_benchmark_is_a_job(loaded):
+    job = GroupVersionKind("ome.io", "v1beta1", "BenchmarkJob")
+    assert loaded.kinds[job].policy.pod_owner == "job"
+    spec = {"podOverride": {"tolerations": [{"operator": "Is"}], "volumeMounts": [{"name": "a", "mountPath": ""}]}}
+    fields = ["spec.podOverride.tolerations[0].operator", "spec.podOverride.volumeMounts[0].mountPath"]
+    assert set(fields) <= set(said(decided(loaded, job, spec).warnings))
+
+
+def test_kubernetes_own_warnings_are_told(loaded):
+    spec = {"engine": {"terminationGracePeriodSeconds": -1, "nodeSelector": {"beta.kubernetes.io/os": "linux"}}}
+    fields = ["spec.engine.nodeSelector[beta.kubernetes.io/os]", "spec.engine.terminationGracePeriodSeconds"]
+    assert said(decided(loaded, SERVICE, spec).warnings, "KP002") == fields
+
+
+def test_of_a_field_that_the_schema_refuses_only_the_schema_speaks(loaded):
+    decision = decided(loaded, SERVICE, {"engine": {"hostname": 5, "subdomain": "A_b"}})
+    assert said(decision.warnings) == ["spec.engine.subdomain"]
+
+
+def test_kinds_without_pods_have_no_places(loaded):
+    without = {known.gvk.kind for known in loaded.kinds.values() if loaded.prepared(known).pods is None}
+    assert without >= {"VariantAutoscaling", "OpenModel", "AIMRuntimeConfig"}
+
+
+SMALL = yaml.safe_load("""
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      headers: {type: array, items: {type: object, properties: {name: {type: string}, value: {type: string}}}}
+      selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}}}
+      size: {type: object, properties: {limits: {type: integer}, requests: {type: integer}}}
+      nodeSelector: {type: object, additionalProperties: {type: string}}
+      affinity:
+        type: object
+        properties:
+          preferredDuringSchedulingIgnoredDuringExecution: {type: array, items: {type: string}}
+          requiredDuringSchedulingIgnoredDuringExecution: {type: array, items: {type: string}}
+""")
+
+
+def test_small_types_that_only_look_like_parts_of_pods_are_left_alone():
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SMALL}}
+    names = {"kind": "Small", "plural": "smalls", "singular": "small", "listKind": "SmallList"}
+    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    crd = load_crd({**head, "metadata": {"name": "smalls.example.com"}, "spec": spec})
+    assert pod_places(crd.versions["v1"].schema.root, {}) is None
