@@ -107,7 +107,7 @@ def _enlarge(sent: dict[str, Any], dice: random.Random) -> None:
             {"annotations": {"text": "x" * 70_000}},
             {"annotations": {f"key{number}": "v" for number in range(2_500)}},
             {"annotations": {"text": " " * 100_000}},
-            {"annotations": {"list": ",".join(map(str, range(3_000)))}},
+            {"annotations": {"list": ",".join(map(str, range(500)))}},
         )
     )
     obj["metadata"].update(add)
