@@ -39,6 +39,9 @@ from webhook.serve.liveview import ViewRunner
 PATIENCE: Final = 60.0
 """Seconds of a call whose time does not end: no machine is as slow."""
 
+PROGRESS: Final = 250
+"""Objects, each for two calls, after which the result so far is printed."""
+
 WAYS: Final = ("short", "at once", "child", "no time", "error")
 DIMENSIONS: Final = ("policies", "live view", "large", "ending", "allowed", "denied")
 
@@ -118,8 +121,10 @@ class Ways:
         self.loop = asyncio.new_event_loop()
 
     def run(self, count: int) -> Result:
-        for _ in range(count):
+        for number in range(1, count + 1):
             self._call()
+            if number % PROGRESS == 0:
+                print(self.result, flush=True)
         self.loop.close()
         return self.result
 

@@ -25,7 +25,7 @@ LARGE_BYTES: Final = 64 * 1024
 PADDED_BYTES: Final = 4 * LARGE_BYTES
 LARGE_TOKENS: Final = 2_000
 """A body over 64 KiB, or with more than 2,000 of ``,`` ``[`` ``{``, is large. Of 662 objects from documentation and
-charts, one is. The worst body below both takes about 20 ms. Blanks are no work, so up to 256 KiB they do not count."""
+charts, one is. The worst body below both takes about 20 ms. Blanks take no time, so up to 256 KiB they do not count."""
 
 _BLANKS: Final = (b" ", b"\n", b"\r", b"\t")
 
