@@ -23,7 +23,7 @@ LITERALS: Final = (
     *("1.0", "1e2", "1E+2", "-0", "-0.0", "1e-400", "1e400", "18446744073709551616", "-9223372036854775809", "0.1e1"),
     *('"\\u0061"', '"\\ud800"', '"\\udc00\\ud800"', '"\\u0000"', '"\\/"', "NaN", "01", '{"a":1,"a":2}', "[1,]", "{}"),
 )
-"""What is written instead of a value: other spellings, and what is no JSON."""
+"""What is written instead of a value: other spellings, and texts that are not JSON."""
 
 NAMES: Final = (
     *("subResource", "dryRun", "options", "apiVersion", "kind", "metadata", "spec", "status", "annotations", "name"),
@@ -107,7 +107,7 @@ def _enlarge(sent: dict[str, Any], dice: random.Random) -> None:
             {"annotations": {"text": "x" * 70_000}},
             {"annotations": {f"key{number}": "v" for number in range(2_500)}},
             {"annotations": {"text": " " * 100_000}},
-            {"annotations": {"list": ",".join(map(str, range(3_000)))}},
+            {"annotations": {"list": ",".join(map(str, range(500)))}},
         )
     )
     obj["metadata"].update(add)

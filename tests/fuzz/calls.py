@@ -30,6 +30,7 @@ from webhook.cluster import MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
+from webhook.serve import forked
 from webhook.serve.gate import Gate
 from webhook.serve.gate.judgement import judge
 from webhook.serve.gate.review import ROUNDS
@@ -37,6 +38,9 @@ from webhook.serve.liveview import ViewRunner
 
 PATIENCE: Final = 60.0
 """Seconds of a call whose time does not end: no machine is as slow."""
+
+PROGRESS: Final = 250
+"""Objects, each for two calls, after which the result so far is printed."""
 
 WAYS: Final = ("short", "at once", "child", "no time", "error")
 DIMENSIONS: Final = ("policies", "live view", "large", "ending", "allowed", "denied")
@@ -112,18 +116,21 @@ class Ways:
         self.clock = Clock()
         self.fast, self.slow = Gate(catalog.load().compiled(), clock=self.clock), Gate(exact(catalog.load()))
         self._kinds = sorted({each.kind for each in _catalog(self.fast).kinds})
+        self._cases = {kind: bases(kind, _catalog(self.fast))[1] for kind in self._kinds}
         self._sets = list(zip(policy_sets(), policy_sets(exactly=True), strict=True))
         self.loop = asyncio.new_event_loop()
 
     def run(self, count: int) -> Result:
-        for _ in range(count):
+        for number in range(1, count + 1):
             self._call()
+            if number % PROGRESS == 0:
+                print(self.result, flush=True)
         self.loop.close()
         return self.result
 
     def _call(self) -> None:
         dice, counts = self.dice, self.result.counts
-        request, view, options = dice.choice(bases(dice.choice(self._kinds), _catalog(self.fast))[1])
+        request, view, options = dice.choice(self._cases[dice.choice(self._kinds)])
         changed = request.object
         for _ in range(dice.choice((0, 0, 1, 1, 2))):
             changed = mutant(changed, dice)
@@ -224,6 +231,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("-n", type=int, default=2000, help="how many calls")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(argv)
+    forked.LONGEST = PATIENCE  # type: ignore[misc]  # other programs may run
     result = Ways(options.seed).run(options.n // 2)
     print(result, flush=True)
     return 0 if result.passed else 1

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import admitted, bars, bodies, children, costs, freshness, isolation, memory, normal, small
+from tests.hostile import admitted, bars, bodies, children, costs, freshness, isolation, large, memory, normal, small
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "reliability.md"
-PARTS = ("costs", "small", "admitted", "children", "freshness", "memory", "isolation", "normal")
+PARTS = ("costs", "small", "admitted", "children", "freshness", "memory", "isolation", "large", "normal")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -57,6 +57,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[bars.Report], Non
         "freshness": freshness.run,
         "memory": partial(memory.run, sizes=sizes),
         "isolation": partial(isolation.run, seconds=options.seconds / share, names=options.kinds, tries=options.tries),
+        "large": partial(large.run, seconds=options.seconds / share),
         "normal": partial(_normal, against=options.against),
     }
 

@@ -73,8 +73,10 @@ class Crowd:
         """The latencies of four good callers and of fresh connections to ``/healthz``."""
         return self._pool.submit(_good, target, body, seconds)
 
-    def hostile(self, target: Target, path: str, attacks: Sequence[bytes], seconds: float) -> Future[Hostile]:
-        return self._pool.submit(_hostile, target, path, attacks, seconds)
+    def hostile(
+        self, target: Target, path: str, attacks: Sequence[bytes], seconds: float, callers: int = HOSTILE_CALLERS
+    ) -> Future[Hostile]:
+        return self._pool.submit(_hostile, target, path, attacks, seconds, callers)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -106,11 +108,11 @@ async def _goods(target: Target, body: bytes, seconds: float) -> tuple[list[Answ
     return [*itertools.chain.from_iterable(found)], probes
 
 
-def _hostile(target: Target, path: str, attacks: Sequence[bytes], seconds: float) -> Hostile:
-    return Hostile.of(asyncio.run(_hostiles(target, path, attacks, seconds)))
+def _hostile(target: Target, path: str, attacks: Sequence[bytes], seconds: float, callers: int) -> Hostile:
+    return Hostile.of(asyncio.run(_hostiles(target, path, attacks, seconds, callers)))
 
 
-async def _hostiles(target: Target, path: str, attacks: Sequence[bytes], seconds: float) -> list[Answer]:
+async def _hostiles(target: Target, path: str, attacks: Sequence[bytes], seconds: float, callers: int) -> list[Answer]:
     context = target.context()
     requests = itertools.cycle([post(f"{path}?timeout={TIMEOUT}s", body) for body in attacks])
 
@@ -118,5 +120,5 @@ async def _hostiles(target: Target, path: str, attacks: Sequence[bytes], seconds
         async with Caller(target, context) as caller:
             return await repeated(seconds, 0, lambda: caller.ask(next(requests)))
 
-    found = await asyncio.gather(*(one() for _ in range(HOSTILE_CALLERS)))
+    found = await asyncio.gather(*(one() for _ in range(callers)))
     return [*itertools.chain.from_iterable(found)]

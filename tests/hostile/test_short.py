@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import decoder, framing
-from tests.hostile import bars, bodies, children, flood, freshness, memory, planted, processes, wire, worst
+from tests.hostile import bars, bodies, children, flood, freshness, large, memory, planted, processes, wire, worst
 from tests.hostile.attacks import attack, attacks, small
 from tests.hostile.callers import Hostile
 from tests.hostile.isolation import good_body
@@ -121,6 +121,41 @@ def test_a_child_that_dies_costs_one_answer(gate: Gate, name: str, end, outcome:
     report = bars.Report()
     children.ended(report, gate, name, end, outcome, statuses)
     assert report.missed == []
+
+
+@pytest.mark.parametrize("name", ["blanks", "the most that is judged"])
+def test_a_good_large_caller_is_answered_among_hostile_ones(gate: Gate, name: str):
+    """Each has a share. Statuses only: the time of a busy machine shows nothing."""
+
+    async def asked() -> list[wire.Answer]:
+        target = large.target_of(gate)
+        request = wire.post("/validate?timeout=30s", large.floods()[name])
+
+        async def hostile() -> None:
+            async with wire.Caller(target) as caller:
+                while True:
+                    await caller.ask(request)
+
+        floods = [asyncio.create_task(hostile()) for _ in range(4)]
+        async with wire.Caller(target) as caller:
+            good = wire.post("/validate?timeout=30s", large.good_large())
+            answers = [await caller.ask(good) for _ in range(3)]
+        for each in floods:
+            each.cancel()
+        await asyncio.gather(*floods, return_exceptions=True)
+        return answers
+
+    assert [each.status for each in asyncio.run(asked())] == [200] * 3
+
+
+def test_a_review_that_policies_make_expensive_is_decided_in_a_child(tmp_path: Path):
+    large.write_policies(tmp_path, 8)
+    with serving("--admission-policies", str(tmp_path)) as gate:
+        before = gate.counter(children.METRIC)
+        status, _ = gate.post("/validate?timeout=2s", large.expensive())
+        assert status in {200, 503}
+        assert gate.counter(children.METRIC) == before + 1
+        assert gate.get("/healthz")[0] == 200
 
 
 def test_forks_while_the_view_changes_do_not_hang():

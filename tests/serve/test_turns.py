@@ -8,7 +8,7 @@ import pytest
 
 from webhook.admission.errors import DeadlineExceeded, Unavailable
 from webhook.serve import turns
-from webhook.serve.turns import NOBODY, Caller, Turns, user_of
+from webhook.serve.turns import UNNAMED, Caller, Turns, user_of
 
 FAR = 1e9
 ANN, BOB, EVE = Caller("api", "ann"), Caller("api", "bob"), Caller("pod", "eve")
@@ -23,7 +23,7 @@ class Clock:
         return self.now
 
 
-def ordered(jobs: list[tuple[Caller, float]], first: Caller = NOBODY) -> list[Caller]:
+def ordered(jobs: list[tuple[Caller, float]], first: Caller = UNNAMED) -> list[Caller]:
     """The callers in the order of their turns, while ``first`` has one; each job takes so many seconds."""
 
     async def main() -> list[Caller]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a server without such policies does not load the language o
 
 __all__ = ["Native", "refusals_as_warnings"]
 
-Checkpoint = Callable[[str], None]
+Checkpoint = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ NAMESPACE: Final = "default"
 OBJECT_BUDGET: Final = RUNTIME_BUDGET
 """CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
 
-Checkpoint = Callable[[str], None]
+Checkpoint = Callable[[str], object]
 """Called with the name of each step before it runs; raises DeadlineExceeded when no time is left."""
 
 

@@ -26,7 +26,7 @@ from typing import Any, Final, NoReturn
 
 from webhook.admission.errors import DeadlineExceeded, TooLarge, Unavailable
 from webhook.serve.process import memory_limit, resident, virtual
-from webhook.serve.turns import NOBODY, Caller, Turns
+from webhook.serve.turns import UNNAMED, Caller, Turns
 
 __all__ = ["Children"]
 
@@ -48,7 +48,7 @@ LONGEST: Final = 8.0
 
 TURN: Final = 2.5
 """Seconds that a child may run while another caller waits that has used less: half of the chart's default timeout, so
-that the other half is left for whoever comes next."""
+that the other half is left for the next caller."""
 
 LOOK: Final = 0.1
 """Seconds between two looks whether one waits."""
@@ -86,7 +86,7 @@ class Children:
         self._limit = memory_limit() if limit is None else limit
         self._turns = Turns()
 
-    async def run(self, job: Callable[[], Any], until: float, caller: Caller = NOBODY) -> Any:
+    async def run(self, job: Callable[[], Any], until: float, caller: Caller = UNNAMED) -> Any:
         """The result of ``job``, which must be picklable; ``until`` is a time of ``time.monotonic``.
 
         Raises:
@@ -199,7 +199,7 @@ def _fork(job: Callable[[], Any], allowance: int) -> _Child:
 
 
 def _pidfd(pid: int) -> int:
-    """A descriptor of a child, which ends where there is none.
+    """A descriptor of a child, which is ended if there cannot be one.
 
     Raises:
         OSError: there are too many descriptors.

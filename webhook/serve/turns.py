@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission.errors import DeadlineExceeded, Unavailable
 
-__all__ = ["NOBODY", "Caller", "Turns", "user_of"]
+__all__ = ["UNNAMED", "Caller", "Turns", "user_of"]
 
 WAITING: Final = 32
 """Jobs that may wait for their turn."""
@@ -44,7 +44,7 @@ class Caller(NamedTuple):
     user: str
 
 
-NOBODY: Final = Caller("", "")
+UNNAMED: Final = Caller("", "")
 
 
 def user_of(body: bytes) -> str:

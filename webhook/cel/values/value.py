@@ -214,8 +214,8 @@ def _equal_numbers(a: float, b: float) -> bool:
 class Comparison:
     """Compares values that may share their parts: two lists or maps are compared once, however often they meet.
 
-    A list of a list of a list, each with the next one twice, has as many paths as there are powers of two. Being the
-    same list is no proof of equality: it may hold NaN. ``steps`` counts the members that were compared.
+    A list of a list of a list, each with the next one twice, has as many paths as there are powers of two. An identical
+    list need not be equal: it may hold NaN. ``steps`` counts the members that were compared.
     """
 
     __slots__ = ("_known", "steps")

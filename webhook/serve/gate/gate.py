@@ -148,7 +148,7 @@ class Gate:
             return None
         started, by = self.clock(), self.state
         by.pace.begin(started)
-        found = judge(by, call, body, {}, None)
+        found = judge(by, call, body, {}, None, at_once=True)
         if found.unread or found.error is not None:
             return None
         return found.reply, partial(record, self.metrics, by, call, found, self.clock() - started)

@@ -25,7 +25,7 @@ LARGE_BYTES: Final = 64 * 1024
 PADDED_BYTES: Final = 4 * LARGE_BYTES
 LARGE_TOKENS: Final = 2_000
 """A body over 64 KiB, or with more than 2,000 of ``,`` ``[`` ``{``, is large. Of 662 objects from documentation and
-charts, one is. The worst body below both takes about 20 ms. Blanks are no work, so up to 256 KiB they do not count."""
+charts, one is. The worst body below both takes about 20 ms. Blanks take no time, so up to 256 KiB they do not count."""
 
 _BLANKS: Final = (b" ", b"\n", b"\r", b"\t")
 
@@ -79,12 +79,14 @@ def judge(
     call: Call,
     body: bytes,
     known: Mapping[ClusterQuestion, ClusterAnswer],
-    checkpoint: Callable[[str], None] | None,
+    checkpoint: Callable[[str], object] | None,
+    *,
+    at_once: bool = False,
 ) -> Judgement:
     """The judgement of one AdmissionReview; ``known`` are the answers that were read for it already.
 
-    Without a ``checkpoint``, other reviews wait meanwhile: the state's own looks after the time, and the judgement ends
-    with :class:`OverrunError` if it takes long, or may do so.
+    ``checkpoint`` is called before each step; None is that of the state, its pace. ``at_once``: other reviews wait
+    meanwhile, so the judgement ends with :class:`OverrunError` if the admission policies may take long.
     """
     kind = operation = ""
     decode, decided, encode = (review.decode, _decided, review.encode) if by.stage is None else _traced(by.stage)
@@ -93,7 +95,7 @@ def judge(
         catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
-        if checkpoint is None and by.native is not None and by.native.is_lengthy(call, request, body):
+        if at_once and by.native is not None and by.native.is_lengthy(call, request, body):
             raise OverrunError("admission policies")  # noqa: TRY301
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
         if unread:
@@ -151,7 +153,7 @@ def _decided(
     kind: str,
     request: Request,
     known: Mapping[ClusterQuestion, ClusterAnswer],
-    checkpoint: Callable[[str], None] | None,
+    checkpoint: Callable[[str], object] | None,
 ) -> tuple[Decision, tuple[ClusterQuestion, ...]]:
     """The decision, and the questions that have to be answered before it counts."""
     decide = engine.mutate if call == "mutate" else engine.validate

@@ -65,12 +65,10 @@ class Review:
         """The judgement of a small body is made here and now, that of a large or lengthy one in a child."""
         if not self._is_long:
             self._by.pace.begin(now)
-            found = judge(self._by, self._call, self._body, self._known, None)
+            found = judge(self._by, self._call, self._body, self._known, self._paced, at_once=True)
             if not isinstance(found.error, OverrunError):
                 return found
             self._is_long = True
-            if self._clock() > self._until:
-                return Judgement.failed(DeadlineExceeded(self._late(f"before {found.error}")), *found[:2])
         # A span of a child would be lost, and its exporter's lock may be held by a thread that the child does not have.
         job = partial(judge, self._by._replace(stage=None), self._call, self._body, self._known, self._checkpoint)
         try:
@@ -98,9 +96,15 @@ class Review:
             except TimeoutError:
                 raise DeadlineExceeded(self._late(f"to read {question}")) from None
 
-    def _checkpoint(self, step: str) -> None:
-        if self._clock() > self._until:
+    def _paced(self, step: str) -> None:
+        """The checkpoint of what is judged here."""
+        self._by.pace.look(self._checkpoint(step), step)
+
+    def _checkpoint(self, step: str) -> float:
+        now = self._clock()
+        if now > self._until:
             raise DeadlineExceeded(self._late(f"before {step}"))
+        return now
 
     def _late(self, step: str) -> str:
         return f"no time left {step}: the caller waits {self._waits:g}s"
