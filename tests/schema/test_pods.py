@@ -86,3 +86,25 @@ def test_a_random_template_is_judged_and_its_part_says_nothing_more(spec):
 def test_an_enormous_list_is_judged_in_time_that_grows_with_it():
     many = [{"name": f"v{i}"} for i in range(20_000)]
     assert _texts("PodSpec", {"volumes": many, "containers": [MAIN]}) == []
+
+
+def test_what_two_keys_of_a_mount_say_is_judged():
+    """A mount of two keys is usually a name and a path."""
+    mount = {"name": "v", "mountPropagation": "Up"}
+    fields = [error.field for error in validate("Container", {"volumeMounts": [mount]}, part=True)]
+    assert fields == ["volumeMounts[0].mountPath", "volumeMounts.mountPropagation"]
+
+
+def test_a_null_quantity_is_zero():
+    resources = {"limits": {"memory": None}, "requests": {"memory": "1Gi"}}
+    (error,) = validate("ResourceRequirements", resources, part=True)
+    assert error.detail == "must be less than or equal to memory limit of 0"
+
+
+def test_without_a_server_that_a_policy_needs_dns_is_not_judged_further():
+    spec = {"dnsPolicy": "None", "dnsConfig": {"searches": ["_"]}, "containers": [MAIN]}
+    assert [error.field for error in validate("PodSpec", spec)] == ["dnsConfig.nameservers"]
+
+
+def test_a_whole_float_is_an_integer():
+    assert _texts("PodSpec", {"activeDeadlineSeconds": -1.0}) == _texts("PodSpec", {"activeDeadlineSeconds": -1})

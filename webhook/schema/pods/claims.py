@@ -14,6 +14,9 @@ __all__: list[str] = []
 
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _ONE_POD: Final = "ReadWriteOncePod"
+_NAMES: Final = ("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation")
+_MORE: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers")
+_FIELDS: Final = (*_NAMES, *_MORE, "managedFields")
 _GO_NAMES: Final = {"uid": "uID"}
 
 
@@ -21,8 +24,8 @@ _GO_NAMES: Final = {"uid": "uID"}
 def _claim_template(judge: Judge, value: Json, at: str) -> None:
     meta = field(value, "metadata") or {}
     check_annotations(judge, meta, f"{at}metadata.annotations")
-    for key, item in meta.items():
-        if key not in ("labels", "annotations") and item:
+    for key in _FIELDS:
+        if meta.get(key):
             judge.say(forbidden(f"{at}metadata.{_GO_NAMES.get(key, key)}", "cannot be set"))
 
 

@@ -11,6 +11,7 @@ from webhook.schema.pods.values import Json, field, flag, structs, text
 
 __all__ = ["check_devices", "check_mounts"]
 
+_PLAIN: Final = frozenset({"name", "mountPath"})
 _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY: Final = ("Disabled", "Enabled", "IfPossible")
 
@@ -34,7 +35,7 @@ def check_mounts(judge: Judge, container: Json, path: str) -> None:
             judge.say(invalid(f"{at}name", name, "must not already exist in volumeDevices"))
         if place in devices.values():
             judge.say(invalid(f"{at}mountPath", place, "must not already exist as a path in volumeDevices"))
-        if len(mount) > 2:
+        if not mount.keys() <= _PLAIN:
             _check_sub_paths(judge, mount, at, path)
             _check_modes(judge, container, mount, path)
 

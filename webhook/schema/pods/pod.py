@@ -138,13 +138,16 @@ def _check_host(judge: Judge, spec: Json, at: str) -> None:
 
 
 def _check_dns(judge: Judge, spec: Json, at: str) -> None:
-    config, path = field(spec, "dnsConfig"), f"{at}dnsConfig"
-    if spec.get("dnsPolicy") == "None":
-        if config is None:
+    """The configuration. Without a server that ``None`` needs, Kubernetes looks no further."""
+    config, path, needs = field(spec, "dnsConfig"), f"{at}dnsConfig", spec.get("dnsPolicy") == "None"
+    if config is None:
+        if needs:
             judge.whole(required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
-        elif not config.get("nameservers"):
-            why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            judge.whole(required(f"{path}.nameservers", why))
+    elif needs and not config.get("nameservers"):
+        why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        judge.whole(required(f"{path}.nameservers", why))
+    else:
+        walk(judge, "PodDNSConfig", config, f"{path}.")
 
 
 @rule("PodDNSConfig")
