@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_counts_only_if_it_may_hold_a_kind_with_rules
     path.write_bytes(b'# apiVersion: "ome.io/v1beta1"\n' * (name != "utf16.yaml") + BROKEN[name])
     if name == "utf16.yaml":
         path.write_bytes("apiVersion: ome.io/v1beta1\n".encode("utf-16"))
-    assert main(["check", *asked]) == 2
+    assert main(["check", *asked]) == (1 if name == "twice.yaml" else 2)
     assert str(path) in capsys.readouterr().err
 
 

@@ -19,6 +19,7 @@ from webhook.cli.input.flags import excluded
 from webhook.cli.judging import ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
 from webhook.cli.judging.kinds import concerns
 from webhook.cli.output import say
+from webhook.cli.report.progress import progress
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Native, Options, catalog
 from webhook.engine.catalog import Catalog
@@ -135,14 +136,14 @@ def _run(
     def judge(document: Document) -> ReviewedManifest:
         return review(document, loaded, view, decide, stored, strict_kinds=options.unknown_kinds == "error")
 
-    return _Run([judge(item) for item in given], remarks, judge, view)
+    return _Run([judge(item) for item in progress(given, "judged")], remarks, judge, view)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
     exclude = tuple(options.exclude)
     concerned = _always if options.strict else concerns(kinds)
-    how = Reading(lenient=True, exclude=exclude, concerns=concerned)
+    how = Reading(lenient=True, exclude=exclude, concerns=concerned, progress=lambda files: progress(files, "read"))
     given = read_paths(options.files, how)
     if not options.kustomize:
         return given

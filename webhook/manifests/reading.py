@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import ENOENT
 from fnmatch import fnmatch
@@ -35,13 +35,15 @@ class Reading:
     ``strict`` reads every file of a folder as a manifest, as a folder of policies is read. ``exclude`` are patterns of
     paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder.
     ``concerns`` tells of the bytes of a file that cannot be read whether they may be an object to judge: if not, the
-    file is not a problem. By default every such file is one.
+    file is not a problem. By default every such file is one. ``progress`` passes the files of a folder on, and may tell
+    how far it is.
     """
 
     strict: bool = False
     lenient: bool = False
     exclude: tuple[str, ...] = ()
     concerns: Callable[[bytes], bool] = field(default=lambda _: True, repr=False)
+    progress: Callable[[Sequence[Path]], Iterable[Path]] = field(default=lambda files: files, repr=False)
 
     def excludes(self, path: Path) -> bool:
         """Whether a pattern matches the path, its end, or a folder above it."""
@@ -117,7 +119,7 @@ def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
             _add(documents.scan_file(path), found, lenient=False)
         return
     found.kustomizations += [path for path in files if path.name in KUSTOMIZATIONS]
-    scans = {path: documents.scan_file(path) for path in files}
+    scans = {path: documents.scan_file(path) for path in how.progress(files)}
     patches = {each for path in files if path.name in KUSTOMIZATIONS for each in _patches(path, scans[path])}
     for path, scan in scans.items():
         _add_file(path, scan, patches, found, how)

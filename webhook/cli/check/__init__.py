@@ -101,6 +101,10 @@ def run(options: argparse.Namespace) -> int:
     for chart in outcomes.given.charts:
         say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
     _require(report, options)
+    for problem in report.problems:
+        say(f"modelgate check: {problem}", sys.stderr)
+    if report.problems:
+        return FINDINGS
     return FINDINGS if any(found.severity in failing for _, found in report.findings()) else GOOD
 
 
@@ -110,13 +114,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _is_duplicate(problem: Problem) -> bool:
+    """Whether a key is written twice, which kustomize and strict field validation refuse: that is a verdict."""
+    return problem.message.startswith("duplicate key ")
+
+
 def _require(report: Report, options: argparse.Namespace) -> None:
     """Fail if there is no judgement of everything that may be an object to judge.
 
     Raises:
         DocumentError: something cannot be read, or too few objects are checked.
     """
-    if report.problems:
+    if not all(map(_is_duplicate, report.problems)):
         raise DocumentError(report.problems)
     wanted = int(bool(options.strict)) if options.min_checked is None else options.min_checked
     if report.checked < wanted:

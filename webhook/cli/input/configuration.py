@@ -35,6 +35,7 @@ _SINGLE: Final = (
     "unknown_kinds",
     "min_checked",
     "strict",
+    "load_restrictor",
 )
 """Keys with one value that are named as their flags."""
 

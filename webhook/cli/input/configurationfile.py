@@ -52,6 +52,7 @@ class Configuration(_Model):
     unknown_kinds: Literal["skip", "error"] | None = Field(default=None, description="As --unknown-kinds.")
     min_checked: int | None = Field(default=None, ge=0, description="As --min-checked.")
     strict: bool | None = Field(default=None, description="Report every file that cannot be read, as --strict.")
+    load_restrictor: Literal["none", "root"] | None = Field(default=None, description="As --load-restrictor.")
     settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
 
 
