@@ -289,12 +289,12 @@ def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> 
     one_by_one = replace(LOADED, kinds={MODEL: replace(known, policy=replace(known.policy))})
     options = Options(checkpoint=steps.append)
     engine.validate(request, one_by_one, VIEW, options)
-    assert steps[:4] == ["schema", "policy", "rules", "LK201"]
+    assert steps[:5] == ["schema", "pods", "policy", "rules", "LK201"]
     assert steps.count("LK213") == 2  # once for each file
     steps.clear()
     LOADED.prepared(LOADED.kinds[MODEL]).prepare()
     engine.validate(request, LOADED, VIEW, options)
-    assert steps[:3] == ["schema", "policy", "rules"]  # one function for all, whose cost is bounded
+    assert steps[:4] == ["schema", "pods", "policy", "rules"]  # one function for all, whose cost is bounded
     assert steps.count("LK213") == 2
     assert "LK201" not in steps
 

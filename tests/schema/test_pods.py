@@ -55,7 +55,7 @@ def test_the_owner_decides_on_the_restart_policy():
 
 
 @pytest.mark.parametrize("kind", sorted(DATA["types"]))
-def test_no_value_of_a_wrong_type_is_a_fault(kind):
+def test_a_value_of_a_wrong_type_does_not_fail(kind):
     fields = [*DATA["types"][kind], *DATA["types"]["PodSpec"], "volumes", "containers", "limits", "x"]
     for field in fields:
         for value in WRONG:
@@ -108,3 +108,13 @@ def test_without_a_server_that_a_policy_needs_dns_is_not_judged_further():
 
 def test_a_whole_float_is_an_integer():
     assert _texts("PodSpec", {"activeDeadlineSeconds": -1.0}) == _texts("PodSpec", {"activeDeadlineSeconds": -1})
+
+
+@pytest.mark.parametrize("amount", ["9" * 400, "1e300", "-" + "9" * 90 + "m", "1E", "0.000000000001", "9" * 60 + ".5"])
+def test_an_enormous_quantity_does_not_fail(amount):
+    amounts = dict.fromkeys(("memory", "nvidia.com/gpu", "hugepages-2Mi", "cpu"), amount)
+    resources = {"limits": {**amounts, f"hugepages-{amount}": 1}, "requests": amounts}
+    validate("ResourceRequirements", resources)
+    spec = {"resources": resources, "overhead": resources["limits"], "containers": [MAIN | {"resources": resources}]}
+    validate("PodSpec", spec | {"initContainers": spec["containers"]})
+    list(template_warnings({"spec": spec}, ""))

@@ -1,4 +1,4 @@
-"""Files of one volume that hide each other."""
+"""Files of one volume, and ports of one pod, that hide each other."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.golang.strconv import quote
-from webhook.schema.pods.values import Json, field, structs, text
+from webhook.schema.pods.metadata import all_containers
+from webhook.schema.pods.values import Json, field, number, structs, text
 
-__all__ = ["LISTING", "overlapping_paths"]
+__all__ = ["LISTING", "Warned", "conflicting_ports", "overlapping_paths"]
+
+Warned = tuple[str, str, bool]
+"""The path of the field, what Kubernetes says of it, and whether a part alone shows it."""
+
 
 LISTING: Final = frozenset({"configMap", "secret", "downwardAPI", "projected"})
 """Sources of volumes that list files."""
@@ -81,3 +86,39 @@ def _covers(path: str, other: str) -> bool:
 def _shown(file: _File) -> str:
     path, source = file
     return f"{quote(path)} ({source})" if source else quote(path)
+
+
+def conflicting_ports(spec: Json, at: str) -> Iterator[Warned]:
+    """Ports of all containers: two of one number or name."""
+    ports: dict[tuple[int, str], list[tuple[str, int, str]]] = {}
+    names: dict[str, str] = {}
+    for path, container in all_containers(spec, at):
+        for index, port in structs(container, "ports"):
+            own, host, address = f"{path}ports[{index}]", number(port, "hostPort") or 0, text(port, "hostIP")
+            inside, protocol, name = (
+                number(port, "containerPort") or 0,
+                text(port, "protocol") or "TCP",
+                text(port, "name"),
+            )
+            if address and not host:
+                shown = f"{{Name:{name} HostPort:0 ContainerPort:{inside} Protocol:{protocol} HostIP:{address}}}"
+                yield own, f"hostIP set without hostPort: {shown}", False
+            for other, other_host, other_address in ports.setdefault((inside, protocol), []):
+                kind = _conflict(host, address, other_host, other_address)
+                if kind:
+                    yield own, f"{kind} port definition with {other}", False
+            ports[inside, protocol].append((own, host, address))
+            if name and name in names:
+                where = names[name]
+                why = f"duplicate port name {quote(name)} with {where}, services and probes that select ports by name"
+                yield own, f"{why} will use {where}", False
+            elif name:
+                names[name] = own
+
+
+def _conflict(host: int, address: str, other_host: int, other_address: str) -> str:
+    if (host, address) == (other_host, other_address):
+        return "duplicate"
+    if not host or not other_host:
+        return "overlapping"
+    return "dangerously ambiguous" if host == other_host and (not address) != (not other_address) else ""

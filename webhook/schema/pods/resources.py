@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +22,7 @@ _CONTAINER: Final = frozenset(DATA["resources"]["container"])
 _INTEGERS: Final = frozenset(DATA["resources"]["integers"])
 _POD: Final = ("cpu", "hugepages-", "memory")
 _HUGE: Final = "hugepages-"
+_MOST: Final = Decimal(2**63 - 1)
 
 Amounts = Mapping[str, Quantity]
 
@@ -58,7 +60,7 @@ def _can_overcommit(name: str) -> bool:
 
 
 def fractional(amount: Quantity) -> bool:
-    return amount.amount % 1 != 0
+    return amount.amount != amount.amount.to_integral_value()
 
 
 @rule("ResourceRequirements")
@@ -108,8 +110,12 @@ def _fills_pages(name: str, amount: Quantity) -> bool:
         return False
     if page.sign() <= 0 or fractional(page):
         return False
-    whole = amount.rounded_up(0).amount
-    return whole % page.amount == 0
+    return _value(amount) % _value(page) == 0
+
+
+def _value(amount: Quantity) -> int:
+    """``Quantity.Value()``, which has 64 bits."""
+    return int(max(min(amount.rounded_up(0).amount, _MOST), -_MOST))
 
 
 def _check_request(judge: Judge, name: str, amount: Quantity, limit: Quantity | None, at: str) -> None:

@@ -11,14 +11,11 @@ from webhook.golang.netip import parse_address
 from webhook.golang.strconv import quote
 from webhook.schema.pods.judge import DATA
 from webhook.schema.pods.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
-from webhook.schema.pods.overlaps import LISTING, overlapping_paths
+from webhook.schema.pods.overlaps import LISTING, Warned, conflicting_ports, overlapping_paths
 from webhook.schema.pods.resources import fractional
 from webhook.schema.pods.values import Json, field, number, quantities, structs, text, texts
 
 __all__ = ["Warned", "template_warnings", "warned"]
-
-Warned = tuple[str, str, bool]
-"""The path of the field, what Kubernetes says of it, and whether a part alone shows it."""
 
 _LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
 _VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
@@ -97,7 +94,7 @@ def pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
     yield from _fractions(quantities(spec, "overhead"), f"{at}overhead")
     for path, container in all_containers(spec, at):
         yield from container_warnings(container, path)
-    yield from _ports(spec, at)
+    yield from conflicting_ports(spec, at)
     if (number(spec, "terminationGracePeriodSeconds") or 0) < 0:
         why = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{at}terminationGracePeriodSeconds", why, True
@@ -201,42 +198,6 @@ def _fractions(amounts: Json, path: str) -> Iterator[Warned]:
         amount = amounts.get(name)
         if amount is not None and fractional(amount):
             yield f"{path}[{name}]", f"fractional byte value {quote(str(amount))} is invalid, must be an integer", True
-
-
-def _ports(spec: Json, at: str) -> Iterator[Warned]:
-    """Ports of all containers: two of one number or name."""
-    ports: dict[tuple[int, str], list[tuple[str, int, str]]] = {}
-    names: dict[str, str] = {}
-    for path, container in all_containers(spec, at):
-        for index, port in structs(container, "ports"):
-            own, host, address = f"{path}ports[{index}]", number(port, "hostPort") or 0, text(port, "hostIP")
-            inside, protocol, name = (
-                number(port, "containerPort") or 0,
-                text(port, "protocol") or "TCP",
-                text(port, "name"),
-            )
-            if address and not host:
-                shown = f"{{Name:{name} HostPort:0 ContainerPort:{inside} Protocol:{protocol} HostIP:{address}}}"
-                yield own, f"hostIP set without hostPort: {shown}", False
-            for other, other_host, other_address in ports.setdefault((inside, protocol), []):
-                kind = _conflict(host, address, other_host, other_address)
-                if kind:
-                    yield own, f"{kind} port definition with {other}", False
-            ports[inside, protocol].append((own, host, address))
-            if name and name in names:
-                where = names[name]
-                why = f"duplicate port name {quote(name)} with {where}, services and probes that select ports by name"
-                yield own, f"{why} will use {where}", False
-            elif name:
-                names[name] = own
-
-
-def _conflict(host: int, address: str, other_host: int, other_address: str) -> str:
-    if (host, address) == (other_host, other_address):
-        return "duplicate"
-    if not host or not other_host:
-        return "overlapping"
-    return "dangerously ambiguous" if host == other_host and (not address) != (not other_address) else ""
 
 
 def _address(value: str, path: str) -> Iterator[Warned]:
