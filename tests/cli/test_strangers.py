@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -16,8 +17,11 @@ import yaml
 
 from tests.cli.trees import GOOD
 from tests.e2e import assets
+from tests.shared import ROOT
 from webhook.cli import main
 from webhook.cli.input.repository import Repository
+from webhook.engine import catalog
+from webhook.engine.kept import Kept
 from webhook.engine.kept.pickling import dumped
 
 Capture = pytest.CaptureFixture[str]
@@ -453,8 +457,14 @@ def test_a_name_of_a_folder_lifts_no_restriction_of_the_real_program(
     lifting = tree / "--load-restrictor=LoadRestrictionsNone"
     lifting.mkdir()
     (lifting / "kustomization.yaml").write_text("resources: []\n")
+    (tree / "manifests" / "model.yaml").write_text(GOOD.replace("{source", "{format: x, source"))
     (tree / "kustomization.yaml").write_text(
-        "resources: [manifests/cache.yaml]\nconfigMapGenerator: [{name: c, files: [k=../secret]}]\n"
+        "resources: [manifests/model.yaml]\n"
+        "generatorOptions: {disableNameSuffixHash: true}\n"
+        "configMapGenerator: [{name: c, files: [k=../secret]}]\n"
+        "replacements:\n"
+        "- source: {kind: ConfigMap, name: c, fieldPath: data.k}\n"
+        "  targets: [{select: {kind: Model}, fieldPaths: [spec.format]}]\n"
     )
     assert main(["check", "--untrusted", "--kustomize", "."]) == 2
     out, err = capsys.readouterr()
@@ -472,7 +482,8 @@ class Evil:
 
 def test_no_code_is_read_from_a_folder_of_the_user(tree: Path, marker: Path) -> None:
     """Every file that a kept policy could have, also beside the working tree's own policies."""
-    content = dumped(Evil(marker), {})
+    found = dumped(Evil(marker), {})
+    content = Kept(catalog.load().files)._key + hashlib.sha256(found).digest() + found
     names = [f"Model.v1alpha1.inference.llmkube.dev.{sys.implementation.cache_tag}", "modelgate.pickle"]
     folders = [tree / ".cache" / "modelgate", tree / "modelgate", tree / "policies" / ".compiled"]
     for folder in folders:
@@ -602,3 +613,14 @@ def test_no_yaml_carries_a_command_of_a_ci_system(command: list[str], tmp_path: 
     assert out
     assert not commands(out, allowed=())
     assert not [line for each in yaml.safe_load_all(out) for line in [each] if each is None]
+
+
+@pytest.mark.parametrize("place", ["llmkube/crds/a.yaml", "llmkube/a.yaml", "llmkube/cases/a.yaml"])
+@pytest.mark.parametrize("target", ["/dev/zero", "/proc/kmsg", "pipe", "../secret.yaml"])
+def test_the_cases_of_a_stranger_are_regular_files(target: str, place: str, tree: Path, capsys: Capture) -> None:
+    shutil.copytree(ROOT / "policies" / "llmkube", tree / "policies" / "llmkube")
+    os.mkfifo(tree / "pipe")
+    (tree.parent / "secret.yaml").write_text("a: [")
+    (tree / "policies" / place).symlink_to(target if target.startswith("/") else tree / target)
+    assert main(["test", "policies"]) == 2
+    assert "egular file" in (err := capsys.readouterr().err) or "leads out of its repository" in err

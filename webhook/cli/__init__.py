@@ -32,8 +32,10 @@ COMMANDS: Final = {
 }
 """Command → its module, which is imported only when the command runs: the server does not load a client library."""
 
-YOUNG_OBJECTS: Final = 50_000
-"""Objects between two collections of garbage. Python's 700 makes loading code and rules take a fifth longer."""
+YOUNG_OBJECTS: Final = 200_000
+"""Objects between two collections of garbage. With Python's 700, loading code and rules takes a fifth longer, with
+50,000 a twentieth. Those that wait to be collected take some 20 MB, so what runs for long has a lower number.
+"""
 
 ALIASES: Final = {"normalize": "normalise"}
 

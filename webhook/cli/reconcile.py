@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -78,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
     The command line configures the log before it calls this.
     """
     stop = _stop_on_signals()
+    gc.set_threshold(50_000, 20, 100)
     try:
         process = _process(options)
     except ConfigException as error:

@@ -22,7 +22,7 @@ from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
-from webhook.manifests import documents
+from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 
@@ -177,7 +177,8 @@ def _tables(
         cases = folder.joinpath("cases")
         for file in entries(cases) if cases.is_dir() else ():
             name = f"{folder if whole else folder.name}/cases/{file.name}"
-            for document in documents.parse(file.read_text(encoding="utf-8"), name):
+            content = links.content(file) if isinstance(file, Path) else file.read_bytes()
+            for document in documents.parse(content.decode(), name):
                 found = parse_cases(document)
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
                 if loaded.find(target) is None:

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from importlib.resources.abc import Traversable
 from itertools import product, starmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
@@ -17,13 +17,15 @@ from webhook.engine.kept import Kept
 from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.shipped import definition, targets
 from webhook.facts import FACTS
-from webhook.manifests import documents
+from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 from webhook.policy import Policy
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from webhook.policy import PolicyDocument, TrustedDocument
 
 __all__ = ["LazyKinds", "Loader"]
@@ -93,7 +95,7 @@ class Loader:
         """The names and texts of the files in a folder, which the digest covers."""
         for file in entries(folder) if folder.is_dir() else ():
             if file.name.endswith((".yaml", ".json")):
-                content = file.read_bytes()
+                content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
                 self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
                 yield f"{name}/{file.name}", content.decode()
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from webhook.admission.errors import DocumentError, Problem
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
 from webhook.manifests.links import Boundary
 from webhook.manifests.reading import Reading, read_paths
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["entries", "files", "read_all", "scan"]
 

@@ -51,6 +51,8 @@ def content(path: Path, *, pipe: bool = False) -> bytes:
     pipe = str(path).startswith(_PIPES) or (pipe and stat.S_ISFIFO(os.lstat(path).st_mode))
     if not pipe:
         _check(path)
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # to open a device may already do something
+            raise OSError(EINVAL, _IRREGULAR, str(path))
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if pipe else os.O_NONBLOCK))
     with os.fdopen(file, "rb") as opened:
         mode = os.fstat(file).st_mode

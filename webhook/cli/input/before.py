@@ -31,16 +31,16 @@ def earlier(old: Sequence[Path], commit: Commit | None, paths: Sequence[Path]) -
         raise DocumentError(read.problems)
     found = [*read.documents]
     if commit is not None:
-        for path in paths:
-            found += [] if str(path) == "-" else _committed(path, commit)
+        found += _committed([path for path in paths if str(path) != "-"], commit)
     return found
 
 
-def _committed(path: Path, commit: Commit) -> Iterator[Document]:
-    """The objects of a file or folder at a commit; what cannot be read there is not there."""
-    places = dict.fromkeys((path, path.resolve()))  # a link may have led there at the commit, too
-    found = dict.fromkeys(each for place in places for each in commit.files(place) if each.path.endswith(_SUFFIXES))
-    for name, content in commit.read(found):
+def _committed(paths: Sequence[Path], commit: Commit) -> Iterator[Document]:
+    """The objects of files and folders at a commit; what cannot be read there is not there."""
+    targets = [path.resolve() for path in paths]  # a link may have led there at the commit, too
+    targets = [path for path in targets if commit.repository.place(path) is not None]
+    entries = dict.fromkeys(each for each in commit.files(*paths, *targets) if each.path.endswith(_SUFFIXES))
+    for name, content in commit.read(entries):
         for document in documents.decode(content, name).documents:
             if all(isinstance(document.value.get(each), str) for each in ("apiVersion", "kind")):
                 yield document

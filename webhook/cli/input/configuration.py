@@ -155,8 +155,9 @@ def _file(options: argparse.Namespace, commit: Commit | None) -> _File | None:
     path = next(filter(os.path.lexists, places), None)
     if path is None:
         return None
+    text = _text(path)
     _check_owner(path, here)
-    return _File(path, str(path), _text(path), top)
+    return _File(path, str(path), text, top)
 
 
 def _named(path: Path, commit: Commit | None) -> _File:

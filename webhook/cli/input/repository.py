@@ -122,16 +122,20 @@ class Commit:
     name: str
     id: str
 
-    def files(self, path: Path) -> list[Entry]:
-        """The files at a path, or below it, in their order.
+    def files(self, *paths: Path) -> list[Entry]:
+        """The files at paths, or below them, in their order.
 
         Raises:
-            SettingsError: the path is not in the repository, or Git cannot read the commit.
+            SettingsError: a path is not in the repository, or Git cannot read the commit.
         """
-        place = self.repository.place(path)
-        if place is None:
-            _fail(f"{path} is not in the repository {self.repository.top}, or in one of its own: run modelgate there")
-        found = self._read(["ls-tree", "-r", "-z", "--full-tree", self.id, "--", *filter(None, [place])])
+        places = {path: self.repository.place(path) for path in paths}
+        for path, place in places.items():
+            if place is None:
+                _fail(
+                    f"{path} is not in the repository {self.repository.top}, or in one of its own: run modelgate there"
+                )
+        wanted = [] if "" in places.values() else [each for each in places.values() if each]
+        found = self._read(["ls-tree", "-r", "-z", "--full-tree", self.id, "--", *wanted]) if places else b""
         return [_entry(line) for line in os.fsdecode(found).split("\0") if line]
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[str, bytes]]:
