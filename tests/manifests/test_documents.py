@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.admission.errors import DocumentError
 from webhook.manifests import documents
@@ -116,6 +118,7 @@ def test_the_field_of_an_error_has_a_line() -> None:
         ("a: !!bool maybe", "f:1: cannot decode !!str `maybe` as a !!bool"),
         ("a: !!null b", "f:1: cannot decode !!str `b` as a !!null"),
         ("a: !!binary '@'", "f:1: !!binary value contains invalid base64 data"),
+        ("a: !!binary é", "f:1: !!binary value contains invalid base64 data"),
         ('{"a": 1e400}', "f:1: 1e400 is not a JSON number: it is out of range"),
         (r'a: "\ud800"', "f:1: while parsing a quoted scalar: found invalid Unicode character escape code"),
         ("{[1]: 2}", "f:1: invalid map key: a key must be text, not a list"),
@@ -246,6 +249,8 @@ def test_an_object_with_items_is_a_list(text: str, objects: list[Any], fault: st
         ('{"a": 1}\n{"b": 1e999}', [(1, {"a": 1})], ["f:2: 1e999 is not a JSON number"]),
         ('{"a": ' + "9" * 5000 + "}", [], ["f:1: 9999999999999999999999999999999999999999 is not a JSON number"]),
         ('{"a": [1e3, 18446744073709551616, 0.5]}', [(1, {"a": [1000, 1.8446744073709552e19, 0.5]})], []),
+        ('{"a": 1e999"b"}', [(1, {"a": '1e999"b"'})], []),
+        ('{"a": 1e999}{"b": 1}', [(1, {"b": 1})], ["f:1: 1e999 is not a JSON number"]),
         ('{"a": NaN}', [(1, {"a": "NaN"})], []),
         (" " * 4096 + '{"a": "\\ud83d\\ude00"}', [], ["f:1: while parsing a quoted scalar"]),
     ],
@@ -289,3 +294,51 @@ def test_a_template_is_named_once(text: str, line: int) -> None:
 def test_braces_that_are_text_are_not_the_fault(text: str) -> None:
     _, (fault,) = read(text)
     assert "Helm" not in fault
+
+
+PARTS = [
+    *(
+        "---\n",
+        "...\n",
+        "{",
+        "}",
+        "[",
+        "]",
+        "&x ",
+        "*x",
+        "<<: *x\n",
+        ": ",
+        "\n- ",
+        "\n",
+        "\r\n",
+        "'",
+        '"',
+        "# ",
+        "!",
+        "%",
+    ),
+    *(
+        "\u2028",
+        "\ufeff",
+        "items:\n",
+        '{"a": 1}',
+        "|\n ",
+        ">\n ",
+        "\\ud800",
+        "? ",
+        "1e999",
+        "null",
+        "kind: List\n",
+        "\t",
+    ),
+    *("a", "b: 1\n", "  c: yes\n", "!!binary ", "!!int ", "{{ .x }}", "é", "2001-12-14", "<<", ",", '"a":', "0x_"),
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
+def test_any_text_is_read_or_refused_with_its_line(text: str) -> None:
+    scan = documents.decode(text.encode(), "f")
+    assert all(each.source.startswith("f:") for each in scan.faults)
+    for document in scan.documents:
+        assert document.place("a.b").line >= 1
+        assert all(each.place.line >= 1 for each in document.remarks)

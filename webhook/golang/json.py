@@ -16,7 +16,17 @@ from webhook.golang.errors import GoError
 from webhook.golang.regexp import compiled
 from webhook.golang.strconv import INT64, plain, shortest
 
-__all__ = ["GoStruct", "decode", "has_unsettled", "marshal", "read_numbers", "settle", "settled_text"]
+__all__ = [
+    "GoStruct",
+    "ValueFault",
+    "copied",
+    "decode",
+    "has_unsettled",
+    "marshal",
+    "read_numbers",
+    "settle",
+    "settled_text",
+]
 
 _HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -64,15 +74,26 @@ def _float_text(value: float) -> str:
     return text[:-2] + text[-1] if text[-4:-1] == "e-0" else text
 
 
+class ValueFault(GoError):
+    """A value whose syntax is that of JSON, but which cannot be read; ``end`` is where it ends."""
+
+    def __init__(self, message: str, end: int) -> None:
+        super().__init__(message)
+        self.end = end
+
+
 def decode(text: str, start: int, depth: int) -> tuple[Any, int]:
     """``json.Decoder``: the value at ``start``, settled, and where it ends. Half of a surrogate pair is U+FFFD.
 
     Raises:
-        GoError: a number does not fit in a float64, or an object has a key twice, of which Go takes the last.
+        ValueFault: a number does not fit in a float64, or an object has a key twice, of which Go takes the last.
         json.JSONDecodeError: it is not JSON.
         RecursionError: it has more levels than ``depth``, or than the stack allows.
     """
-    value, end = _DECODER.raw_decode(text, start)
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except GoError as error:
+        raise ValueFault(str(error), _SYNTAX.raw_decode(text, start)[1]) from None
     level = [value]
     for _ in range(depth):
         level = [item for each in level for item in _members(each) if isinstance(item, dict | list)]
@@ -110,6 +131,9 @@ def _no_constant(text: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant
 )
+
+
+_SYNTAX: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
 
 
 def read_numbers(value: Any) -> Any:
@@ -167,6 +191,19 @@ def settled_text(value: Any, option: int = 0) -> bytes | None:
     except orjson.JSONEncodeError:
         return None
     return None if _WHOLE(text) or _LARGE(text) else text
+
+
+def copied(value: Any) -> Any:
+    """A copy of a list or an object, without recursion."""
+    result = value.copy()
+    todo = [result]
+    while todo:
+        each = todo.pop()
+        for key, item in each.items() if each.__class__ is dict else enumerate(each):
+            if item.__class__ is dict or item.__class__ is list:
+                each[key] = item.copy()
+                todo.append(each[key])
+    return result
 
 
 def settle(value: Any) -> Any:

@@ -12,7 +12,8 @@ import yaml
 from yaml._yaml import CParser
 
 from webhook.golang.errors import GoError
-from webhook.golang.yaml import MERGE, key_text, kustomized, number, scalar
+from webhook.golang.json import copied
+from webhook.golang.yaml import HINTS, MERGE, has_too_many_aliases, key_text, kustomized, number, scalar
 from webhook.manifests.places import Place, Remark, Spot
 
 __all__ = ["NESTING", "Composed", "YamlError", "compose"]
@@ -23,16 +24,9 @@ _VALUES: Final = 2_000_000
 """The maximum number of keys and values of a document: four times what fits into the API server's 3 MiB."""
 _EXPANDED: Final = 16 << 20
 """The maximum number of characters that aliases add to a document: five times the API server's 3 MiB."""
-
-# go-yaml refuses a document of more than 1,000 nodes in which aliases give more than this part of them: 99 % up to
-# 400,000 nodes, 10 % from 4,000,000 on, and in between what lies on the line.
-_ALIASES: Final = 100
-_NODES: Final = 1_000
-_SMALL: Final = 400_000
-_LARGE: Final = 4_000_000
-
 _NO_KEY: Final = object()
 _MERGING: Final = object()
+_ITEM: Final = object()
 _KINDS: Final = {dict: "an object", list: "a list"}
 _TOO_DEEP: Final = f"nested more than {NESTING} levels deep"
 _NOT_MERGED: Final = "map merge requires map or sequence of maps as the value"
@@ -73,28 +67,25 @@ class _Anchored(NamedTuple):
 
 
 class _Open:
-    """A collection whose end has not come."""
+    """A collection whose end has not come; ``key`` is what comes next in it."""
 
-    __slots__ = ("height", "key", "named", "nodes", "own", "size", "spot", "start", "value")
+    __slots__ = ("height", "key", "lines", "named", "nodes", "own", "size", "spot", "start", "value")
 
     def __init__(self, value: Any, start: Any, nodes: int, size: int, spot: Spot | None) -> None:
         self.value = value
         self.start = start
         self.height = 0
-        self.key: Any = _NO_KEY
-        self.named: Any = None  # the spot of the key
+        self.key: Any = _ITEM if value.__class__ is list else _NO_KEY
+        self.named: Spot | None = None  # the spot of the key
         self.own: Any = value  # the keys that are not merged
+        self.lines: list[int] | None = None  # of items, if they are wanted
         self.nodes, self.size = nodes, size
         self.spot = spot
 
     @property
-    def expects_key(self) -> bool:
-        return self.key is _NO_KEY and self.value.__class__ is dict
-
-    @property
     def step(self) -> str | int:
         """The key or the index of what is being read."""
-        if self.value.__class__ is list:
+        if self.key is _ITEM:
             return len(self.value)
         return self.key if isinstance(self.key, str) else "<<"
 
@@ -118,51 +109,40 @@ def compose(text: str, line: int = 0, *, places: bool = False) -> Composed | Non
             line + text.count("\n", 0, position), " ".join(str(error).split()), may_be_a_template=True
         ) from None
     finally:
-        composer.dispose()
+        composer.parser.dispose()
 
 
 class _Composer:
     def __init__(self, text: str, line: int, *, places: bool) -> None:
-        self._parser = CParser(text)
+        self.parser = CParser(text)
         self._line = line
         self._places = places
-        self._open: list[_Open] = []
+        self._root = self._top = _Open([], None, 0, 0, None)
+        self._open = [self._root]
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = self._aliased = self._size = self._expanded = 0
-        self._result: tuple[Any, Spot | None] | None = None
         self._items: list[int] = []
         self._remarks: list[Remark] = []
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            yaml.ScalarEvent: self._scalar,
-            yaml.AliasEvent: self._alias,
-            yaml.MappingStartEvent: lambda event: self._begin({}, event),
-            yaml.SequenceStartEvent: lambda event: self._begin([], event),
-            yaml.MappingEndEvent: self._end,
-            yaml.SequenceEndEvent: self._end,
-        }
-
-    def dispose(self) -> None:
-        self._parser.dispose()
+        self._spot: Spot | None = None
 
     def document(self) -> Composed | None:
-        get, handlers = self._parser.get_event, self._handlers
+        get, result = self.parser.get_event, self._root.value
         get()  # the start of the stream
         if not isinstance(get(), yaml.DocumentStartEvent):
             return None
         event: Any = get()
         line = self._line + event.start_mark.line
-        handlers[type(event)](event)
-        while self._result is None:
+        _HANDLERS[type(event)](self, event)
+        while not result:
             event = get()
-            handlers[type(event)](event)
+            _HANDLERS[type(event)](self, event)
         self._after(get())
-        value, spot = self._result
-        return Composed(value, line, self._items, self._remarks, spot)
+        return Composed(result[0], line, self._items, self._remarks, self._spot)
 
     def _after(self, end: Any) -> None:
         """Refuse what kubectl, kustomize and Flux leave out without a word."""
         try:
-            if isinstance(self._parser.get_event(), yaml.StreamEndEvent):
+            if isinstance(self.parser.get_event(), yaml.StreamEndEvent):
                 return
         except yaml.YAMLError:
             pass
@@ -172,52 +152,61 @@ class _Composer:
         return YamlError(self._line + event.start_mark.line, message)
 
     def _scalar(self, event: Any) -> None:
-        text, plain = event.value, event.implicit[0]
-        is_key = bool(self._open) and self._open[-1].expects_key
-        if is_key and text == "<<" and (plain or event.tag == MERGE):
-            self._open[-1].key = _MERGING
-            self._begins(self._open[-1], Spot.of(event, self._line, text) if self._places else None)
-            return
+        raw, top = event.value, self._top
+        self._count(event, len(raw))
+        if not raw or event.tag is not None or raw[0] in HINTS or event.style == ">":  # most texts are only texts
+            if top.key is _NO_KEY and raw == "<<" and (event.implicit[0] or event.tag == MERGE):
+                self._nodes -= 1
+                top.key = _MERGING
+                self._begins(top, self._spot_of(event, raw))
+                return
+            raw = self._resolved(event, top)
+        spot = Spot(event, self._line, raw, event.value, plain=not event.style) if self._places else None
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(raw, 0, 1, len(event.value), spot)
+        if top.key is _NO_KEY:
+            self._name(top, raw, event, spot)
+        else:
+            self._put(raw if raw.__class__ is str else self._number(raw, event), event, spot)
+
+    def _spot_of(self, event: Any, value: Any) -> Spot | None:
+        return Spot(event, self._line, value) if self._places else None
+
+    def _resolved(self, event: Any, top: _Open) -> Any:
+        """What a scalar is read as, with a remark if kustomize reads it otherwise."""
+        text, is_key = event.value, top.key is _NO_KEY
         try:
-            raw = scalar(text, event.tag, plain=plain)
-            value = raw if is_key or raw.__class__ is str else number(raw)
+            raw = scalar(text, event.tag, plain=event.implicit[0])
         except GoError as error:
             raise self._error(event, str(error)) from None
-        self._count(event, len(text))
-        spot = Spot.of(event, self._line, raw) if self._places else None
-        if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(raw, 0, 1, len(text), spot)
-        self._compare(event, raw, is_key=is_key)
-        self._put(value, event, spot)
-
-    def _compare(self, event: Any, raw: Any, *, is_key: bool) -> None:
-        """Remark on a scalar that kustomize reads otherwise. Most are texts that cannot be one."""
-        text = event.value
-        if raw.__class__ is str and text[4:5] != "-" and event.style != ">" and text != "<<" and event.tag is None:
-            return
-        in_flow = bool(self._open) and self._open[-1].start.flow_style
-        said = kustomized(event.value, raw, event.tag, event.style, is_key=is_key, in_flow=in_flow)
+        in_flow = top.start is not None and top.start.flow_style
+        said = kustomized(text, raw, event.tag, event.style, is_key=is_key, in_flow=in_flow)
         if said:
             self._remark(event, said, [raw] if is_key else [])
+        return raw
+
+    def _number(self, raw: Any, event: Any) -> Any:
+        try:
+            return number(raw)
+        except GoError as error:
+            raise self._error(event, str(error)) from None
 
     def _remark(self, event: Any, message: str, below: list[Any]) -> None:
-        path = [each.step for each in self._open]
+        path = [each.step for each in self._open[1:]]
         if below:
             path[-1:] = map(key_text, below)
-        place = Place.of(Spot.of(event, self._line, None))
-        self._remarks.append(Remark(tuple(path), place, message))
+        self._remarks.append(Remark(tuple(path), Place.of(Spot(event, self._line, None)), message))
 
     def _count(self, event: Any, size: int) -> None:
         self._nodes += 1
         self._size += size
+        if self._nodes > _VALUES or self._aliased:
+            self._check_size(event)
+
+    def _check_size(self, event: Any) -> None:
         if self._nodes > _VALUES:
             raise self._error(event, f"more than {_VALUES} keys and values in a document")
-        if self._aliased > _ALIASES:
-            self._check_aliases(event)
-
-    def _check_aliases(self, event: Any) -> None:
-        part = (min(max(self._nodes, _SMALL), _LARGE) - _SMALL) / (_LARGE - _SMALL)
-        if self._nodes > _NODES and self._aliased / self._nodes > 0.99 - 0.89 * part:
+        if has_too_many_aliases(self._nodes, self._aliased):
             raise self._error(event, "document contains excessive aliasing: kubectl refuses it")
         if self._expanded > _EXPANDED:
             raise self._error(
@@ -230,84 +219,103 @@ class _Composer:
             raise self._error(event, f"unknown anchor '{event.anchor}' referenced")
         if found.height < 0:
             raise self._error(event, f"anchor '{event.anchor}' value contains itself")
-        if found.height + len(self._open) > NESTING:
+        if found.height + len(self._open) > NESTING + 1:
             raise self._error(event, _TOO_DEEP)
         self._nodes += found.nodes
         self._aliased += found.nodes
         self._expanded += found.size
         self._count(event, found.size)
-        self._put(self._named_value(found.value, event), event, found.spot, found.height)
+        self._check_size(event)
+        self._put_any(self._named_value(found.value, event), event, found.spot, found.height)
 
     def _named_value(self, value: Any, event: Any) -> Any:
         """What stands in the place of an alias: a collection of its own, so that nothing is in two places."""
-        top = self._open[-1]
-        if isinstance(value, dict | list):
-            if top.key is _MERGING and value.__class__ is list:
-                raise self._error(event, _NOT_MERGED)
-            return _copied(value)
-        try:
-            return value if top.expects_key else number(value)
-        except GoError as error:
-            raise self._error(event, str(error)) from None
+        if not isinstance(value, dict | list):
+            return value if self._top.key is _NO_KEY else self._number(value, event)
+        if self._top.key is _MERGING and value.__class__ is list:
+            raise self._error(event, _NOT_MERGED)
+        return copied(value)
+
+    def _mapping(self, event: Any) -> None:
+        self._begin({}, event)
+
+    def _sequence(self, event: Any) -> None:
+        self._begin([], event)
+        if len(self._open) == 3 and self._open[1].key == "items":
+            self._top.lines = self._items
 
     def _begin(self, value: Any, event: Any) -> None:
-        if len(self._open) == NESTING:
+        if len(self._open) > NESTING:
             raise self._error(event, _TOO_DEEP)
-        spot = Spot.of(event, self._line, value.__class__()) if self._places else None
-        self._open.append(_Open(value, event, self._nodes, self._size, spot))
+        spot = self._spot_of(event, value.__class__())
+        self._top = _Open(value, event, self._nodes, self._size, spot)
+        self._open.append(self._top)
         self._count(event, 2)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(value)
 
     def _end(self, event: Any) -> None:
         done = self._open.pop()
+        self._top = self._open[-1]
         if done.spot is not None:
-            done.spot.ends(event, self._line)
+            done.spot.end = event.end_mark
         anchor = done.start.anchor
         if anchor is not None and self._anchors[anchor].value is done.value:  # otherwise another has its name by now
             nodes, size = self._nodes - done.nodes, self._size - done.size
             self._anchors[anchor] = _Anchored(done.value, done.height + 1, nodes, size, done.spot)
-        self._put(done.value, done.start, done.spot, done.height + 1)
+        self._put_any(done.value, done.start, done.spot, done.height + 1)
 
-    def _put(self, value: Any, event: Any, spot: Spot | None, height: int = 0) -> None:
-        """Add a complete value to the collection that it is in."""
-        if not self._open:
-            self._result = value, spot
-            return
-        top = self._open[-1]
+    def _put_any(self, value: Any, event: Any, spot: Spot | None, height: int) -> None:
+        """Add a value of any kind, wherever it stands."""
+        top = self._top
         top.height = max(top.height, height)
-        if top.value.__class__ is list:
-            top.value.append(value)
-            if top.spot is not None:
-                self._begins(top, spot)
-                top.spot.value.append(spot)
-            if len(self._open) == 2 and self._open[0].key == "items":
-                self._items.append(self._line + event.start_mark.line)
-        elif top.key is _NO_KEY:
+        if top.key is _NO_KEY:
             self._name(top, value, event, spot)
         elif top.key is _MERGING:
             self._merge(top, value, event, spot)
             top.key = _NO_KEY
         else:
-            top.value[top.key] = value
+            self._put(value, event, spot)
+
+    def _put(self, value: Any, event: Any, spot: Spot | None) -> None:
+        """Add an item, or the value of a key."""
+        top, key = self._top, self._top.key
+        if key is _ITEM:
+            top.value.append(value)
+            if top.lines is not None:
+                top.lines.append(self._line + event.start_mark.line)
             if top.spot is not None:
-                top.spot.value[top.key] = top.named, spot
+                self._begins(top, spot)
+                top.spot.value.append(spot)
+            elif top is self._root:
+                self._spot = spot
+        elif key is _MERGING:
+            raise self._error(event, _NOT_MERGED)
+        else:
+            top.value[key] = value
+            if top.spot is not None:
+                top.spot.value[key] = top.named, spot
             top.key = _NO_KEY
 
     def _name(self, top: _Open, raw: Any, event: Any, spot: Spot | None) -> None:
-        if isinstance(raw, dict | list):
-            said = f"invalid map key: a key must be text, not {_KINDS[type(raw)]}"
-            raise YamlError(self._line + event.start_mark.line, said, may_be_a_template=True)
-        try:
-            key = key_text(raw)
-        except GoError as error:
-            raise self._error(event, str(error)) from None
+        key = raw if raw.__class__ is str else self._key(raw, event)
         if key in top.own:
             raise self._error(event, _DUPLICATE.format(key))
         if top.own is not top.value:
             top.own.add(key)
-        top.key, top.named = key, spot
-        self._begins(top, spot)
+        top.key = key
+        if spot is not None:
+            top.named = spot
+            self._begins(top, spot)
+
+    def _key(self, raw: Any, event: Any) -> str:
+        if isinstance(raw, dict | list):
+            said = f"invalid map key: a key must be text, not {_KINDS[type(raw)]}"
+            raise YamlError(self._line + event.start_mark.line, said, may_be_a_template=True)
+        try:
+            return key_text(raw)
+        except GoError as error:
+            raise self._error(event, str(error)) from None
 
     def _begins(self, top: _Open, spot: Spot | None) -> None:
         if top.spot is not None and top.spot.first is None and not top.start.flow_style:
@@ -330,14 +338,12 @@ class _Composer:
             self._remark(event, _OVERRIDDEN.format(key), [key])
 
 
-def _copied(value: Any) -> Any:
-    """A copy of a collection, without recursion."""
-    result = value.copy()
-    todo = [result]
-    while todo:
-        each = todo.pop()
-        for key, item in each.items() if each.__class__ is dict else enumerate(each):
-            if item.__class__ is dict or item.__class__ is list:
-                each[key] = item.copy()
-                todo.append(each[key])
-    return result
+# Not in the composer: bound methods would refer to it in a circle, which only the garbage collector ends.
+_HANDLERS: Final[dict[type, Callable[[_Composer, Any], None]]] = {
+    yaml.ScalarEvent: _Composer._scalar,  # noqa: SLF001 - of this module
+    yaml.AliasEvent: _Composer._alias,  # noqa: SLF001
+    yaml.MappingStartEvent: _Composer._mapping,  # noqa: SLF001
+    yaml.SequenceStartEvent: _Composer._sequence,  # noqa: SLF001
+    yaml.MappingEndEvent: _Composer._end,  # noqa: SLF001
+    yaml.SequenceEndEvent: _Composer._end,  # noqa: SLF001
+}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from webhook.admission.errors import DocumentError, Problem
-from webhook.golang.errors import GoError
+from webhook.golang.json import ValueFault
 from webhook.golang.json import decode as decode_json
 from webhook.golang.strconv import SPACE
 from webhook.manifests.composer import NESTING, YamlError, compose
@@ -235,24 +235,22 @@ class _Reader:
                     return None
                 position = following.end()
                 continue
-            except GoError as error:
-                end = self._bad_json(start, error)
+            except ValueFault as error:
+                end = error.end
+                self._bad_json(self._cut.piece(start, end), error)
             else:
                 self._add_json(value, start, end)
             count, position = count + 1, end
         return None
 
-    def _bad_json(self, start: int, error: GoError) -> int:
-        """Name the line of what makes JSON unreadable; return where the value ends."""
-        _, end = json.JSONDecoder(parse_int=str).raw_decode(self._text, start)
-        piece, message = self._cut.piece(start, end), str(error)
+    def _bad_json(self, piece: Piece, error: ValueFault) -> None:
+        """Name the line of what makes JSON unreadable."""
+        line, message = piece.line, str(error)
         try:
-            compose(piece.yaml, piece.line)
+            compose(piece.yaml, line)
         except YamlError as found:  # a key that is there twice
-            self._fault(found.line, str(found))
-        else:
-            self._fault(piece.line, message)
-        return end
+            line, message = found.line, str(found)
+        self._fault(line, message)
 
     def _add_json(self, value: Any, start: int, end: int) -> None:
         line = self._cut.line_at(start)

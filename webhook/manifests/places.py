@@ -84,7 +84,6 @@ class Text:
             yield self.piece(start, len(self._text))
 
 
-@dataclass(slots=True)
 class Spot:
     """Where a value is in a text. Lines and columns count from 0, columns in characters; the end is behind it.
 
@@ -92,27 +91,31 @@ class Spot:
     a scalar what it is read as, and ``text`` what is written. ``first`` is the first key or item of a block.
     """
 
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    value: Any
-    text: str = ""
-    plain: bool = False
-    first: Spot | None = None
+    __slots__ = ("_begin", "_offset", "end", "first", "plain", "text", "value")
 
-    @classmethod
-    def of(cls, event: Any, line: int, value: Any) -> Spot:
+    def __init__(self, event: Any, offset: int, value: Any, text: str = "", *, plain: bool = False) -> None:
         """The spot of an event of libyaml in a text that begins at a line."""
-        start, end = event.start_mark, event.end_mark
-        text = getattr(event, "value", "")
-        return cls(
-            line + start.line, start.column, line + end.line, end.column, value, text, not getattr(event, "style", "")
-        )
+        self._begin, self.end, self._offset = event.start_mark, event.end_mark, offset
+        self.value = value
+        self.text = text
+        self.plain = plain
+        self.first: Spot | None = None
 
-    def ends(self, event: Any, line: int) -> None:
-        """Extend a collection to its end."""
-        self.end_line, self.end_column = line + event.end_mark.line, event.end_mark.column
+    @property
+    def line(self) -> int:
+        return int(self._offset + self._begin.line)
+
+    @property
+    def column(self) -> int:
+        return int(self._begin.column)
+
+    @property
+    def end_line(self) -> int:
+        return int(self._offset + self.end.line)
+
+    @property
+    def end_column(self) -> int:
+        return int(self.end.column)
 
     @property
     def is_scalar(self) -> bool:
