@@ -125,7 +125,7 @@ def _require(report: Report, options: argparse.Namespace) -> None:
     wanted = int(bool(options.strict)) if options.min_checked is None else options.min_checked
     if report.checked < wanted:
         text = f"{report.checked} checked, but at least {wanted} must be (--min-checked)"
-        raise DocumentError([Problem(", ".join(map(str, options.files)), "", text)])
+        raise DocumentError([*report.problems, Problem(", ".join(map(str, options.files)), "", text)])
 
 
 def _fix(outcomes: Outcomes) -> Outcomes:
