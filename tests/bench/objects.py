@@ -85,11 +85,12 @@ def full(number: int) -> Json:
     sharding = {"strategy": "layer", "layerSplit": split}
     memory = f"{chosen.randrange(16, 81)}Gi"
     gpu = {"enabled": True, "count": 4, "vendor": "nvidia", "memory": memory, "layers": -1, "sharding": sharding}
+    source = _source(chosen, number)
     spec = {
-        "source": _source(chosen, number),
+        "source": source,
         "format": "gguf",
         "refreshPolicy": chosen.choice(("IfNotPresent", "OnChange")),
-        "quantization": chosen.choice(_QUANTIZATIONS),
+        "quantization": source.split(".")[-2],
         "hardware": {"accelerator": "cuda", "gpu": gpu},
         "resources": {"cpu": str(chosen.randrange(2, 65)), "memory": f"{chosen.randrange(16, 513)}Gi"},
     }

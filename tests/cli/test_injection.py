@@ -73,7 +73,7 @@ def test_what_cannot_be_read_is_escaped_too(tmp_path: Path, capsys: pytest.Captu
     assert main(["check", str(file)]) == 1
     err = capsys.readouterr().err
     assert 'duplicate key "a\\x0a::error' in err
-    assert forged(err, ("modelgate check: ",)) == []
+    assert forged(err, ("modelgate check: ", "0 checked")) == []
 
 
 @pytest.mark.parametrize("text", ["::error::x", "  ::error::x", "\n::x", "a ##[error]x", "a ##vso[task.x]y"])

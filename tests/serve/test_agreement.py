@@ -176,8 +176,8 @@ def test_every_manifest_gets_the_same_verdict_from_the_server(
     for each in found:
         value = each.document.value
         kind = loaded.find(kind_of(value))
-        if kind is None:
-            continue
+        if kind is None or each.unknown:
+            continue  # what Flux substitutes first is not sent as it is written
         received = receive(value, kind)
         if received.causes or metadata_causes(received.object, kind):
             continue  # the API server refuses it before it asks, or without asking

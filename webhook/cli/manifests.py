@@ -35,7 +35,7 @@ from webhook.offline import is_definition, kind_of, placed, read_definitions
 from webhook.offline.unknown import Substitutions, World, prepared
 from webhook.policy import Profile
 
-__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "outcomes", "review"]
+__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "is_duplicate", "outcomes", "review"]
 
 
 class Outcomes(NamedTuple):
@@ -69,7 +69,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     there = read_all(options.view)
     crds = read_definitions(options.crds)
     given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
-    if not given.documents and (given.problems or not given.skipped):
+    faults = [each for each in given.problems if not is_duplicate(each)]
+    if not given.documents and (faults or not (given.problems or given.skipped)):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     here = Path.cwd()
@@ -156,6 +157,11 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
         restricted=(options.load_restrictor or ("root" if strangers else "none")) == "root",
         concerns=concerned,
     )
+
+
+def is_duplicate(problem: Problem) -> bool:
+    """Whether a key is written twice, which kustomize and strict field validation refuse: that is a verdict."""
+    return problem.message.startswith("duplicate key ")
 
 
 def _always(_: bytes) -> bool:

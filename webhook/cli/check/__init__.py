@@ -114,23 +114,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _is_duplicate(problem: Problem) -> bool:
-    """Whether a key is written twice, which kustomize and strict field validation refuse: that is a verdict."""
-    return problem.message.startswith("duplicate key ")
-
-
 def _require(report: Report, options: argparse.Namespace) -> None:
     """Fail if there is no judgement of everything that may be an object to judge.
 
     Raises:
         DocumentError: something cannot be read, or too few objects are checked.
     """
-    if not all(map(_is_duplicate, report.problems)):
+    if not all(map(manifests.is_duplicate, report.problems)):
         raise DocumentError(report.problems)
     wanted = int(bool(options.strict)) if options.min_checked is None else options.min_checked
     if report.checked < wanted:
         text = f"{report.checked} checked, but at least {wanted} must be (--min-checked)"
-        raise DocumentError([Problem(", ".join(map(str, options.files)), "", text)])
+        raise DocumentError([*report.problems, Problem(", ".join(map(str, options.files)), "", text)])
 
 
 def _fix(outcomes: Outcomes) -> Outcomes:
