@@ -11,6 +11,7 @@ from webhook.admission.stamp import ANNOTATION
 from webhook.cel import Budget, Program
 from webhook.cel.values import escape
 from webhook.cluster import ClusterView, Kind
+from webhook.engine import POD_CODES
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts import inputs_of
 from webhook.facts.settings import Settings
@@ -20,6 +21,7 @@ from webhook.offline.unknown.standins import filled, name_of, restored
 from webhook.offline.unknown.substitution import Keys, unknown_in
 from webhook.policy import OBJECT, SELF, DefaultRule, Expression, Policy, Reads, ValidationRule, field_path
 from webhook.schema import FieldError, RuleNode, RuleRun
+from webhook.schema.pods import pod_places, spots
 
 __all__ = ["Unjudged", "World"]
 
@@ -109,14 +111,14 @@ class Unjudged:
         """
         if not self.unknown:
             return decision
-        tainted = self._of_schema_rules(judged)
+        tainted, pods = self._of_schema_rules(judged), self._pods(judged)
         causes = (each for each in decision.causes if (each.field, each.message) not in tainted)
         obj = decision.object
         return replace(
             decision,
             object=None if obj is None else self.written(obj, written),
-            causes=tuple(self._kept(causes)),
-            warnings=tuple(self._kept(decision.warnings)),
+            causes=tuple(self._kept(causes, pods)),
+            warnings=tuple(self._kept(decision.warnings, pods)),
         )
 
     def written(self, obj: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
@@ -136,11 +138,17 @@ class Unjudged:
             del metadata["annotations"]
         return {**found, "metadata": metadata}
 
-    def _kept(self, found: Iterable[Said]) -> Iterator[Said]:
+    def _pods(self, judged: dict[str, Any]) -> list[Keys]:
+        """The pods and parts of pods with an unknown value: what Kubernetes says of one field depends on others."""
+        place = None if self.kind is None else pod_places(self.kind.schema.root, self.kind.policy.pod_types)
+        paths = [] if place is None else [tuple(keys(spot.path)) for spot in spots(place, judged)]
+        return [each for each in paths if any(_meet(each, path) for path in self.unknown)]
+
+    def _kept(self, found: Iterable[Said], pods: Collection[Keys]) -> Iterator[Said]:
         """The findings that are not about an unknown value, with what is written instead of a stand-in."""
         names = {name_of(text): text for text in self.unknown.values()}
         for each in found:
-            if not self._is_about(each):
+            if not self._is_about(each) and not (each.code in POD_CODES and _is_within(each.field, pods)):
                 message = each.message
                 for name, text in names.items():
                     message = message.replace(name, text)
@@ -236,6 +244,11 @@ def _reads_of(program: Program) -> Reads:
 def _meet(one: Keys, other: Keys) -> bool:
     """Whether one path is at, above or below the other; ``*`` is any key."""
     return all(a == b or "*" in (a, b) for a, b in zip(one, other, strict=False))
+
+
+def _is_within(field: str, places: Collection[Keys]) -> bool:
+    at = tuple(keys(field))
+    return any(at[: len(each)] == each for each in places)
 
 
 def _names(path: Keys) -> tuple[str, ...]:
