@@ -88,7 +88,7 @@ def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
         elif how.lenient:
             near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
             patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
-            _add_file(path, documents.scan_file(path), patches, found, how)
+            _add_file(path, documents.scan_file(path, pipe=not how.strict), patches, found, how)
         else:
             _add(documents.scan_file(path, pipe=not how.strict), found, lenient=False)
     return found
