@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from http.client import RemoteDisconnected
 
 import pytest
 
@@ -168,6 +169,13 @@ def test_only_of_an_object_in_deletion_a_forged_stamp_is_stored_while_its_specif
 SCALE = {"specReplicasPath": ".spec.hardware.gpu.count", "statusReplicasPath": ".status.observedGeneration"}
 
 
+def _answers(client: Client, path: str) -> bool:
+    try:
+        return client.ask("GET", path, None).accepted
+    except RemoteDisconnected:  # the API server, which has just got another definition; the next try connects anew
+        return False
+
+
 @pytest.fixture
 def scalable(plane, client, models) -> Iterator[None]:
     """Models can be scaled, as by a definition that another release of the operator may install."""
@@ -177,10 +185,10 @@ def scalable(plane, client, models) -> Iterator[None]:
     scaled = [{**before[0], "subresources": subresources}, *before[1:]]
     plane.kubectl.patch("crd", name, {"spec": {"versions": scaled}})
     probe = client.ask("POST", models, model("probe")).body["metadata"]["name"]
-    wait_until(lambda: client.ask("GET", f"{models}/{probe}/scale", None).accepted, "Models to have a scale")
+    wait_until(lambda: _answers(client, f"{models}/{probe}/scale"), "Models to have a scale")
     yield
     plane.kubectl.patch("crd", name, {"spec": {"versions": before}})
-    wait_until(lambda: not client.ask("GET", f"{models}/{probe}/scale", None).accepted, "Models to have none")
+    wait_until(lambda: not _answers(client, f"{models}/{probe}/scale"), "Models to have none")
 
 
 @pytest.mark.usefixtures("scalable")
