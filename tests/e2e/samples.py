@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.shared import shared
-from webhook.cli.manifests import ReviewedManifest, review
+from webhook.cli.judging import ReviewedManifest, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog

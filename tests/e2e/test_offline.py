@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.kinds import KINDS
 from tests.e2e.offline import LOADED, OPTIONS, differences, differs, law
 from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cli.manifests import Stored, review
+from webhook.cli.judging import Stored, review
 from webhook.cluster import MemoryView
 from webhook.manifests.documents import Document
 from webhook.offline import stored_object

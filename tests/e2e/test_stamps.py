@@ -169,11 +169,12 @@ def test_only_of_an_object_in_deletion_a_forged_stamp_is_stored_while_its_specif
 SCALE = {"specReplicasPath": ".spec.hardware.gpu.count", "statusReplicasPath": ".status.observedGeneration"}
 
 
-def _answers(client: Client, path: str) -> bool:
+def _exists(client: Client, path: str) -> bool | None:
+    """Whether the API server serves a path; None if it ends the connection, as after a change of the definition."""
     try:
         return client.ask("GET", path, None).accepted
-    except RemoteDisconnected:  # the API server, which has just got another definition; the next try connects anew
-        return False
+    except RemoteDisconnected:  # the next request connects anew
+        return None
 
 
 @pytest.fixture
@@ -185,10 +186,10 @@ def scalable(plane, client, models) -> Iterator[None]:
     scaled = [{**before[0], "subresources": subresources}, *before[1:]]
     plane.kubectl.patch("crd", name, {"spec": {"versions": scaled}})
     probe = client.ask("POST", models, model("probe")).body["metadata"]["name"]
-    wait_until(lambda: _answers(client, f"{models}/{probe}/scale"), "Models to have a scale")
+    wait_until(lambda: _exists(client, f"{models}/{probe}/scale"), "Models to have a scale")
     yield
     plane.kubectl.patch("crd", name, {"spec": {"versions": before}})
-    wait_until(lambda: not _answers(client, f"{models}/{probe}/scale"), "Models to have none")
+    wait_until(lambda: _exists(client, f"{models}/{probe}/scale") is False, "Models to have none")
 
 
 @pytest.mark.usefixtures("scalable")

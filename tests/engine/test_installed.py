@@ -15,7 +15,7 @@ from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument
-from webhook.cli.manifests import in_cluster, review
+from webhook.cli.judging import in_cluster, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.kinds import KINDS, merged
-from webhook.cli.manifests import review
+from webhook.cli.judging import review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.manifests.documents import Document

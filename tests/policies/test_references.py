@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import NAMES, scenario
-from webhook.cli.manifests import review
+from webhook.cli.judging import review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.policy import Profile

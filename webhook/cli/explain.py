@@ -12,7 +12,8 @@ from webhook.cli import manifests
 from webhook.cli.exits import GOOD
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
-from webhook.cli.manifests import Outcomes, ReviewedManifest
+from webhook.cli.judging import ReviewedManifest
+from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report.changes import Change, changes
 from webhook.cli.shell.parser import Commands, command

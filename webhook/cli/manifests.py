@@ -35,7 +35,7 @@ from webhook.offline import is_definition, kind_of, placed, read_definitions
 from webhook.offline.unknown import Substitutions, World, prepared
 from webhook.policy import Profile
 
-__all__ = ["Outcomes", "ReviewedManifest", "Stored", "in_cluster", "is_duplicate", "outcomes", "review"]
+__all__ = ["Outcomes", "is_duplicate", "outcomes"]
 
 
 class Outcomes(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Warn
 from webhook.admission.errors import Problem
-from webhook.cli.manifests import Outcomes, ReviewedManifest
+from webhook.cli.judging import ReviewedManifest
+from webhook.cli.manifests import Outcomes
 from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.ignoring import kept
