@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,7 +144,8 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
     exclude = tuple(options.exclude)
     concerned = _always if options.strict else concerns(kinds)
-    how = Reading(lenient=True, exclude=exclude, concerns=concerned, progress=lambda files: progress(files, "read"))
+    told = partial(progress, what="read")
+    how = Reading(lenient=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
     given = read_paths(options.files, how)
     if not options.kustomize:
         return given

@@ -33,14 +33,15 @@ class Reading:
     """How to read paths.
 
     ``strict`` reads every file of a folder as a manifest, as a folder of policies is read. ``exclude`` are patterns of
-    paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder.
-    ``concerns`` tells of the bytes of a file that cannot be read whether they may be an object to judge: if not, the
-    file is not a problem. By default every such file is one. ``progress`` passes the files of a folder on, and may tell
-    how far it is.
+    paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder. ``pipes``
+    also reads a named pipe where a file is named, and waits for its writer. ``concerns`` tells of the bytes of a file
+    that cannot be read whether they may be an object to judge: if not, the file is not a problem. By default every such
+    file is one. ``progress`` passes the files of a folder on, and may tell how far it is.
     """
 
     strict: bool = False
     lenient: bool = False
+    pipes: bool = False
     exclude: tuple[str, ...] = ()
     concerns: Callable[[bytes], bool] = field(default=lambda _: True, repr=False)
     progress: Callable[[Sequence[Path]], Iterable[Path]] = field(default=lambda files: files, repr=False)
@@ -88,9 +89,9 @@ def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
         elif how.lenient:
             near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
             patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
-            _add_file(path, documents.scan_file(path, pipe=not how.strict), patches, found, how)
+            _add_file(path, documents.scan_file(path, pipe=how.pipes), patches, found, how)
         else:
-            _add(documents.scan_file(path, pipe=not how.strict), found, lenient=False)
+            _add(documents.scan_file(path), found, lenient=False)
     return found
 
 
