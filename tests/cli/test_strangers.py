@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from tests.cli.trees import GOOD
+from tests.cli.trees import GOOD, definition
 from tests.e2e import assets
 from tests.shared import ROOT
 from webhook.cli import main
@@ -48,20 +48,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-good}
 spec: {policyName: no-good, validationActions: [Deny]}
 """
-OPEN = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: models.inference.llmkube.dev}
-spec:
-  group: inference.llmkube.dev
-  scope: Namespaced
-  names: {plural: models, kind: Model, singular: model, listKind: ModelList}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
+OPEN = definition("inference.llmkube.dev", "Model")
 
 
 def git(folder: Path, *arguments: str, given: str = "") -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.trees import GOOD
+from tests.cli.trees import GOOD, definition
 from webhook.admission import GroupVersionKind
 from webhook.cli import main
 from webhook.cli.judging.upstream import UPSTREAM, is_served
@@ -78,20 +78,7 @@ def test_a_typo_is_one_letter(one: str, other: str, same: bool) -> None:
     assert is_typo(one, other) == is_typo(other, one) == same
 
 
-OTHERS = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rollouts.argoproj.io}
-spec:
-  group: argoproj.io
-  scope: Namespaced
-  names: {plural: rollouts, singular: rollout, kind: Rollout, listKind: RolloutList}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
+OTHERS = definition("argoproj.io", "Rollout")
 
 
 @pytest.mark.parametrize("kind", ["Application", "AppProject", "Rollot"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.trees import definition
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -155,23 +156,11 @@ patches: [{path: ../../shared/labels.yaml, target: {kind: InferenceService}}]
 """,
 }
 PLAIN = {
-    "crds/rollouts.yaml": """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rollouts.argoproj.io}
-spec:
-  group: argoproj.io
-  scope: Namespaced
-  names: {plural: rollouts, singular: rollout, kind: Rollout, listKind: RolloutList}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties: {spec: {type: object, properties: {replicas: {type: integer, minimum: 0}}}}
-""",
+    "crds/rollouts.yaml": definition(
+        "argoproj.io",
+        "Rollout",
+        "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer, minimum: 0}}}}}",
+    ),
     "rollout.yaml": """\
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
