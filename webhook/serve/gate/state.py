@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at s
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Parts", "Prepared", "Stage", "State"]
+__all__ = ["Call", "NativePolicies", "Parts", "Stage", "State"]
 
 Call = Literal["mutate", "validate"]
 
@@ -40,7 +40,7 @@ AFFORDED: Final = 30_000
 interpreter's unit."""
 
 
-class Prepared(NamedTuple):
+class NativePolicies(NamedTuple):
     """A set of admission policies over a catalog, and the objects that lie beside them."""
 
     catalog: Catalog
@@ -50,7 +50,7 @@ class Prepared(NamedTuple):
     """What :meth:`affords` has answered, by resource."""
 
     @classmethod
-    def of(cls, catalog: Catalog, policies: PolicySet) -> Prepared:
+    def of(cls, catalog: Catalog, policies: PolicySet) -> NativePolicies:
         """Prepare a set; what takes long is done here, and not by a review."""
         for each in (policies.policies.validators, policies.policies.mutators):
             each.costs(AFFORDED)
@@ -116,7 +116,7 @@ class State(NamedTuple):
     stage: Stage | None = None
     catalog: Catalog | None = None
     deviations: tuple[Deviation, ...] = ()
-    native: Prepared | None = None
+    native: NativePolicies | None = None
 
     def replaced(self, **parts: Unpack[Parts]) -> State:
         """The state with these parts instead; what is made from them is made here, not by a review."""
@@ -126,7 +126,7 @@ class State(NamedTuple):
         if "loaded" in parts or "definitions" in parts:
             catalog, deviations = _installed(new.loaded, new.definitions)
             new = new._replace(catalog=catalog, deviations=deviations)
-        return new._replace(native=_prepared(new))
+        return new._replace(native=_native(new))
 
     def ready(self) -> Catalog:
         """The catalog.
@@ -158,11 +158,11 @@ def _installed(loaded: Catalog | None, definitions: InstalledDocuments) -> tuple
     return (None, ()) if loaded is None else with_installed(loaded, definitions())
 
 
-def _prepared(state: State) -> Prepared | None:
+def _native(state: State) -> NativePolicies | None:
     """The admission policies over the catalog, prepared once for each pair."""
     catalog, policies, known = state.catalog, state.policies, state.native
     if not policies or catalog is None:
         return None
     if known is None or known.catalog is not catalog or known.policies is not policies:
-        return Prepared.of(catalog, policies)
+        return NativePolicies.of(catalog, policies)
     return known
