@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 
 from tests.chart.helm import POLICIES, rendered
-from tests.chart.test_doctor import NOW, RULES
+from tests.chart.world import NOW, RULES
 from webhook.cli.doctor.checks import rights
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 
