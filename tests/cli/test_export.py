@@ -189,7 +189,7 @@ def test_every_exported_rule_of_a_definition_compiles_in_the_oldest_release(caps
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "policies", "model"])
-    named = "LK211, LK301, LK304, LK315, LK321, LK322, LK326, LK327, LK329, LK361, LK362, LK363"  # all read facts
+    named = "KP001, KP002, LK211, LK301, LK304, LK315, LK321, LK322, LK326, LK327, LK329, LK361, LK362, LK363"
     assert f"only Modelgate can evaluate them: {named}\n" in capsys.readouterr().err
     main(["export", "policies", "openmodel"])
     assert "only Modelgate does it: writing fractions such as cpu: 0.5 as quantities\n" in capsys.readouterr().err
@@ -219,11 +219,13 @@ def test_one_sort_of_policies_can_be_had_alone(capsys: pytest.CaptureFixture[str
 
 
 def test_what_only_the_gate_can_evaluate_is_not_exported(capsys: pytest.CaptureFixture[str]) -> None:
-    for known in catalog.load().kinds.values():
+    loaded = catalog.load()
+    for known in loaded.kinds.values():
         assert main(["export", "policies", known.gvk.kind]) == 0
         printed = capsys.readouterr()
         gates = left_out(known.policy)
         assert [code for code in gates if code not in printed.err] == []
+        assert ("KP001" in printed.err) == (loaded.prepared(known).pods is not None)
         assert set(CODE.findall(printed.out)) == {rule.code for rule in known.policy.validations} - set(gates)
 
 

@@ -13,11 +13,12 @@ import yaml
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
-from webhook.engine import catalog
+from webhook.engine import POD_CODES, catalog
 from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
+from webhook.schema.pods import pod_places
 
 __all__ = ["add_parser", "run"]
 
@@ -81,10 +82,11 @@ def run(options: argparse.Namespace) -> int:
 def _exported(known: KnownKind, form: str, profile: Profile, release: Release) -> Iterator[dict[str, Any]]:
     if form == "crd":
         crd, refused = with_rules(_crd(known), known.policy, known.gvk, profile)
-        _tell(known, "not exported, because a CRD cannot express them:", refused)
+        _tell(known, "not exported, because a CRD cannot express them:", [*_of_pods(known), *refused])
         yield crd
         return
-    _tell(known, "not exported, because only Modelgate can evaluate them:", left_out(known.policy))
+    only_here = [*_of_pods(known), *left_out(known.policy)]
+    _tell(known, "not exported, because only Modelgate can evaluate them:", only_here)
     if known.policy.numeric_quantities:
         _tell(
             known, "not exported, because only Modelgate does it:", ["writing fractions such as cpu: 0.5 as quantities"]
@@ -92,6 +94,12 @@ def _exported(known: KnownKind, form: str, profile: Profile, release: Release) -
     target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, form == "static", release)
     yield from mutating(known.policy, target)
     yield from validating(known.policy, target, profile)
+
+
+def _of_pods(known: KnownKind) -> list[str]:
+    """The codes of what Kubernetes says of the pods in such an object, if it can have any."""
+    places = pod_places(known.schema.root, known.policy.pod_types)
+    return [] if places is None else list(POD_CODES)
 
 
 def _tell(known: KnownKind, what: str, parts: list[str]) -> None:
