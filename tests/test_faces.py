@@ -47,7 +47,7 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
-        "webhook.cli.report.finding": "the codes of findings, for the site",
+        "webhook.cli.report.report": "the codes of findings, for the site",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
