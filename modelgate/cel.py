@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel import Budget, BudgetExceeded, CelError, CompileFailure, Environment, Program, types
+from webhook.cel.overload import member
 
 if TYPE_CHECKING:
     from webhook.cel.runner import KubernetesEnvironment, KubernetesRunner
@@ -28,6 +29,7 @@ __all__ = [
     "KubernetesRunner",
     "Program",
     "compile",
+    "member",
     "types",
 ]
 

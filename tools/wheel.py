@@ -15,6 +15,7 @@ from typing import Any, Final
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGES: Final = ("webhook", "certs", "reconciler")
+FOLDERS: Final = ("modelgate", *PACKAGES, "policies")
 _NAME: Final = rf"(?:{'|'.join(PACKAGES)})"
 _IMPORT: Final = re.compile(rf"^(\s*(?:from|import) )({_NAME})(?=[. ])", re.MULTILINE)
 _TEXT: Final = re.compile(rf'(?<=")({_NAME}\.[a-z_.]+)(?=")')
@@ -37,7 +38,7 @@ class Wheel(BuildHookInterface[Any]):
             return
         self._folder = TemporaryDirectory()
         top, made = Path(self.root), Path(self._folder.name)
-        for file in sorted(each for name in (*PACKAGES, "policies") for each in (top / name).rglob("*")):
+        for file in sorted(each for name in FOLDERS for each in (top / name).rglob("*")):
             if file.is_dir() or _KEPT & set(file.parts):
                 continue
             path = file.relative_to(top)
@@ -46,7 +47,7 @@ class Wheel(BuildHookInterface[Any]):
                 source = made / path
                 source.parent.mkdir(parents=True, exist_ok=True)
                 source.write_text(inside(file.read_text(encoding="utf-8")), encoding="utf-8")
-            build_data["force_include"][str(source)] = f"modelgate/{path}"
+            build_data["force_include"][str(source)] = str(path if path.parts[0] == "modelgate" else "modelgate" / path)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         if version != "editable":

@@ -13,8 +13,7 @@ from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import POD_CODES, catalog
-from webhook.engine.catalog import KnownKind
-from webhook.engine.kept import POLICIES
+from webhook.engine.catalog import POLICIES, KnownKind
 from webhook.manifests import documents
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules

@@ -22,8 +22,7 @@ from webhook.cli.report.podcodes import KUBERNETES, RETIRED, pod_code
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.kept import POLICIES
+from webhook.engine.catalog import POLICIES, Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule

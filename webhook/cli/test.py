@@ -20,8 +20,7 @@ from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.kept import POLICIES
+from webhook.engine.catalog import POLICIES, Catalog
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries

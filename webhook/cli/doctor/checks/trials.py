@@ -13,9 +13,8 @@ from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.catalog import POLICIES, Catalog, KnownKind
 from webhook.engine.installed import with_installed
-from webhook.engine.kept import POLICIES
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.review import decide
