@@ -103,13 +103,13 @@ def test_many_threads_use_one_gate(gate):
         ({}, "apiVersion: Required value"),
         ({"apiVersion": "v1"}, "kind: Required value"),
         ({**MODEL, "spec": {1: 2}}, "spec: the key 1 must be a text"),
-        ({**MODEL, "spec": {"a": {1, 2}}}, "spec.a: set is no type of JSON"),
-        ({**MODEL, "spec": {"a": [float("inf")]}}, "spec.a[0]: inf is no number of JSON"),
+        ({**MODEL, "spec": {"a": {1, 2}}}, "spec.a: set is not a type of JSON"),
+        ({**MODEL, "spec": {"a": [float("inf")]}}, "spec.a[0]: inf is not a number of JSON"),
         ({**MODEL, "spec": {"a": 2**64}}, "spec.a: 18446744073709551616 does not fit into 64 bits"),
-        ({**MODEL, "spec": {"a": b"x"}}, "spec.a: bytes is no type of JSON"),
+        ({**MODEL, "spec": {"a": b"x"}}, "spec.a: bytes is not a type of JSON"),
     ],
 )
-def test_what_is_no_object_is_an_error_that_says_why(gate, given, said):
+def test_what_is_not_an_object_is_an_error_that_says_why(gate, given, said):
     with pytest.raises(DocumentError) as error:
         gate.check(given)
     assert said in str(error.value)

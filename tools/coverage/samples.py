@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import Decision, GroupVersionKind, group_version
+from webhook import engine
+from webhook.admission import Decision, GroupVersionKind, Request, group_version
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.library.review import decide
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 
@@ -69,7 +69,9 @@ def _placed(value: dict[str, Any], catalog: Catalog) -> tuple[KnownKind, dict[st
 
 def _verdict(document: Document, catalog: Catalog, view: MemoryView) -> Verdict:
     known, value = _placed(document.value, catalog)
-    _, mutation, validation = decide(value, None, known, catalog, view, _OPTIONS)
+    request = Request(known.gvk, known.plural, "CREATE", value)
+    mutation = engine.mutate(request, catalog, view, _OPTIONS)
+    validation = engine.validate(replace(request, object=mutation.object), catalog, view, _OPTIONS)
     return Verdict(document.line, value, mutation, validation)
 
 

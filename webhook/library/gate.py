@@ -79,7 +79,7 @@ class Gate:
         """The verdict about one object: created, or updated if the view has it.
 
         Raises:
-            DocumentError: what is given is no object, or more than one (:meth:`check_all`).
+            DocumentError: what is given is not one object (:meth:`check_all`).
         """
         document = self._one(given)
         return Verdict.of(self._judge([document]).review(document))
@@ -110,7 +110,7 @@ class Gate:
         ``mutating``: reply with a patch that fills in the defaults; otherwise with the verdict.
 
         Raises:
-            Malformed: it is no AdmissionReview, or contradicts itself: answer with HTTP 400.
+            Malformed: it is not an AdmissionReview, or contradicts itself: answer with HTTP 400.
         """
         version, request = wire.decode(review)
         decide = engine.mutate if mutating else engine.validate

@@ -1,4 +1,4 @@
-"""What a caller gives to be judged: an object, a text, or a path; always as documents that nobody else can change."""
+"""What a caller gives to be judged: an object, a text, or a path; always as documents that no other code can change."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def _copied(value: Any, at: tuple[str | int, ...]) -> Any:
         return {str(key): _copied(item, (*at, key)) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_copied(item, (*at, index)) for index, item in enumerate(value)]
-    raise _fault(at, f"{type(value).__name__} is no type of JSON")
+    raise _fault(at, f"{type(value).__name__} is not a type of JSON")
 
 
 def _number(value: float, at: tuple[str | int, ...]) -> float:
     if isinstance(value, float) and not math.isfinite(value):
-        raise _fault(at, f"{value} is no number of JSON")
+        raise _fault(at, f"{value} is not a number of JSON")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise _fault(at, f"{value} does not fit into 64 bits")
     return value
