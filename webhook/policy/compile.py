@@ -15,7 +15,7 @@ from webhook.policy.action import Action
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import OBJECT, SELF, Keys, Reads
@@ -141,7 +141,19 @@ class _Compiler:
             renamed=dict(spec.renamed),
             pod_types=dict(self._pod_types(document)),
             pod_owner=spec.podOwner,
+            withdrawn=tuple(self._withdrawn(spec.defaults)),
         )
+
+    def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
+        """The defaults of which no form is in force, each once."""
+        left = {default.code: default for default in defaults}
+        for _, default in self._in_force(defaults):
+            left.pop(default.code, None)
+        for default in left.values():
+            path = Path.parse(default.path)
+            node = self.environments.node(path.keys) or {}
+            over = node.get("default", MISSING) if default.overSchemaDefault else MISSING
+            yield Withdrawn(default.code, path, over, default.overwrites)
 
     def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
         """The parts of a document that are in force, with their places in it: those whose ranges hold, and of the others
