@@ -1,7 +1,7 @@
 """The rules, written in CEL so that they are portable and know their node, agree with the facts, written in Python.
 
-The reconciler acts on the facts: what they refuse the strict profile must refuse, and nothing more. Only revisions, with
-which the operator before 0.9.7 fails, work with the reconciler (LK349).
+The reconciler acts on the facts: what they refuse the strict profile must refuse, and nothing more. Only revisions
+work with the reconciler, and not with the operator before 0.9.7 (LK349).
 """
 
 from dataclasses import replace

@@ -156,8 +156,8 @@ class _Compiler:
             yield Withdrawn(default.code, path, over, default.overwrites)
 
     def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
-        """The parts of a document that are in force, with their places in it: those whose ranges hold, and of the others
-        those without a range.
+        """The parts of a document that are in force, with their places in it: those whose ranges hold, and those
+        without a range that share their name with none of these.
         """
         ranged = {_name_of(part) for part in parts if part.operator and self.holds(part.operator)}
         for at, part in enumerate(parts):
@@ -323,7 +323,7 @@ class _Compiler:
         return node.get("default", MISSING)
 
     def _unique(self, document: PolicyDocument) -> None:
-        """Check that of the parts with one name or code one at most has no range, and that ranges exclude each other."""
+        """Check that the ranges of parts with one name or code exclude each other, and that one at most has none."""
         seen = dict[str, list[Range | None]]()
         for at, name, text in _named(document):
             found, others = Range.parse(text) if text else None, seen.setdefault(name, [])

@@ -3,8 +3,8 @@
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
 holds the recorded value counts as absent and is derived anew, unless a user has written the value since
 (:mod:`webhook.engine.filling.ownership`). Only leaves that the policy names are touched. A structure that was derived
-from another one stays when its source is gone: see :func:`_orphans`. A default that the operator's release has no use for
-is withdrawn: the leaf goes in the same way, and no value follows.
+from another one stays when its source is gone: see :func:`_orphans`. A default that is not for the release of the
+operator is withdrawn: the leaf goes in the same way, and no value follows.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def normalise(
     try:
         current, filled = _filled(kind, prepared, old, bare, scope_of)
         if orphans := _orphans(rules, given, current):
-            others = (*(rule for rule in rules if str(rule.path) not in orphans), *withdrawn)
-            bare = kind.schema.default(_without_derived(given, others, ownership))
+            others = tuple(rule for rule in rules if str(rule.path) not in orphans)
+            bare = kind.schema.default(_without_derived(given, (*others, *withdrawn), ownership))
             current, filled = _filled(kind, prepared, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
