@@ -23,21 +23,25 @@ __all__ = ["by_definitions", "forms", "set_aside"]
 
 
 def forms(catalog: Catalog) -> Iterator[Catalog]:
-    """This catalog, and as many others as are needed for every rule of every release to be in one of them."""
+    """This catalog, and as many others as are needed for every rule of every release to be in one of them.
+
+    The last one of an API is that of an unknown release, where rules have their general forms.
+    """
     yield catalog
     for api, pack in catalog.packs.items():
         if pack.documented:
             found = (text for known in _kinds(catalog, api) for source in known.sources for text in ranges(source))
-            for release in needed_releases(pack, found):
-                yield catalog.under({api: InForce(pack.operator, (release,), "setting")})
+            for releases in (*((each,) for each in needed_releases(pack, found)), ()):
+                yield catalog.under({api: InForce(pack.operator, releases, "setting")})
 
 
 def set_aside(known: KnownKind) -> tuple[str, ...]:
     """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
     now = known.in_force
-    rules = (rule for each in known.sources for rule in (*each.document.spec.defaults, *each.document.spec.validations))
-    found = (rule.code for rule in rules if rule.operator and now.may_hold(rule.operator) > now.holds(rule.operator))
-    return tuple(dict.fromkeys(found))
+    rules = [rule for each in known.sources for rule in (*each.document.spec.defaults, *each.document.spec.validations)]
+    found = [rule.code for rule in rules if rule.operator and now.may_hold(rule.operator) > now.holds(rule.operator)]
+    general = {rule.code for rule in rules if not rule.operator}
+    return tuple(code for code in dict.fromkeys(found) if code not in general)
 
 
 def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:

@@ -12,7 +12,7 @@ from modelgate.later import later
 from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
@@ -51,6 +51,7 @@ __all__ = [
     "TrustedDocument",
     "Validation",
     "ValidationRule",
+    "Withdrawn",
     "compile_policy",
     "field_path",
     "meet",

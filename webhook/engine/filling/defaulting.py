@@ -3,7 +3,8 @@
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
 holds the recorded value counts as absent and is derived anew, unless a user has written the value since
 (:mod:`webhook.engine.filling.ownership`). Only leaves that the policy names are touched. A structure that was derived
-from another one stays when its source is gone: see :func:`_orphans`.
+from another one stays when its source is gone: see :func:`_orphans`. A default that is not for the release of the
+operator is withdrawn: the leaf goes in the same way, and no value follows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ from webhook.engine.catalog import KnownKind
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET
-from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, Prepared, field_path
+from webhook.policy import (
+    MISSING,
+    DefaultRule,
+    FactValue,
+    Path,
+    PolicyFault,
+    PolicyScope,
+    Prepared,
+    Withdrawn,
+    field_path,
+)
 from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
@@ -46,7 +57,7 @@ class Normalised:
     too_costly: str
     written: dict[str, Any]
     converted: dict[str, Any]
-    rules: tuple[DefaultRule, ...]
+    rules: tuple[DefaultRule | Withdrawn, ...]
     filled: Filled
 
     def defaults(self, steps: Iterable[patch.Step]) -> tuple[Default, ...]:
@@ -90,22 +101,22 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    written, rules = obj, kind.policy.defaults
+    written, rules, withdrawn = obj, kind.policy.defaults, kind.policy.withdrawn
     if kind.policy.numeric_quantities:
         obj = kind.schema.with_quantities(obj)
-    if not rules:
+    if not (rules or withdrawn):
         return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
     ownership = Ownership.of(obj, old)
     # With the schema's defaults, as the validating call has it: a null in a structure would make it a user's here only.
     given = obj if ownership is None else kind.schema.default(obj)
-    bare = kind.schema.default(_without_derived(given, rules, ownership))
+    bare = kind.schema.default(_without_derived(given, (*rules, *withdrawn), ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _filled(kind, prepared, old, bare, scope_of)
         if orphans := _orphans(rules, given, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(given, others, ownership))
+            bare = kind.schema.default(_without_derived(given, (*others, *withdrawn), ownership))
             current, filled = _filled(kind, prepared, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
@@ -115,7 +126,7 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
-    return Normalised(current, new, too_costly, written, obj, rules, filled)
+    return Normalised(current, new, too_costly, written, obj, (*rules, *withdrawn), filled)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -141,7 +152,7 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
 
 
 def _without_derived(
-    obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership | None
+    obj: dict[str, Any], rules: Iterable[DefaultRule | Withdrawn], ownership: Ownership | None
 ) -> dict[str, Any]:
     """The object without the leaves that the gate has filled in."""
     if ownership is not None:
@@ -280,7 +291,7 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
         raise PolicyFault(rule.code, expression.source, error) from error
 
 
-def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule, ...]) -> list[Default]:
+def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule | Withdrawn, ...]) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
     by_keys = {rule.path.keys: rule for rule in filled}
     structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
@@ -288,9 +299,8 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
     for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
-            rule = next((rule for rule in rules if rule.path.text == path), None)
-            reason = "removed: its source is gone" if rule else "null counts as absent"
-            found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
+            gone = next((rule for rule in rules if rule.path.text == path), None)
+            found.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
             continue
         for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
@@ -302,6 +312,13 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
+
+
+def _reason(gone: DefaultRule | Withdrawn | None) -> str:
+    """Why a leaf is removed."""
+    if gone is None:
+        return "null counts as absent"
+    return "removed: not for this release" if isinstance(gone, Withdrawn) else "removed: its source is gone"
 
 
 def leaves(keys: Keys, value: Any) -> list[tuple[Keys, Any]]:
