@@ -121,6 +121,8 @@ class Pack:
 
     def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
         """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
+        if self.documented is None:
+            return
         found = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
         for folder in sorted(found, key=lambda each: version(each.name)):
             file = folder.joinpath(f"{plural}.json")
