@@ -18,7 +18,7 @@ from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
-from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+from webhook.policy.reads import Reads
 from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
-__all__ = ["compile_applicable", "compile_policy"]
+__all__ = ["compile_policy"]
 
-Excluded = Callable[[Keys, Reads], bool]
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
 
@@ -69,26 +68,6 @@ def compile_policy(
     return policy
 
 
-def compile_applicable(
-    document: PolicyDocument,
-    origin: Document,
-    schema: Schema,
-    facts: Mapping[str, Schema],
-    excluded: Excluded,
-    holds: Holds | None = None,
-) -> Policy:
-    """The rules of a policy that apply to another definition of its kind.
-
-    A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
-    the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
-    """
-    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded, holds=holds).policy(document)
-
-
-def _nothing(_: Keys, __: Reads) -> bool:
-    return False
-
-
 def _always(_: str) -> bool:
     return True
 
@@ -100,11 +79,9 @@ class _Compiler:
         kind: str,
         schema: Schema,
         facts: Mapping[str, Schema],
-        excluded: Excluded = _nothing,
         again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
         holds: Holds | None = None,
     ) -> None:
-        self.excluded = excluded
         self.holds = holds or _always
         self.origin = origin
         self.kind = kind
@@ -127,9 +104,6 @@ class _Compiler:
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
-        if self.excluded is not _nothing:
-            defaults = tuple(rule for rule in defaults if not self._excludes(rule.path, rule.when, rule.value))
-            validations = tuple(rule for rule in validations if not self._excludes(rule.at, rule.when, rule.rule))
         self._unique(document)
         return Policy(
             document.metadata.name,
@@ -203,12 +177,6 @@ class _Compiler:
             codes = " → ".join(defaults[index].code for index in error.args[1])
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
-
-    def _excludes(self, at: Path, *parts: Expression | FactValue | None) -> bool:
-        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
-        sources = [part.source for part in parts if isinstance(part, Expression)]
-        roots = {SELF: (OBJECT, *at.keys)}
-        return self.excluded((OBJECT, *at.keys), Reads.of([self.trees[source] for source in sources], trees, roots))
 
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
         if default.valueFrom is not None:

@@ -19,6 +19,7 @@ from webhook.cel.batch import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
+from webhook.engine.options import OBJECT_BUDGET
 from webhook.policy import (
     MISSING,
     DefaultRule,
@@ -164,9 +165,20 @@ def _without_derived(
 def _filled(
     kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], Filled]:
-    """The object with the policy's defaults, and their values: by generated functions, or exactly."""
-    formulas = {} if kind.deviates else prepared.formulas
-    if formulas:
+    """The object with the policy's defaults, and their values: by generated functions, or exactly.
+
+    An installed definition may refuse a default that the catalog's accepts. Only then is each tried by itself.
+    """
+    found = _computed(kind, prepared, old, bare, scope_of)
+    if kind.deviates and found[1] and _errors(kind, prepared, found[0]):
+        return _fill(kind, prepared, old, bare, scope_of, {}, one_by_one=True)
+    return found
+
+
+def _computed(
+    kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
+) -> tuple[dict[str, Any], Filled]:
+    if formulas := prepared.formulas:
         try:
             return _fill(kind, prepared, old, bare, scope_of, formulas)
         except _UndecidedError:
@@ -181,20 +193,23 @@ def _fill(
     current: dict[str, Any],
     scope_of: ScopeOf,
     formulas: Mapping[DefaultRule, Formula],
+    *,
+    one_by_one: bool = False,
 ) -> tuple[dict[str, Any], Filled]:
     """Apply the rules until none adds a value; each sets its leaf once, so this ends.
 
     They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
-    changed than single leaves.
+    changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
+    aside = kind.aside(current, old).rules
     filled: Filled = {}
     scope: PolicyScope | None = None
     rules, progress = kind.policy.defaults, True
     while progress:
-        progress, is_known = False, rules is kind.policy.defaults and not kind.deviates
+        progress, is_known = False, rules is kind.policy.defaults
         for rule in rules:
             parent = rule.path.parent(current)
-            if parent is MISSING or rule in filled or not _absent(rule, parent):
+            if parent is MISSING or rule in filled or rule in aside or not _absent(rule, parent):
                 continue  # a parent is not an object: validation refuses it
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
@@ -206,13 +221,20 @@ def _fill(
                 continue
             if value is ...:
                 raise _UndecidedError
+            if kind.deviates:
+                value = MISSING if scope is not None and scope.doubts(rule.when, rule.value) else value
+                value = _known_part(kind, rule.path, value) if value.__class__ is dict else value
+                if value is MISSING:
+                    continue
             changed = rule.path.set(current, value)
             # Its leaf alone, in an object that has its defaults already, brings no other default.
             is_leaf = parent is not None and value.__class__ in _SCALARS
             following = changed if is_leaf else kind.schema.default(changed)
             is_known = is_known and following is changed and parent is not None
-            if kind.deviates and _errors(kind, following) > _errors(kind, current):
-                continue  # an installed definition may refuse what the catalog's accepts
+            if one_by_one and _errors(kind, prepared, following) > _errors(kind, prepared, current):
+                continue
+            if following is not changed:
+                aside = kind.aside(following, old).rules
             filled[rule] = value
             current, scope, progress = following, None, True
         rules = prepared.repeated_defaults() if is_known else kind.policy.defaults
@@ -220,21 +242,28 @@ def _fill(
 
 
 def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, old: dict[str, Any] | None) -> Any:
-    """As :func:`_value`, with the fields of an installed definition only.
+    """As :func:`_value`.
 
     Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
     """
     try:
-        value = _value(rule, scope)
-        return _known_part(kind, rule.path, value) if kind.deviates and isinstance(value, dict) else value
+        return _value(rule, scope)
     except PolicyFault:
-        if not kind.deviates and (old is None or (is_readable(old) and not _errors(kind, old))):
+        if not kind.deviates and (old is None or (is_readable(old) and not _refused(kind, old))):
             raise
         return MISSING
 
 
-def _errors(kind: KnownKind, obj: dict[str, Any]) -> int:
-    return len(kind.schema.check(kind.schema.decode(obj).object).errors)
+def _errors(kind: KnownKind, prepared: Prepared, obj: dict[str, Any]) -> int:
+    """The number of errors for which an installed definition refuses an object."""
+    decoded = kind.schema.decode(obj)
+    if decoded.is_clean and prepared.schema_rules_hold(decoded.object, None, OBJECT_BUDGET):
+        return 0
+    return len(kind.schema.check(decoded.object).errors)
+
+
+def _refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
+    return bool(kind.schema.check(kind.schema.decode(obj).object).errors)
 
 
 def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
