@@ -22,18 +22,7 @@ from webhook.engine.released import chosen
 from webhook.offline import receive
 from webhook.policy import Profile
 
-__all__ = [
-    "MODEL",
-    "RELEASES",
-    "Answer",
-    "Difference",
-    "Recorded",
-    "answer",
-    "difference_for",
-    "differences",
-    "recorded",
-    "under",
-]
+__all__ = ["RELEASES", "Recorded", "answer", "difference_for", "differences", "recorded"]
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 RELEASES = {"0.9.5": "release-v0.9.5", "0.9.7": "release-v0.9.7", "0.9.12": "release-v0.9.12", "head": "head"}
@@ -74,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Models of which Modelgate says something else than the operator: what the operator did, and what Modelgate says."""
+    """Models of which the operator and Modelgate say different things: its phase, and the codes of Modelgate."""
 
     ids: list[str]
     reason: str
