@@ -131,10 +131,9 @@ def test_what_has_no_range_is_in_force_where_no_range_of_its_name_holds(
     ],
 )
 def test_two_forms_that_may_both_be_in_force_are_refused(ranges: list[str], message: str) -> None:
-    rules = [
-        f'{{code: XX201, rule: "true", message: m, docs: d, operator: {json.dumps(text or None)}}}' for text in ranges
-    ]
-    assert [found.partition(".code: ")[2] for found in problems(f"  validations: [{', '.join(rules)}]")] == [message]
+    rule = {"code": "XX201", "rule": "true", "message": "m", "docs": "d"}
+    rules = json.dumps([{**rule, "operator": text or None} for text in ranges])
+    assert [found.partition(".code: ")[2] for found in problems(f"  validations: {rules}")] == [message]
 
 
 def test_a_default_over_a_schema_default_needs_one() -> None:
