@@ -13,6 +13,7 @@ from typing import Final
 
 from webhook.admission import GroupVersionKind, labels
 from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.cli import choices
 from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
@@ -21,6 +22,7 @@ from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES, Catalog
+from webhook.engine.released import chosen
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
@@ -33,6 +35,7 @@ examples:
   modelgate test policies/llmkube --code LK205  the cases of one API that expect a code
   modelgate test policies/ --run 'Model: .*pvc' the cases whose title matches
   modelgate test policies/ --coverage           also the codes that fire in no case: the exit code is then 1
+  modelgate test policies/llmkube --release llmkube=0.9.19  the cases that name no release, under this one
   modelgate test policies/ -o junit > out.xml   for CI systems
 """
 
@@ -64,6 +67,7 @@ def add_parser(commands: Commands) -> None:
     add("--run", metavar="REGEX", dest="pattern", help="run only the cases whose title (`Kind: name`) matches")
     add("--kind", metavar="KIND", help="run only the cases of this kind")
     add("--code", metavar="CODE", help="run only the cases that expect this code, or repair it")
+    choices.add_release(parser)
     add("-v", "--verbose", action="store_true", help="also list the cases that pass")
     add("--fail-only", action="store_true", help="leave the cases that pass out of a JUnit report")
     add("--coverage", action="store_true", help="also list the codes that fire in no case")
@@ -75,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         reason = "Not a directory" if options.folder.exists() else "No such file or directory"
         raise DocumentError([Problem(str(options.folder), "", f"cannot be read: {reason}")])
     fired: set[str] = set()
-    loaded = catalog.load(options.folder)
+    loaded = catalog.load(options.folder, choices.chosen(options))
     outcomes = list(_of_apis(options, loaded, fired))
     _print(outcomes, options)
     failed = sum(bool(each.failures) for each in outcomes)
@@ -156,7 +160,7 @@ def _codes_of(result: CaseResult) -> set[str]:
 
 
 def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
-    return sorted({code for known in loaded.kinds.values() for code in known.policy.codes} - fired)
+    return sorted(loaded.codes() - fired)
 
 
 def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
@@ -182,4 +186,18 @@ def _tables(
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
                 if loaded.find(target) is None:
                     raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {target}")])
+                _check_releases(found, document, loaded)
                 yield document, found
+
+
+def _check_releases(table: CasesDocument, document: Document, loaded: Catalog) -> None:
+    """Check that the releases that cases name exist."""
+    target = table.target
+    api = loaded.uncompiled(GroupVersionKind(target.group, target.version, target.kind)).api
+    for index, case in enumerate(table.cases):
+        try:
+            chosen(loaded.packs, [(api, release) for release in case.releases])
+        except SettingsError as error:
+            where = f"{document.source}:{document.line_of('cases', index)}"
+            found = [Problem(where, f"cases[{index}].release", each.message) for each in error.problems]
+            raise DocumentError(found) from None

@@ -95,7 +95,8 @@ def _findings(
         refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
         of_pods = pod_findings(prepared, obj, old, refused, options)
     options.checkpoint("policy")
-    subject = Subject(kind, prepared, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
+    causes = () if of_schema is None else tuple(of_schema.causes)
+    subject = Subject(kind, prepared, obj, old, causes, hidden, kind.aside(obj, old))
     scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
 
     def stored_scope() -> PolicyScope:
@@ -118,11 +119,12 @@ def _findings(
 def _add_unknown_fields(
     findings: Findings, kind: KnownKind, obj: dict[str, object], paths: list[str], *, strict: bool
 ) -> None:
+    found = suggestions(kind, obj, paths, findings, offline=strict)
     if strict:
-        for path, suggestion in suggestions(kind, obj, paths, findings):
+        for path, suggestion in found:
             findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{suggestion}"))
     else:
-        for path, suggestion in suggestions(kind, obj, paths, findings):
+        for path, suggestion in found:
             text = f"unknown field: Modelgate does not check or default it{suggestion}"
             findings.warnings.append(Warn(path, text))
 

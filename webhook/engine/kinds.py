@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
+from webhook.cluster import Kind
+from webhook.engine.byvalue import NOTHING_ASIDE, Aside, Foreign, Own
+from webhook.engine.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
@@ -15,7 +18,7 @@ from webhook.schema import CRD, Structural
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument, TrustedDocument
 
-__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of"]
+__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of", "uncompiled"]
 
 NO_POLICY: Final = Policy("", {}, (), ())
 
@@ -32,9 +35,10 @@ class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
-    the documents of the policy. ``deviates``: the schema is that of another definition than the catalog's
-    (:mod:`webhook.engine.installed`). ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no
-    stamp, and only its schema counts.
+    the documents of the policy. ``own`` is the catalog's definition where another one is installed, whose schema is
+    ``schema`` (:mod:`webhook.engine.installed`); ``others`` are the kinds with such a definition that each fact reads.
+    ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
+    ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     """
 
     api: str
@@ -46,8 +50,20 @@ class KnownKind:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
     sources: Sequence[PolicySource] = ()
-    deviates: bool = False
+    own: Own | None = None
+    others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
     foreign: bool = False
+    in_force: InForce = DOCUMENTED
+    pack: Pack = NO_PACK
+
+    @property
+    def deviates(self) -> bool:
+        """Whether the schema is that of another definition than the catalog's."""
+        return self.own is not None
+
+    def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
+        """The rules and defaults that do not hold for an object as it is decoded; ``old`` is what is stored."""
+        return NOTHING_ASIDE if self.own is None else self.own.aside(obj, old)
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):
@@ -57,15 +73,24 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         """What is prepared of a kind; made anew for another policy or schema than before."""
         found = self.get(kind.gvk)
         if found is None or found.policy is not kind.policy or found.schema is not kind.schema:
-            found = self[kind.gvk] = Prepared(kind.policy, kind.schema)
+            functions = None if found is None or found.policy is not kind.policy else found.functions
+            stated = kind.own.schema if kind.own and kind.own.differences.unstated else None
+            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=stated)
         return found
 
 
-def kinds_of(api: str, crd: CRD) -> Iterator[KnownKind]:
+def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     facts = FACTS.get(api, {}).get(crd.kind, {})
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
-            yield KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            yield replace(known, in_force=pack.in_force, pack=pack)
+
+
+def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:
+    """One of some kinds; its rules may not be compiled, if they are compiled when they are needed."""
+    found: Callable[[GroupVersionKind], KnownKind] = getattr(kinds, "uncompiled", kinds.__getitem__)
+    return found(gvk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema, walk
@@ -15,9 +15,10 @@ from webhook.policy.action import Action
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
-from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+from webhook.policy.ranges import Range
+from webhook.policy.reads import Reads
 from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
     Variable: TypeAlias = checked.Variable | trusted.Variable
     Validation: TypeAlias = checked.Validation | trusted.Validation
 
-__all__ = ["compile_applicable", "compile_policy"]
+_Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
-Excluded = Callable[[Keys, Reads], bool]
+__all__ = ["compile_policy"]
+
+Holds = Callable[[str], bool]
+"""Whether a range of releases holds of those that are in force."""
 
 
 def compile_policy(
@@ -42,8 +46,9 @@ def compile_policy(
     schema: Schema,
     facts: Mapping[str, Schema],
     again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+    holds: Holds | None = None,
 ) -> Policy:
-    """The compiled policy.
+    """The compiled policy: the rules that have no range of releases, and those whose range holds.
 
     Args:
         document: the policy parsed from ``origin``.
@@ -51,34 +56,20 @@ def compile_policy(
         schema: the OpenAPI schema of the target kind.
         facts: the OpenAPI schema of each fact of the kind.
         again: gives both once more. A policy that is pickled keeps this instead of them.
+        holds: whether a range holds of the releases in force. Without it, all do.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again)
+    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again, holds=holds)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
     return policy
 
 
-def compile_applicable(
-    document: PolicyDocument,
-    origin: Document,
-    schema: Schema,
-    facts: Mapping[str, Schema],
-    excluded: Excluded,
-) -> Policy:
-    """The rules of a policy that apply to another definition of its kind.
-
-    A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
-    the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
-    """
-    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded).policy(document)
-
-
-def _nothing(_: Keys, __: Reads) -> bool:
-    return False
+def _always(_: str) -> bool:
+    return True
 
 
 class _Compiler:
@@ -88,10 +79,10 @@ class _Compiler:
         kind: str,
         schema: Schema,
         facts: Mapping[str, Schema],
-        excluded: Excluded = _nothing,
         again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+        holds: Holds | None = None,
     ) -> None:
-        self.excluded = excluded
+        self.holds = holds or _always
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
@@ -104,7 +95,7 @@ class _Compiler:
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
         variables: Sequence[Variable] = spec.variables
-        for index, variable in enumerate(variables):
+        for index, variable in self._in_force(variables):
             at = ("spec", "variables", index, "expression")
             name = f"{self.kind} variables.{variable.name}"
             compiled = self.expression(self.root, variable.expression, None, at, name)
@@ -113,9 +104,6 @@ class _Compiler:
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
-        if self.excluded is not _nothing:
-            defaults = tuple(rule for rule in defaults if not self._excludes(rule.path, rule.when, rule.value))
-            validations = tuple(rule for rule in validations if not self._excludes(rule.at, rule.when, rule.rule))
         self._unique(document)
         return Policy(
             document.metadata.name,
@@ -127,7 +115,28 @@ class _Compiler:
             renamed=dict(spec.renamed),
             pod_types=dict(self._pod_types(document)),
             pod_owner=spec.podOwner,
+            withdrawn=tuple(self._withdrawn(spec.defaults)),
         )
+
+    def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
+        """The defaults of which no form is in force, each once."""
+        left = {default.code: default for default in defaults}
+        for _, default in self._in_force(defaults):
+            left.pop(default.code, None)
+        for default in left.values():
+            path = Path.parse(default.path)
+            node = self.environments.node(path.keys) or {}
+            over = node.get("default", MISSING) if default.overSchemaDefault else MISSING
+            yield Withdrawn(default.code, path, over, default.overwrites)
+
+    def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
+        """The parts of a document that are in force, with their places in it: those whose ranges hold, and those
+        without a range that share their name with none of these.
+        """
+        ranged = {_name_of(part) for part in parts if part.operator and self.holds(part.operator)}
+        for at, part in enumerate(parts):
+            if self.holds(part.operator) if part.operator else _name_of(part) not in ranged:
+                yield at, part
 
     def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
         for text, kind in document.spec.podTypes.items():
@@ -139,7 +148,7 @@ class _Compiler:
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         defaults: Sequence[Default] = document.spec.defaults
-        for index, default in enumerate(defaults):
+        for index, default in self._in_force(defaults):
             at = ("spec", "defaults", index)
             path = Path.parse(default.path)
             leaf = self._schema_at(path, (*at, "path"))
@@ -169,12 +178,6 @@ class _Compiler:
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
 
-    def _excludes(self, at: Path, *parts: Expression | FactValue | None) -> bool:
-        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
-        sources = [part.source for part in parts if isinstance(part, Expression)]
-        roots = {SELF: (OBJECT, *at.keys)}
-        return self.excluded((OBJECT, *at.keys), Reads.of([self.trees[source] for source in sources], trees, roots))
-
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
         if default.valueFrom is not None:
             keys = tuple(default.valueFrom.split("."))
@@ -192,7 +195,7 @@ class _Compiler:
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         validations: Sequence[Validation] = document.spec.validations
-        for index, rule in enumerate(validations):
+        for index, rule in self._in_force(validations):
             at = ("spec", "validations", index)
             places = self._places(rule, (*at, "at"))
             if not places:
@@ -288,18 +291,40 @@ class _Compiler:
         return node.get("default", MISSING)
 
     def _unique(self, document: PolicyDocument) -> None:
-        seen: set[str] = set()
-        spec = document.spec
-        codes = [("defaults", [rule.code for rule in spec.defaults])]
-        codes.append(("validations", [rule.code for rule in spec.validations]))
-        for part, entries in codes:
-            for index, code in enumerate(entries):
-                if code in seen:
-                    self._problem(("spec", part, index, "code"), f"code {code} is used twice")
-                seen.add(code)
+        """Check that the ranges of parts with one name or code exclude each other, and that one at most has none."""
+        seen = dict[str, list[Range | None]]()
+        for at, name, text in _named(document):
+            found, others = Range.parse(text) if text else None, seen.setdefault(name, [])
+            if any(_collide(found, other) for other in others):
+                overlap = f", and the ranges overlap: {text}" if text else ""
+                self._problem(at, f"{at[-1]} {name} is used twice{overlap}")
+            others.append(found)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
         self.problems.append(problem(self.origin, at, message))
+
+
+def _collide(one: Range | None, other: Range | None) -> bool:
+    """Whether both may be in force; what has no range gives way to what has one."""
+    return one is other if one is None or other is None else one.overlaps(other)
+
+
+def _name_of(part: Variable | Default | Validation) -> str:
+    name: str = part.name if hasattr(part, "name") else part.code
+    return name
+
+
+def _named(document: PolicyDocument) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
+    """What must be unique: where it is, the name or code, and the range."""
+    variables: Sequence[Variable] = document.spec.variables
+    defaults: Sequence[Default] = document.spec.defaults
+    validations: Sequence[Validation] = document.spec.validations
+    for index, variable in enumerate(variables):
+        yield ("spec", "variables", index, "name"), variable.name, variable.operator
+    for index, default in enumerate(defaults):
+        yield ("spec", "defaults", index, "code"), default.code, default.operator
+    for index, rule in enumerate(validations):
+        yield ("spec", "validations", index, "code"), rule.code, rule.operator
 
 
 def _as_json(leaf: Schema) -> Schema:
