@@ -114,7 +114,7 @@ def _explain(
     kinds = [each for each in loaded.kinds.values() if rule.code in each.policy.codes]
     names = " and ".join(each.gvk.kind for each in kinds)
     yield f"{rule.code}: {names} ({known.gvk.group}/{known.gvk.version}), {_where(rule, kinds)}"
-    if operator := rule.operator or known.policy.operator:
+    if operator := f"{known.in_force.operator} {rule.operator}" if rule.operator else known.policy.operator:
         yield f"True of {operator}."
     yield ""
     if isinstance(rule, DefaultRule):

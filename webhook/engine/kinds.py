@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
+from webhook.engine.packs import DOCUMENTED, InForce
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
@@ -34,7 +35,7 @@ class KnownKind:
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
     the documents of the policy. ``deviates``: the schema is that of another definition than the catalog's
     (:mod:`webhook.engine.installed`). ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no
-    stamp, and only its schema counts.
+    stamp, and only its schema counts. ``in_force`` is the release that the policy is compiled for.
     """
 
     api: str
@@ -48,6 +49,7 @@ class KnownKind:
     sources: Sequence[PolicySource] = ()
     deviates: bool = False
     foreign: bool = False
+    in_force: InForce = DOCUMENTED
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):
@@ -61,11 +63,13 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         return found
 
 
-def kinds_of(api: str, crd: CRD) -> Iterator[KnownKind]:
+def kinds_of(api: str, crd: CRD, in_force: InForce = DOCUMENTED) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     facts = FACTS.get(api, {}).get(crd.kind, {})
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
-            yield KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            yield KnownKind(
+                api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status, in_force=in_force
+            )

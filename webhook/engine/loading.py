@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -15,6 +15,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
+from webhook.engine.packs import NOT_POLICIES, Pack
 from webhook.engine.shipped import definition, targets
 from webhook.facts import FACTS
 from webhook.manifests import documents, links
@@ -26,9 +27,9 @@ from webhook.schema import CRD, SchemaError, Structural, load_crd
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from webhook.policy import PolicyDocument, TrustedDocument
+    from webhook.policy import PolicyDocument
 
-__all__ = ["LazyKinds", "Loader"]
+__all__ = ["LazyKinds", "Loader", "compiled"]
 
 RELEASES = "releases.json"
 """The table of known releases, beside the policies of an API."""
@@ -43,6 +44,7 @@ class Loader:
         self.built_in = built_in
         self.waiting: dict[GroupVersionKind, list[tuple[str, str]]] = {}  # the names and texts of files
         self.kinds: dict[GroupVersionKind, KnownKind] = {}
+        self.packs: dict[str, Pack] = {}
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
         self._codes: dict[str, str] = {}
@@ -50,45 +52,47 @@ class Loader:
     def api(self, folder: Traversable) -> None:
         """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
         crds, name = folder.joinpath("crds"), f"{folder.name}/crds"
+        try:
+            self.packs[folder.name] = Pack.of(folder, trusted=self.built_in)
+        except LoadError as error:
+            self.problems += error.problems
+            return
         if self.built_in:
             for source, text in self._files(crds, name):
                 self._crd(folder.name, definition(text, source))
-            for source, text in self._files(folder, folder.name):
+            for source, text in self._policies(folder):
                 for gvk in targets(text, source):
                     self.waiting.setdefault(gvk, []).append((source, text))
             return
-        for document in self._documents(crds, name):
+        for document in self._documents(self._files(crds, name)):
             try:
                 self._crd(folder.name, load_crd(document.value))
             except SchemaError as error:
                 where = f"{document.source}:{document.line}"
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
-        for document in self._documents(folder, folder.name):
+        for document in self._documents(self._policies(folder)):
             try:
                 self._policy(folder.name, document, policies.parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
 
-    def compiled(self, gvk: GroupVersionKind) -> KnownKind:
-        """A kind with the policies that wait for it; the loader's own stays as it is.
-
-        Raises:
-            CatalogError: with every problem of these policies.
-        """
+    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind with the policies that wait for it, which are read when they are needed."""
         known = self.kinds[gvk]
-        for document in self.documents_of(gvk):
-            known = self._joined(known, document, policies.trusted_policy(document))
-        if self.problems:
-            raise CatalogError(self.problems)
-        return known
+        return replace(known, sources=_Sources(self, gvk)) if gvk in self.waiting else known
 
     def documents_of(self, gvk: GroupVersionKind) -> Iterator[Document]:
         """The documents of the policies that wait for a kind."""
         for source, text in self.waiting.get(gvk, ()):
             yield from documents.parse(text, source)
 
-    def _documents(self, folder: Traversable, name: str) -> Iterator[Document]:
-        for source, text in self._files(folder, name):
+    def _policies(self, folder: Traversable) -> Iterator[tuple[str, str]]:
+        """The names and texts of the policies of an API."""
+        found = self._files(folder, folder.name)
+        return ((source, text) for source, text in found if source.rpartition("/")[2] not in NOT_POLICIES)
+
+    def _documents(self, found: Iterable[tuple[str, str]]) -> Iterator[Document]:
+        for source, text in found:
             try:
                 yield from documents.parse(text, source)
             except LoadError as error:
@@ -103,7 +107,7 @@ class Loader:
                 yield f"{name}/{file.name}", content.decode()
 
     def _crd(self, api: str, crd: CRD) -> None:
-        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd)})
+        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api].in_force)})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target
@@ -115,25 +119,46 @@ class Loader:
             else:
                 self.kinds[gvk] = self._joined(known, origin, document)
 
-    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument | TrustedDocument) -> KnownKind:
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
-        again = partial(_given, known.schema, known.api, known.gvk.kind)
-        policy = policies.compile_policy(document, origin, *again(), again)
-        self._claim(policy, origin)
+        source = PolicySource(document, replace(origin, piece=None))
+        policy = _compiled(known, PolicySource(document, origin))
+        self._claim(document, origin)
         try:
-            joined = known.policy.joined(policy) if known.policy is not NO_POLICY else policy
+            joined = _joined(known.policy, policy)
         except ValueError as error:
             self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
             return known
-        source = PolicySource(document, replace(origin, piece=None))
         return replace(known, policy=joined, sources=(*known.sources, source))
 
-    def _claim(self, policy: Policy, origin: Document) -> None:
+    def _claim(self, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""
-        for code in policy.codes:
-            owner = self._codes.setdefault(code, policy.name)
-            if owner != policy.name:
+        name = document.metadata.name
+        for code in document.codes:
+            owner = self._codes.setdefault(code, name)
+            if owner != name:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
+
+
+def compiled(known: KnownKind) -> KnownKind:
+    """A kind with the rules of its sources that are in force.
+
+    Raises:
+        CatalogError: with every problem of these rules.
+    """
+    try:
+        return replace(known, policy=reduce(_joined, (_compiled(known, each) for each in known.sources), NO_POLICY))
+    except ValueError as error:
+        raise CatalogError([Problem(known.sources[-1].origin.source, "spec.variables", str(error))]) from None
+
+
+def _compiled(known: KnownKind, source: PolicySource) -> Policy:
+    again = partial(_given, known.schema, known.api, known.gvk.kind)
+    return policies.compile_policy(*source, *again(), again, known.in_force.holds)
+
+
+def _joined(one: Policy, other: Policy) -> Policy:
+    return other if one is NO_POLICY else one.joined(other)
 
 
 def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
@@ -156,7 +181,7 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
         if gvk not in self._found:  # two threads may both compile it; the first result counts
-            self._found.setdefault(gvk, self._read(gvk) or self._loader.compiled(gvk))
+            self._found.setdefault(gvk, self._read(gvk) or compiled(self._loader.uncompiled(gvk)))
         return self._found[gvk]
 
     def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
@@ -165,7 +190,11 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
         if prepared is None:
             return None
         self._preparations[gvk] = prepared
-        return replace(known, policy=prepared.policy, sources=_Sources(self._loader, gvk))
+        return replace(self._loader.uncompiled(gvk), policy=prepared.policy)
+
+    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind whose policy may not be compiled."""
+        return self._found.get(gvk) or self._loader.uncompiled(gvk)
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds

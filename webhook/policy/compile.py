@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema, walk
@@ -17,6 +17,7 @@ from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
 from webhook.policy.problems import problem
+from webhook.policy.ranges import Range
 from webhook.policy.reads import OBJECT, SELF, Keys, Reads
 from webhook.schema.pods import DECLARED
 
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
     Variable: TypeAlias = checked.Variable | trusted.Variable
     Validation: TypeAlias = checked.Validation | trusted.Validation
 
+_Part = TypeVar("_Part", "Variable", "Default", "Validation")
+
 __all__ = ["compile_applicable", "compile_policy"]
 
 Excluded = Callable[[Keys, Reads], bool]
+Holds = Callable[[str], bool]
+"""Whether a range of releases holds of those that are in force."""
 
 
 def compile_policy(
@@ -42,8 +47,9 @@ def compile_policy(
     schema: Schema,
     facts: Mapping[str, Schema],
     again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+    holds: Holds | None = None,
 ) -> Policy:
-    """The compiled policy.
+    """The compiled policy: the rules that have no range of releases, and those whose range holds.
 
     Args:
         document: the policy parsed from ``origin``.
@@ -51,11 +57,12 @@ def compile_policy(
         schema: the OpenAPI schema of the target kind.
         facts: the OpenAPI schema of each fact of the kind.
         again: gives both once more. A policy that is pickled keeps this instead of them.
+        holds: whether a range holds of the releases in force. Without it, all do.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again)
+    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again, holds=holds)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -68,17 +75,22 @@ def compile_applicable(
     schema: Schema,
     facts: Mapping[str, Schema],
     excluded: Excluded,
+    holds: Holds | None = None,
 ) -> Policy:
     """The rules of a policy that apply to another definition of its kind.
 
     A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
     the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
     """
-    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded).policy(document)
+    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded, holds=holds).policy(document)
 
 
 def _nothing(_: Keys, __: Reads) -> bool:
     return False
+
+
+def _always(_: str) -> bool:
+    return True
 
 
 class _Compiler:
@@ -90,8 +102,10 @@ class _Compiler:
         facts: Mapping[str, Schema],
         excluded: Excluded = _nothing,
         again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+        holds: Holds | None = None,
     ) -> None:
         self.excluded = excluded
+        self.holds = holds or _always
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
@@ -104,7 +118,7 @@ class _Compiler:
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
         variables: Sequence[Variable] = spec.variables
-        for index, variable in enumerate(variables):
+        for index, variable in self._in_force(variables):
             at = ("spec", "variables", index, "expression")
             name = f"{self.kind} variables.{variable.name}"
             compiled = self.expression(self.root, variable.expression, None, at, name)
@@ -129,6 +143,10 @@ class _Compiler:
             pod_owner=spec.podOwner,
         )
 
+    def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
+        """The parts of a document whose ranges hold, with their places in it."""
+        return ((at, part) for at, part in enumerate(parts) if not part.operator or self.holds(part.operator))
+
     def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
         for text, kind in document.spec.podTypes.items():
             at, name = ("spec", "podTypes", text), kind.removeprefix("whole ")
@@ -139,7 +157,7 @@ class _Compiler:
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         defaults: Sequence[Default] = document.spec.defaults
-        for index, default in enumerate(defaults):
+        for index, default in self._in_force(defaults):
             at = ("spec", "defaults", index)
             path = Path.parse(default.path)
             leaf = self._schema_at(path, (*at, "path"))
@@ -192,7 +210,7 @@ class _Compiler:
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         validations: Sequence[Validation] = document.spec.validations
-        for index, rule in enumerate(validations):
+        for index, rule in self._in_force(validations):
             at = ("spec", "validations", index)
             places = self._places(rule, (*at, "at"))
             if not places:
@@ -288,18 +306,30 @@ class _Compiler:
         return node.get("default", MISSING)
 
     def _unique(self, document: PolicyDocument) -> None:
-        seen: set[str] = set()
-        spec = document.spec
-        codes = [("defaults", [rule.code for rule in spec.defaults])]
-        codes.append(("validations", [rule.code for rule in spec.validations]))
-        for part, entries in codes:
-            for index, code in enumerate(entries):
-                if code in seen:
-                    self._problem(("spec", part, index, "code"), f"code {code} is used twice")
-                seen.add(code)
+        """Check that the ranges of parts with one name or code exclude each other."""
+        seen = dict[str, list[Range]]()
+        for at, name, text in _named(document):
+            found, others = Range.parse(text or ">=0"), seen.setdefault(name, [])
+            if any(found.overlaps(other) for other in others):
+                overlap = f", and the ranges overlap: {text}" if text else ""
+                self._problem(at, f"{at[-1]} {name} is used twice{overlap}")
+            others.append(found)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
         self.problems.append(problem(self.origin, at, message))
+
+
+def _named(document: PolicyDocument) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
+    """What must be unique: where it is, the name or code, and the range."""
+    variables: Sequence[Variable] = document.spec.variables
+    defaults: Sequence[Default] = document.spec.defaults
+    validations: Sequence[Validation] = document.spec.validations
+    for index, variable in enumerate(variables):
+        yield ("spec", "variables", index, "name"), variable.name, variable.operator
+    for index, default in enumerate(defaults):
+        yield ("spec", "defaults", index, "code"), default.code, default.operator
+    for index, rule in enumerate(validations):
+        yield ("spec", "validations", index, "code"), rule.code, rule.operator
 
 
 def _as_json(leaf: Schema) -> Schema:

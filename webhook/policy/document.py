@@ -10,12 +10,18 @@ from webhook.admission.errors import CatalogError
 from webhook.manifests.documents import Document
 from webhook.policy.path import Path
 from webhook.policy.problems import problems
+from webhook.policy.ranges import Range
 
 __all__ = ["PolicyDocument", "parse_policy"]
 
 
 def _path(text: str) -> str:
     Path.parse(text)
+    return text
+
+
+def _range(text: str) -> str:
+    Range.parse(text)
     return text
 
 
@@ -26,6 +32,8 @@ PathText = Annotated[str, AfterValidator(_path)]
 PodType = Annotated[str, StringConstraints(pattern=r"^(whole )?[A-Z][A-Za-z]+$")]
 """A type of Kubernetes' pods; ``whole``: no other object completes the value."""
 Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+RangeText = Annotated[str, AfterValidator(_range), StringConstraints(strip_whitespace=True)]
+"""A range of releases of the operator: see :mod:`webhook.policy.ranges`."""
 
 
 class _Model(BaseModel):
@@ -46,8 +54,11 @@ class Target(_Model):
 
 
 class Variable(_Model):
+    """``operator``: as for a :class:`Default`. Variables of one name have ranges that exclude each other."""
+
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     expression: CEL
+    operator: RangeText | None = None
 
 
 class Default(_Model):
@@ -58,7 +69,8 @@ class Default(_Model):
     ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent, because the API server
     writes it before any webhook sees the object.
     ``overwrites``: users cannot choose this leaf: any other value is replaced.
-    ``operator``: the releases of the operator that it is true of, where they differ from the policy's.
+    ``operator``: the releases of the operator that it is true of; without it, of all. Rules with ranges that exclude
+    each other may have one code.
     """
 
     code: Code
@@ -69,7 +81,7 @@ class Default(_Model):
     because: Sentence
     overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
     overwrites: bool = False
-    operator: Sentence | None = None
+    operator: RangeText | None = None
     docs: str = ""
 
     @model_validator(mode="after")
@@ -110,7 +122,7 @@ class Validation(_Model):
     action: Literal["Deny", "Warn"] = "Deny"
     strict: Literal["Deny"] | None = None
     explains: Literal["schema"] | None = None
-    operator: Sentence | None = None
+    operator: RangeText | None = None
     docs: Sentence
 
     @property
@@ -160,6 +172,12 @@ class PolicyDocument(_Model):
     kind: Literal["Policy"]
     metadata: Metadata
     spec: Spec
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Each code once, of all releases."""
+        found = (*(rule.code for rule in self.spec.defaults), *(rule.code for rule in self.spec.validations))
+        return tuple(dict.fromkeys(found))
 
 
 def parse_policy(document: Document) -> PolicyDocument:

@@ -30,6 +30,7 @@ class Target:
 class Variable:
     name: str
     expression: str
+    operator: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,12 @@ class TrustedDocument:
     kind: str
     metadata: Metadata
     spec: Spec
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Each code once, of all releases."""
+        found = (*(rule.code for rule in self.spec.defaults), *(rule.code for rule in self.spec.validations))
+        return tuple(dict.fromkeys(found))
 
 
 _PARTS = {"variables": Variable, "defaults": Default, "validations": Validation}
