@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tools.follow.history import Release
-from webhook.admission.errors import LoadError, Problem, SettingsError
+from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import Entry
 from webhook.manifests import documents
 from webhook.offline import is_definition
@@ -33,7 +33,7 @@ class Defined:
 class Reader:
     """Reads releases; a file that many of them have is read once.
 
-    ``globs`` match the files. ``followed`` are the names of definitions, ``others`` those that do not matter, with ``*``.
+    ``globs`` match the files. ``followed`` are names of definitions, ``others`` those that do not matter, with ``*``.
     ``unknown``: by name, the first release with a definition that is neither.
     """
 

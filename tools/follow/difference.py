@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any, Final
 
 from tools.statements import Keys, statements
@@ -84,9 +84,14 @@ def _shown(value: Any) -> str:
 def _cut(before: str, after: str) -> tuple[str, str]:
     """Both texts, with a few words of what they have in common at the start and at the end."""
     one, other = before.split(" "), after.split(" ")
-    start = len(commonprefix([one, other]))
-    end = len(commonprefix([one[start:][::-1], other[start:][::-1]]))
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
     return _around(one, start, end), _around(other, start, end)
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many words both start with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _around(words: list[str], start: int, end: int) -> str:

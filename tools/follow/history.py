@@ -38,23 +38,26 @@ class Release:
         """The files whose path matches: ``*`` stands for anything but ``/``, and ``**/`` for any folders.
 
         Raises:
-            SettingsError: one is not a regular file, or too large.
+            SettingsError: one is not a regular file.
         """
         matches = re.compile("|".join(map(_pattern, globs)), re.DOTALL).fullmatch
         found = [each for each in self._files if matches(each.path)]
         for each in found:
             if not each.mode.startswith("100"):
                 _fail(f"{self.commit.name}:{each.path} is a symbolic link or a submodule, which is not followed")
-        sizes = _said(self.commit.repository, ["cat-file", "--batch-check=%(objectsize)"], [each.id for each in found])
-        for each, size in zip(found, sizes, strict=True):
-            if not size.isdecimal():
-                _fail(f"{self.commit.name}:{each.path} is not in this clone: fetch it without a filter")
-            if int(size) > _LARGEST:
-                _fail(f"{self.commit.name}:{each.path} has {size} bytes, more than {_LARGEST}")
         return found
 
-    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[str, bytes]]:
-        """The name, such as ``v0.9.19:config/model.yaml``, and the content of files."""
+    def read(self, entries: Sequence[Entry]) -> Iterator[tuple[str, bytes]]:
+        """The name, such as ``v0.9.19:config/model.yaml``, and the content of files.
+
+        Raises:
+            SettingsError: one is too large, or not in the clone.
+        """
+        asked = [each.id for each in entries]
+        sizes = _said(self.commit.repository, ["cat-file", "--batch-check=%(objectsize)"], asked) if asked else []
+        for each, size in zip(entries, sizes, strict=True):
+            if size.isdecimal() and int(size) > _LARGEST:
+                _fail(f"{self.commit.name}:{each.path} has {size} bytes, more than {_LARGEST}")
         return self.commit.read(entries)
 
 

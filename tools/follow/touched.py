@@ -12,16 +12,16 @@ from webhook.policy import OBJECT, SELF, DefaultRule, Expression, Reads, Validat
 __all__ = ["touched"]
 
 
-def touched(catalog: Catalog, kind: str, fields: Collection[Keys]) -> list[str]:
-    """The codes that are about one of these fields of a kind, or read it, alone or with what is around it."""
+def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> set[str]:
+    """The codes of an API that are about one of these fields of a kind, or read it, alone or with what is around it."""
     around = {keys[:end] for keys in fields for end in range(1, len(keys) + 1)}
     found: set[str] = set()
-    for known in catalog.kinds.values():
+    for known in (each for each in catalog.kinds.values() if each.api == api):
         for rule in (*known.policy.defaults, *known.policy.validations):
             exact, whole = _of_kind(known, rule, kind)
             if not exact.isdisjoint(fields) or not whole.isdisjoint(around):
                 found.add(rule.code)
-    return sorted(found)
+    return found
 
 
 def _of_kind(known: KnownKind, rule: DefaultRule | ValidationRule, kind: str) -> tuple[set[Keys], set[Keys]]:

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LazyKinds", "Loader", "compiled"]
 
-RELEASES = "releases.json"
-"""The table of known releases, beside the policies of an API."""
-
 
 class Loader:
     """Loads APIs one after the other. The ``built_in`` ones are trusted: the tests check them as the API server does.
@@ -101,7 +98,7 @@ class Loader:
     def _files(self, folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
         """The names and texts of the files in a folder, which the digest covers."""
         for file in entries(folder) if folder.is_dir() else ():
-            if file.name.endswith((".yaml", ".json")) and file.name != RELEASES:
+            if file.name.endswith((".yaml", ".json")):
                 content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
                 self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
                 yield f"{name}/{file.name}", content.decode()
