@@ -127,10 +127,8 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
             definitions[release.name] = reader.of(release)
             found.append(release)
         except LoadError as error:
-            problems += [
-                Problem(each.source, each.path, f"{each.message}; {release.name} is left out")
-                for each in error.problems
-            ]
+            left_out = f"; {release.name} is left out"
+            problems += [Problem(each.source, each.path, each.message + left_out) for each in error.problems]
     lost = [each for each in known if each not in definitions and not each.startswith("head")]
     if lost or not found:
         message = f"the table has {', '.join(lost)}, which cannot be read of {repository}: fetch all tags"

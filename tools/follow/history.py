@@ -70,9 +70,9 @@ def opened(folder: Path) -> Repository:
     top = folder.resolve()
     if (top / ".git").exists():
         return Repository.at(top)
-    if (top / "HEAD").is_file() and (top / "objects").is_dir():
-        return Repository(top, top)
-    _fail(f"{folder} is not the top of a Git repository")
+    if not ((top / "HEAD").is_file() and (top / "objects").is_dir()):
+        _fail(f"{folder} is not the top of a Git repository")
+    return Repository(top, top)
 
 
 def releases(repository: Repository, prefixes: Sequence[str], since: str) -> list[Release]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tools.follow.definitions import Defined
 from tools.follow.difference import Change, changes
@@ -21,7 +21,7 @@ _FIELDS: Final = 60
 _LINES: Final = 80
 """Lines to show of a function."""
 
-_NONE: Final = {"spec": {"versions": []}}
+_NONE: Final[dict[str, Any]] = {"spec": {"versions": []}}
 
 
 @dataclass(frozen=True, slots=True)

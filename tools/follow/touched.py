@@ -17,7 +17,8 @@ def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> 
     around = {keys[:end] for keys in fields for end in range(1, len(keys) + 1)}
     found: set[str] = set()
     for known in (each for each in catalog.kinds.values() if each.api == api):
-        for rule in (*known.policy.defaults, *known.policy.validations):
+        rules: tuple[DefaultRule | ValidationRule, ...] = (*known.policy.defaults, *known.policy.validations)
+        for rule in rules:
             exact, whole = _of_kind(known, rule, kind)
             if not exact.isdisjoint(fields) or not whole.isdisjoint(around):
                 found.add(rule.code)
