@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission import GroupVersionKind, Hint, Warn
-from webhook.cli.cases import parse_cases, run
+from webhook.cli.cases import catalogs, parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
+from webhook.policy.document import Default
 
 __all__ = ["BEGIN", "END", "made_pages"]
 
@@ -31,42 +32,53 @@ def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:
 
 
 def _tables(api: str, catalog: Catalog) -> str:
-    files = sorted(ROOT.glob(f"policies/{api}/*.yaml"))
+    folder = ROOT / "policies" / api
+    files = sorted({*folder.glob("*.yaml")} - {folder / "pack.yaml"})
     found = [parse_policy(document) for file in files for document in documents.read(file)]
-    heard = _heard(api, catalog)
-    return "\n".join(part for policy in found for part in _of_policy(policy, heard))
+    operator, heard = catalog.packs[api].operator, _heard(api, catalog)
+    return "\n".join(part for policy in found for part in _of_policy(policy, operator, heard))
 
 
-def _heard(api: str, catalog: Catalog) -> dict[str, str]:
-    """Code → the shortest message of its rule in the cases, under the audit profile, where all rules warn."""
-    said: dict[str, set[str]] = {}
+Heard = Mapping[tuple[str, str], str]
+"""Code and range of a rule → its shortest message in the cases, under the audit profile, where all rules warn."""
+
+
+def _heard(api: str, catalog: Catalog) -> Heard:
+    said: dict[tuple[str, str], set[str]] = {}
     for document in (each for file in ROOT.glob(f"policies/{api}/cases/*.yaml") for each in documents.read(file)):
         table = parse_cases(document)
-        known = catalog.find(GroupVersionKind(table.target.group, table.target.version, table.target.kind))
-        assert known is not None, table.target
-        for case in table.cases:
-            standard = case.model_copy(update={"profile": "standard"})
-            hints = [hint for cause in run(standard, known, catalog).validation.causes for hint in cause.hints]
-            audited = run(case.model_copy(update={"profile": "audit"}), known, catalog).validation.warnings
-            heard: list[Warn | Hint] = [*audited, *hints]
+        gvk = GroupVersionKind(table.target.group, table.target.version, table.target.kind)
+        pairs = [(case, found) for case in table.cases for found in list(catalogs(case, api, catalog)) or [catalog]]
+        for case, found in pairs:
+            known = found.kinds[gvk]
+            ranges = {rule.code: rule.operator for rule in known.policy.rules}
+            standard, audit = (
+                case.model_copy(update={"profile": profile, "release": None}) for profile in ("standard", "audit")
+            )
+            hints = [hint for cause in run(standard, known, found).validation.causes for hint in cause.hints]
+            heard: list[Warn | Hint] = [*run(audit, known, found).validation.warnings, *hints]
             for each in heard:
-                said.setdefault(each.code, set()).add(each.message)
-    return {code: min(messages, key=lambda message: (len(message), message)) for code, messages in said.items()}
+                said.setdefault((each.code, ranges.get(each.code, "")), set()).add(each.message)
+    return {rule: min(messages, key=lambda message: (len(message), message)) for rule, messages in said.items()}
 
 
-def _of_policy(policy: PolicyDocument, heard: Mapping[str, str]) -> Iterator[str]:
+def _of_policy(policy: PolicyDocument, operator: str, heard: Heard) -> Iterator[str]:
     spec = policy.spec
+
+    def why(rule: Default | Validation) -> str:
+        return f"{operator} `{rule.operator}`: {rule.docs}" if rule.operator else rule.docs
+
     yield f"## {' and '.join(spec.target.kinds)}\n"
     if spec.defaults:
         yield "| default | field | reason | why |\n|---|---|---|---|"
         for default in spec.defaults:
-            yield _row(default.code, f"`{default.path}`", default.because, default.docs)
+            yield _row(default.code, f"`{default.path}`", default.because, why(default))
         yield ""
     if spec.validations:
         yield "| rule | field | action | says, for example | why |\n|---|---|---|---|---|"
         for rule in spec.validations:
             action = f"{rule.action}, strict: Deny" if rule.strict else rule.action
-            yield _row(rule.code, _field(rule), action, _shown(heard[rule.code]), rule.docs)
+            yield _row(rule.code, _field(rule), action, _shown(heard[rule.code, rule.operator or ""]), why(rule))
         yield ""
 
 

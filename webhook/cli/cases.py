@@ -12,6 +12,8 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
               (in both, KP001 and KP002 with the field, because they are about any: "KP001 spec.engine.hostname")
     causes    texts that the printed causes must contain, one cause each
 
+A case may name a ``release`` of the operator, or several, or ``unknown``; without it, the documented one counts.
+
 A case may give ``repairs``: by code, what to change so that the rule does not fire. `modelgate rule` prints both.
 
 ``deny``, ``hints`` and ``warn`` are exact: any other finding is a failure. ``spec``, ``set`` and ``defaults`` are
@@ -25,9 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webhook import engine
 from webhook.admission import Cause, Decision, Default, Request, Warn, patch
@@ -35,13 +37,14 @@ from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
 from webhook.offline import metadata_causes, receive, stored_object
 from webhook.policy import MISSING, Path, Profile, field_path
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "CaseResult", "parse_cases", "run", "written"]
+__all__ = ["Case", "CaseResult", "catalogs", "parse_cases", "run", "written"]
 
 
 class _Model(BaseModel):
@@ -68,8 +71,14 @@ class Case(_Model):
     others: list[dict[str, Any]] = []
     profile: Literal["standard", "strict", "audit"] = "standard"
     settings: Settings = DEFAULT_SETTINGS
+    release: str | Annotated[list[str], Field(min_length=1)] | None = None
     expect: Expectation
     repairs: dict[str, dict[str, Any]] = {}
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases under which to run the case; none stands for the documented one."""
+        return [self.release] if isinstance(self.release, str) else self.release or []
 
     @property
     def codes(self) -> frozenset[str]:
@@ -118,7 +127,31 @@ def parse_cases(document: Document) -> CasesDocument:
 
 
 def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
-    """Run one case as the API server would: decode the object, mutate it, then validate it with its metadata."""
+    """Run one case as the API server would: decode the object, mutate it, then validate it with its metadata.
+
+    A case of several releases is run under each; the result is that of the last, with the failures of all.
+
+    Raises:
+        SettingsError: the case names a release that does not exist.
+    """
+    results = [_run(case, found.kinds[known.gvk], found) for found in catalogs(case, known.api, catalog)]
+    if not results:
+        return _run(case, known, catalog)
+    named = zip(case.releases, results, strict=True)
+    failures = tuple(f"under {release}: {each}" for release, result in named for each in result.failures)
+    return replace(results[-1], failures=failures)
+
+
+def catalogs(case: Case, api: str, catalog: Catalog) -> Iterator[Catalog]:
+    """The catalogs of the releases that a case names.
+
+    Raises:
+        SettingsError: a release does not exist.
+    """
+    return (catalog.under(chosen(catalog.packs, [(api, release)])) for release in case.releases)
+
+
+def _run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     old = _object(case.oldObject, case.oldSpec, known)

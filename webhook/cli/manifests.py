@@ -98,7 +98,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 
     @cache  # it compiles the rules of all kinds
     def codes() -> frozenset[str]:
-        return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
+        return loaded.codes()
 
     remarks = [*decided.remarks, *deviations, *run.remarks]
     return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib.resources import files
 from textwrap import fill, indent
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -25,6 +25,9 @@ from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.operators import forms
+from webhook.engine.packs import InForce
+from webhook.engine.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
@@ -54,54 +57,74 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(_list(loaded)))
         return GOOD
     code = options.code.upper()
-    for known in loaded.kinds.values():
-        rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
-        for rule in rules:
-            if rule.code == code:
-                example = None if options.source else _example(code, known, loaded)
-                lines = _sources(rule, known, loaded) if options.source else _explain(rule, known, loaded, example)
-                print("\n".join(lines))
-                return GOOD
-    codes = sorted({code for known in loaded.kinds.values() for code in known.policy.codes})
-    say(f"modelgate rule: {unknown(options.code, [*codes, *KUBERNETES, *CODES])}", sys.stderr)
+    if found := list(_rules(code, loaded)):
+        print("\n\n".join("\n".join(_told(each, source=options.source)) for each in found))
+        return GOOD
+    say(f"modelgate rule: {unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])}", sys.stderr)
     return USAGE
+
+
+class _Found(NamedTuple):
+    """A rule, in a catalog of a release that it is true of."""
+
+    rule: DefaultRule | ValidationRule
+    known: KnownKind
+    loaded: Catalog
+
+
+def _all_rules(loaded: Catalog) -> Iterator[_Found]:
+    """Every rule of every release: of those with one code and one range, the first."""
+    seen: set[tuple[str, str]] = set()
+    for form in forms(loaded):
+        for known in form.kinds.values():
+            for rule in known.policy.rules:
+                if (rule.code, rule.operator) not in seen:
+                    seen.add((rule.code, rule.operator))
+                    yield _Found(rule, known, form)
+
+
+def _rules(code: str, loaded: Catalog) -> Iterator[_Found]:
+    """The rules with a code: several, if they are true of different releases."""
+    for each in _all_rules(loaded):
+        if each.rule.code == code:
+            yield each
+            if not each.rule.operator:
+                return
+
+
+def _told(found: _Found, *, source: bool) -> Iterator[str]:
+    return _sources(*found) if source else _explain(*found, _example(*found))
 
 
 def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
     """Every code, and the lines that explain it; retired ones, too."""
     for code in (*KUBERNETES, *RETIRED):
         yield code, pod_code(code) or []
-    examples: dict[str, tuple[Case, KnownKind]] = {}
-    for code, case, kind in _repairs(sorted({known.api for known in loaded.kinds.values()}), loaded):
-        examples.setdefault(code, (case, kind))
-    seen: set[str] = set()
-    for known in loaded.kinds.values():
-        rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
-        for rule in rules:
-            if rule.code not in seen:
-                seen.add(rule.code)
-                example = run_example(rule.code, *examples[rule.code], loaded) if rule.code in examples else None
-                yield rule.code, list(_explain(rule, known, loaded, example))
+    repairs = list(_repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
+    pages: dict[str, list[str]] = {}
+    for each in _all_rules(loaded):
+        lines = _explain(*each, _example(*each, repairs))
+        pages.setdefault(each.rule.code, []).extend(["", *lines] if each.rule.code in pages else lines)
+    yield from pages.items()
 
 
 def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
     """A sentence about the rule of a kind, and its page without the example; "" if the kind has no such rule."""
-    rules: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
-    for rule in rules:
-        if rule.code == code:
-            sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
-            more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
-            return sentence, "\n".join((*_explain(rule, known, loaded, None), "", more))
+    found = ((rule, form) for form in forms(loaded) for rule in form.kinds[known.gvk].policy.rules if rule.code == code)
+    for rule, form in found:
+        sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
+        more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
+        return sentence, "\n".join((*_explain(rule, form.kinds[known.gvk], form, None), "", more))
     return "", ""
 
 
 def _list(loaded: Catalog) -> Iterator[str]:
     """Every code, with its kinds and its place."""
     rules: dict[str, tuple[str, list[str]]] = {}
-    for known in loaded.kinds.values():
-        found: list[DefaultRule | ValidationRule] = [*known.policy.defaults, *known.policy.validations]
-        for rule in found:
-            rules.setdefault(rule.code, (_where(rule, [known]), []))[1].append(known.gvk.kind)
+    for form in forms(loaded):
+        for known in form.kinds.values():
+            for rule in known.policy.rules:
+                rules.setdefault(rule.code, (_where(rule, [known]), []))[1].append(known.gvk.kind)
     for code, (where, kinds) in sorted(rules.items()):
         yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
     yield from (f"{code}  every kind with pods: Kubernetes' own rules" for code in KUBERNETES)
@@ -182,14 +205,28 @@ def _constant(value: object) -> str:
     return f"{value.__module__}.{name}" if name else repr(value)
 
 
-def _example(code: str, known: KnownKind, loaded: Catalog) -> Example | None:
-    """The case of the API that has a repair for the code."""
-    found = ((case, kind) for each, case, kind in _repairs([known.api], loaded) if each == code)
-    return next((run_example(code, *each, loaded) for each in found), None)
+_Repair = tuple[str, Case, KnownKind]
+"""A code that a case has a repair for, with the case and its kind."""
 
 
-def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[tuple[str, Case, KnownKind]]:
-    """Each code that a case of these APIs has a repair for, with the case and its kind."""
+def _example(
+    rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog, repairs: Iterable[_Repair] | None = None
+) -> Example | None:
+    """The case of the API that has a repair for the rule: for its code, under a release that it is true of."""
+    for code, case, kind in _repairs([known.api], loaded) if repairs is None else repairs:
+        if code == rule.code and (not rule.operator or _in_force(case, kind, loaded).holds(rule.operator)):
+            return run_example(code, case, kind, loaded)
+    return None
+
+
+def _in_force(case: Case, known: KnownKind, loaded: Catalog) -> InForce:
+    """The release that a case is run under last."""
+    named = chosen(loaded.packs, [(known.api, release) for release in case.releases])
+    return named.get(known.api) or loaded.packs[known.api].in_force
+
+
+def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[_Repair]:
+    """Each code that a case of these APIs has a repair for."""
     for document in read_cases(map(files("policies").joinpath, apis), loaded):
         target = document.target
         kind = loaded.find(GroupVersionKind(target.group, target.version, target.kind))

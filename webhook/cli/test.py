@@ -22,6 +22,7 @@ from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
+from webhook.engine.released import chosen
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
@@ -157,7 +158,7 @@ def _codes_of(result: CaseResult) -> set[str]:
 
 
 def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
-    return sorted({code for known in loaded.kinds.values() for code in known.policy.codes} - fired)
+    return sorted(loaded.codes() - fired)
 
 
 def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
@@ -183,4 +184,18 @@ def _tables(
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
                 if loaded.find(target) is None:
                     raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {target}")])
+                _check_releases(found, document, loaded)
                 yield document, found
+
+
+def _check_releases(table: CasesDocument, document: Document, loaded: Catalog) -> None:
+    """Check that the releases that cases name exist."""
+    target = table.target
+    api = loaded.uncompiled(GroupVersionKind(target.group, target.version, target.kind)).api
+    for index, case in enumerate(table.cases):
+        try:
+            chosen(loaded.packs, [(api, release) for release in case.releases])
+        except SettingsError as error:
+            where = f"{document.source}:{document.line_of('cases', index)}"
+            found = [Problem(where, f"cases[{index}].release", each.message) for each in error.problems]
+            raise DocumentError(found) from None

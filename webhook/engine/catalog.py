@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Final, cast
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
-from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
+from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of, uncompiled
 from webhook.engine.loading import LazyKinds, Loader
+from webhook.engine.packs import DOCUMENTED, InForce, Pack
+from webhook.engine.released import ReleasedKinds, chosen, released
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -33,16 +36,65 @@ class Catalog:
     """All known kinds. It is immutable: a reload makes a new one. ``digest`` identifies its data.
 
     ``preparations`` belong to the process, not to the data: what has been generated for the kinds so far. ``files`` is
-    the digest of the files that were loaded, without the settings.
+    the digest of the files that were loaded, without the settings. ``packs`` are the APIs' operators; ``in_force`` are
+    the releases of those of which another one counts than the documented one (:mod:`webhook.engine.operators`).
     """
 
     kinds: Mapping[GroupVersionKind, KnownKind]
     digest: str
     preparations: Preparations = field(default_factory=Preparations, compare=False, repr=False)
     files: bytes = field(default=b"", compare=False, repr=False)
+    packs: Mapping[str, Pack] = field(default_factory=dict, compare=False, repr=False)
+    in_force: Mapping[str, InForce] = field(default_factory=dict)
+    _others: dict[tuple[tuple[str, InForce], ...], Catalog] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+
+    def codes(self) -> frozenset[str]:
+        """The codes of all rules, of every release."""
+        found = set[str]()
+        for known in self.kinds.values():
+            found.update(known.policy.codes)
+            if known.in_force is not DOCUMENTED:
+                found.update(code for source in known.sources for code in source.document.codes)
+        return frozenset(found)
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
+
+    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind of this catalog; its rules may not be compiled yet."""
+        return uncompiled(self.kinds, gvk)
+
+    def releases(self) -> Mapping[str, InForce]:
+        """The release in force of each operator."""
+        return {**{api: pack.in_force for api, pack in self.packs.items()}, **self.in_force}
+
+    def under(self, in_force: Mapping[str, InForce]) -> Catalog:
+        """This catalog with the rules and the definitions of these releases, by API. The digest covers them."""
+        asked = tuple(sorted(in_force.items()))
+        if asked not in self._others:
+            self._others[asked] = self._under(in_force)
+        return self._others[asked]
+
+    def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
+        before, found = self.releases(), {**self.in_force, **in_force}
+        changed = {api: each for api, each in in_force.items() if each.releases != before[api].releases}
+        if not changed:
+            return replace(self, in_force=found)
+        digest, kinds = hashlib.sha256(self.digest.encode()), dict[GroupVersionKind, KnownKind]()
+        for gvk, known in ((each, self.uncompiled(each)) for each in self.kinds):
+            if known.api in changed:
+                kinds[gvk], content = released(known, self.packs[known.api], changed[known.api])
+                digest.update(f"{gvk}\0{changed[known.api].releases}\0".encode() + content)
+        all_kinds = ReleasedKinds(self.kinds, kinds)
+        return replace(
+            self,
+            kinds=all_kinds,
+            digest=digest.hexdigest()[:16],
+            in_force=found,
+            preparations=Preparations(),
+        )
 
     def compiled(self) -> Catalog:
         """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it."""
@@ -95,6 +147,7 @@ def load(
 
     Raises:
         CatalogError: with every problem of every file.
+        SettingsError: a setting names a release that does not exist.
     """
     loader = Loader(built_in=root is None)
     for folder in _apis(POLICIES if root is None else root):
@@ -103,10 +156,11 @@ def load(
     if loader.problems:
         raise CatalogError(loader.problems)
     kept = Kept(loader.digest.digest(), shipped)
-    loader.digest.update(repr(settings).encode())
+    loader.digest.update(repr(replace(settings, releases=())).encode())
     preparations = Preparations()
     kinds = LazyKinds(loader, kept, preparations) if loader.waiting else loader.kinds
-    return Catalog(kinds, loader.digest.hexdigest()[:16], preparations, kept.digest)
+    loaded = Catalog(kinds, loader.digest.hexdigest()[:16], preparations, kept.digest, loader.packs)
+    return loaded.under(chosen(loader.packs, settings.releases)) if settings.releases else loaded
 
 
 def _apis(root: Traversable) -> list[Traversable]:

@@ -9,7 +9,7 @@ The same holds for the fields that its facts read, in other kinds, too.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
@@ -19,6 +19,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
 from webhook.engine.catalog import Catalog
 from webhook.engine.kinds import NO_POLICY, KnownKind
+from webhook.engine.operators import by_definitions, set_aside
 from webhook.facts import inputs_of
 from webhook.policy import OBJECT, Path, Policy, Reads
 from webhook.schema import CRD, SchemaError, load_crd
@@ -37,7 +38,8 @@ class Deviation:
 
     ``lost``, ``new`` and ``widened`` are fields of the specification. ``aside`` are the codes of the rules that are not
     applied. ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
-    ``changed``: the definition of this kind itself differs.
+    ``changed``: the definition of this kind itself differs. ``release``: that of the operator, which is not known well
+    enough for these rules.
     """
 
     kind: GroupVersionKind
@@ -48,6 +50,7 @@ class Deviation:
     unserved: bool = False
     error: str = ""
     changed: bool = True
+    release: str = ""
 
     @property
     def is_notable(self) -> bool:
@@ -56,6 +59,9 @@ class Deviation:
 
     def __str__(self) -> str:
         start = f"the installed definition of {self.kind}"
+        if self.release:
+            why = f"{self.release} may run, and they are not true of each of its releases"
+            return f"{self.kind}: rules not applied, because {why}: {', '.join(self.aside)}"
         if not self.changed:
             return f"{self.kind}: rules not applied, because the kinds that they read differ: {_some(self.aside)}"
         if self.error:
@@ -69,9 +75,16 @@ class Deviation:
 
 
 def with_installed(
-    catalog: Catalog, definitions: Iterable[Mapping[str, Any]], *, trusted: bool = True
+    catalog: Catalog,
+    definitions: Iterable[Mapping[str, Any]],
+    *,
+    trusted: bool = True,
+    present: Collection[str] | None = None,
 ) -> tuple[Catalog, tuple[Deviation, ...]]:
     """The catalog by these CustomResourceDefinitions, and how they deviate from it.
+
+    The rules are those of the release that installs them, if it is known, and its definitions are compared; ``present``
+    are the names of all definitions in the cluster (:func:`webhook.engine.operators.by_definitions`).
 
     Definitions of other kinds are ignored, as are versions of a kind that the catalog does not have. Kinds without a
     definition keep the catalog's. The catalog itself is returned if no definition differs. Never raises: a definition
@@ -79,11 +92,14 @@ def with_installed(
 
     ``trusted``: an API server has accepted the definitions, so they need not be checked, which takes ten times as long.
     """
+    definitions = list(definitions)
+    catalog = by_definitions(catalog, definitions, present)
+    unsure = tuple(_unsure(catalog))
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:
-        return catalog, ()
+        return catalog, unsure
     differences = {gvk.kind: change.differences for gvk, change in found.items()}
-    kinds, deviations = dict(catalog.kinds), list[Deviation]()
+    kinds, deviations = dict(catalog.kinds), list(unsure)
     for gvk, known in catalog.kinds.items():
         change = found.get(gvk)
         if change is not None and change.deviation.unserved:
@@ -99,6 +115,14 @@ def with_installed(
         if change is not None:
             deviations.append(change.deviation)
     return replace(catalog, kinds=kinds, digest=_digest(catalog, found)), tuple(deviations)
+
+
+def _unsure(catalog: Catalog) -> Iterator[Deviation]:
+    """The kinds with rules that are not in force because the release of their operator is not known well enough."""
+    for gvk in catalog.kinds if catalog.in_force else ():
+        known = catalog.uncompiled(gvk)
+        if known.api in catalog.in_force and (aside := set_aside(known)):
+            yield Deviation(gvk, aside=aside, release=str(known.in_force))
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
@@ -171,7 +195,8 @@ def _applicable(installed: KnownKind, known: KnownKind, differences: Mapping[str
         return any(at == widened or widened in reads for widened in all_widened)
 
     applicable = (
-        policies.compile_applicable(*source, installed.schema.raw, facts, excluded) for source in known.sources
+        policies.compile_applicable(*source, installed.schema.raw, facts, excluded, known.in_force.holds)
+        for source in known.sources
     )
     return replace(installed, policy=reduce(Policy.joined, applicable))
 

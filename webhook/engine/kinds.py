@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from webhook.schema import CRD, Structural
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument, TrustedDocument
 
-__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of"]
+__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of", "uncompiled"]
 
 NO_POLICY: Final = Policy("", {}, (), ())
 
@@ -73,3 +73,9 @@ def kinds_of(api: str, crd: CRD, in_force: InForce = DOCUMENTED) -> Iterator[Kno
             yield KnownKind(
                 api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status, in_force=in_force
             )
+
+
+def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:
+    """One of some kinds; its rules may not be compiled, if they are compiled when they are needed."""
+    found: Callable[[GroupVersionKind], KnownKind] = getattr(kinds, "uncompiled", kinds.__getitem__)
+    return found(gvk)

@@ -5,31 +5,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from itertools import product, starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.engine.compiling import compiled, compiled_source, joined
 from webhook.engine.kept import Kept
-from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, Preparations, kinds_of
-from webhook.engine.packs import NOT_POLICIES, Pack
+from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
+from webhook.engine.packs import PACK, TABLE, InForce, Pack
+from webhook.engine.released import needed_releases, ranges, released, unknown_releases
 from webhook.engine.shipped import definition, targets
-from webhook.facts import FACTS
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
-from webhook.policy import Policy
-from webhook.schema import CRD, SchemaError, Structural, load_crd
+from webhook.schema import CRD, SchemaError, load_crd
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from webhook.policy import PolicyDocument
 
-__all__ = ["LazyKinds", "Loader", "compiled"]
+__all__ = ["LazyKinds", "Loader"]
 
 
 class Loader:
@@ -73,7 +73,7 @@ class Loader:
             except LoadError as error:
                 self.problems += error.problems
 
-    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
+    def waiting_for(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind with the policies that wait for it, which are read when they are needed."""
         known = self.kinds[gvk]
         return replace(known, sources=_Sources(self, gvk)) if gvk in self.waiting else known
@@ -86,7 +86,7 @@ class Loader:
     def _policies(self, folder: Traversable) -> Iterator[tuple[str, str]]:
         """The names and texts of the policies of an API."""
         found = self._files(folder, folder.name)
-        return ((source, text) for source, text in found if source.rpartition("/")[2] not in NOT_POLICIES)
+        return ((source, text) for source, text in found if source.rpartition("/")[2] != PACK)
 
     def _documents(self, found: Iterable[tuple[str, str]]) -> Iterator[Document]:
         for source, text in found:
@@ -98,7 +98,7 @@ class Loader:
     def _files(self, folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
         """The names and texts of the files in a folder, which the digest covers."""
         for file in entries(folder) if folder.is_dir() else ():
-            if file.name.endswith((".yaml", ".json")):
+            if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
                 content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
                 self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
                 yield f"{name}/{file.name}", content.decode()
@@ -119,14 +119,25 @@ class Loader:
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
         source = PolicySource(document, replace(origin, piece=None))
-        policy = _compiled(known, PolicySource(document, origin))
+        policy = compiled_source(known, PolicySource(document, origin))
+        self.problems += self._of_other_releases(known, PolicySource(document, origin))
         self._claim(document, origin)
         try:
-            joined = _joined(known.policy, policy)
+            both = joined(known.policy, policy)
         except ValueError as error:
             self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
             return known
-        return replace(known, policy=joined, sources=(*known.sources, source))
+        return replace(known, policy=both, sources=(*known.sources, source))
+
+    def _of_other_releases(self, known: KnownKind, source: PolicySource) -> Iterator[Problem]:
+        """The problems of ranges, and of the rules that are true of other releases than the documented one."""
+        pack = self.packs[known.api]
+        yield from unknown_releases(pack, source)
+        for release in needed_releases(pack, ranges(source)):
+            try:
+                compiled_source(released(known, pack, InForce(pack.operator, (release,)))[0], source)
+            except CatalogError as error:
+                yield from (replace(each, message=f"under {release}: {each.message}") for each in error.problems)
 
     def _claim(self, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""
@@ -135,33 +146,6 @@ class Loader:
             owner = self._codes.setdefault(code, name)
             if owner != name:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
-
-
-def compiled(known: KnownKind) -> KnownKind:
-    """A kind with the rules of its sources that are in force.
-
-    Raises:
-        CatalogError: with every problem of these rules.
-    """
-    try:
-        return replace(known, policy=reduce(_joined, (_compiled(known, each) for each in known.sources), NO_POLICY))
-    except ValueError as error:
-        raise CatalogError([Problem(known.sources[-1].origin.source, "spec.variables", str(error))]) from None
-
-
-def _compiled(known: KnownKind, source: PolicySource) -> Policy:
-    again = partial(_given, known.schema, known.api, known.gvk.kind)
-    return policies.compile_policy(*source, *again(), again, known.in_force.holds)
-
-
-def _joined(one: Policy, other: Policy) -> Policy:
-    return other if one is NO_POLICY else one.joined(other)
-
-
-def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
-    """What the rules of a kind can read: the schemas of its objects and facts."""
-    facts = FACTS.get(api, {}).get(kind, {})
-    return schema.raw, {name: fact.schema for name, fact in facts.items()}
 
 
 class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
@@ -178,7 +162,7 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
         if gvk not in self._found:  # two threads may both compile it; the first result counts
-            self._found.setdefault(gvk, self._read(gvk) or compiled(self._loader.uncompiled(gvk)))
+            self._found.setdefault(gvk, self._read(gvk) or compiled(self._loader.waiting_for(gvk)))
         return self._found[gvk]
 
     def _read(self, gvk: GroupVersionKind) -> KnownKind | None:
@@ -187,11 +171,11 @@ class LazyKinds(Mapping[GroupVersionKind, KnownKind]):
         if prepared is None:
             return None
         self._preparations[gvk] = prepared
-        return replace(self._loader.uncompiled(gvk), policy=prepared.policy)
+        return replace(self._loader.waiting_for(gvk), policy=prepared.policy)
 
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind whose policy may not be compiled."""
-        return self._found.get(gvk) or self._loader.uncompiled(gvk)
+        return self._found.get(gvk) or self._loader.waiting_for(gvk)
 
     def __contains__(self, gvk: object) -> bool:
         return gvk in self._loader.kinds

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.manifests import documents, links
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
     from webhook.policy.table import Table
 
-__all__ = ["DOCUMENTED", "NOT_POLICIES", "InForce", "Pack"]
+__all__ = ["DOCUMENTED", "PACK", "TABLE", "InForce", "Pack"]
 
-_PACK: Final = "pack.yaml"
-_TABLE: Final = "releases.json"
-NOT_POLICIES: Final = (_PACK, _TABLE)
-"""The files of an API's folder that are not policies."""
+PACK: Final = "pack.yaml"
+TABLE: Final = "releases.json"
 
 By = Literal["documented", "setting", "definitions"]
 
@@ -79,10 +77,10 @@ class Pack:
         Raises:
             CatalogError: with every problem.
         """
-        file = folder.joinpath(_PACK)
+        file = folder.joinpath(PACK)
         if not file.is_file():
             return cls(folder, folder.name, trusted=trusted)
-        (document,) = documents.parse(_content(file, trusted=trusted).decode(), f"{folder.name}/{_PACK}")
+        (document,) = documents.parse(_content(file, trusted=trusted).decode(), f"{folder.name}/{PACK}")
         if trusted:
             return cls(folder, **document.value["spec"])
         from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
@@ -103,15 +101,15 @@ class Pack:
         """The table of releases; without a file, one with the documented release alone."""
         from webhook.policy.table import Table  # noqa: PLC0415 - most runs need no table
 
-        file = self.folder.joinpath(_TABLE)
+        file = self.folder.joinpath(TABLE)
         if file.is_file():
-            return Table.parse(_content(file, trusted=self.trusted), f"{self.folder.name}/{_TABLE}")
+            return Table.parse(_content(file, trusted=self.trusted), f"{self.folder.name}/{TABLE}")
         return Table((self.documented,) if self.documented else (), {})
 
     @property
     def in_force(self) -> InForce:
         """The documented release."""
-        return InForce(self.operator, (self.documented,) if self.documented else ())
+        return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
 
     def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
         """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
@@ -121,19 +119,13 @@ class Pack:
             if file.is_file():
                 yield folder.name, file
 
-    def definition(self, plural: str, release: str) -> Mapping[str, Any] | None:
-        """The definition of a later release; None where the one in ``crds`` is of this release, or there is none."""
+    def definition(self, plural: str, release: str) -> bytes | None:
+        """The text of the definition of a later release; None where that in ``crds`` is the last before it."""
         last = None
         for since, file in self.later(plural):
             if version(since) <= version(release):
                 last = file
-        return None if last is None else self.read(last)
-
-    def read(self, file: Traversable) -> Mapping[str, Any]:
-        """A definition in a file of the pack."""
-        (document,) = documents.parse(_content(file, trusted=self.trusted).decode(), f"{self.folder.name}/{file.name}")
-        value: Mapping[str, Any] = document.value
-        return value
+        return None if last is None else _content(last, trusted=self.trusted)
 
 
 def _content(file: Traversable, *, trusted: bool) -> bytes:

@@ -20,6 +20,39 @@ class _NamespaceName:
 Namespace = Annotated[str, _NamespaceName]
 
 
+_TEXT: Final = {"type": "str", "strict": True, "min_length": 1, "max_length": 60}
+_PAIR: Final = {"type": "tuple", "items_schema": [_TEXT, _TEXT]}
+
+
+class _ReleasePairs:
+    """What pydantic reads releases by: an object, or the text of a flag or variable, ``llmkube=0.9.19,…``."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(_source: object, _handler: object) -> dict[str, Any]:
+        return {
+            "type": "function-before",
+            "function": {"type": "no-info", "function": _pairs},
+            "schema": {"type": "tuple", "items_schema": [_PAIR], "variadic_item_index": 0},
+        }
+
+
+def _pairs(value: object) -> object:
+    """The pairs in an object or a text, sorted; anything else as it is.
+
+    Raises:
+        ValueError: the text has no "=" between an API and a release.
+    """
+    if isinstance(value, str):
+        parts = [each.strip().partition("=") for each in value.split(",") if each.strip()]
+        if wrong := [api for api, sign, release in parts if not (api and sign and release)]:
+            raise ValueError(f'"{wrong[0][:60]}" names no release; write it as llmkube=0.9.19')
+        value = {api: release for api, _, release in parts}
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+
+
+Releases = Annotated[tuple[tuple[str, str], ...], _ReleasePairs]
+
+
 class Behaviour(StrEnum):
     """Whose behaviour the rules of an API follow.
 
@@ -35,7 +68,9 @@ class Behaviour(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of OME and AIM.
+    """The releases of operators, and the settings of OME and AIM.
+
+    ``releases`` are pairs of an API and the release that its cluster has, such as ``("llmkube", "0.9.19")``.
 
     For OME: whose behaviour to follow; whether a predictor becomes an engine (upstream's ENABLE_PREDICTOR_MIGRATION);
     and the namespace of the ConfigMap inferenceservice-config.
@@ -53,6 +88,7 @@ class Settings:
     aim_documented_precision: bool = True
     aim_auto_selection: bool = False
     aim_namespace: Namespace = "kaiwo-system"
+    releases: Releases = ()
 
     def recommends(self, api: str) -> bool:
         """Whether the rules that upstream does not have are on for an API."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from webhook.admission import GroupVersionKind
 from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
-from webhook.policy.policy import DefaultRule, Policy, ValidationRule
+from webhook.policy.policy import Policy, ValidationRule
 from webhook.policy.portable import condition, defaulting, in_kubernetes_cel, is_portable, message
 from webhook.policy.releases import DEFAULT_RELEASE, Release
 from webhook.schema import SchemaError, load_crd
@@ -64,7 +64,7 @@ class Target:
 
 def left_out(policy: Policy) -> list[str]:
     """The codes of the rules that only Modelgate can evaluate."""
-    rules: list[DefaultRule | ValidationRule] = [*policy.defaults, *policy.validations]
+    rules = policy.rules
     return list(dict.fromkeys(rule.code for rule in rules if not is_portable(rule)))
 
 

@@ -190,7 +190,11 @@ class Policy:
         )
 
     @property
+    def rules(self) -> tuple[DefaultRule | ValidationRule, ...]:
+        """The defaults, then the other rules."""
+        return (*self.defaults, *self.validations)
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """Each code once, also that of a rule with many places."""
-        codes = (*(rule.code for rule in self.defaults), *(rule.code for rule in self.validations))
-        return tuple(dict.fromkeys(codes))
+        return tuple(dict.fromkeys(rule.code for rule in self.rules))

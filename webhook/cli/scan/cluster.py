@@ -51,7 +51,7 @@ class Cluster:
         self.view = RequestView(_Lookups(api), {})
 
     def codes(self) -> frozenset[str]:
-        return frozenset(code for known in self.rules.shipped.kinds.values() for code in known.policy.codes)
+        return self.rules.shipped.codes()
 
     def objects(self) -> Iterator[StoredObject]:
         for gvk, known in self.rules.catalog.kinds.items():

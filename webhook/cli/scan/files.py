@@ -45,7 +45,7 @@ class Files:
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
 
     def codes(self) -> frozenset[str]:
-        return frozenset(code for known in self.rules.shipped.kinds.values() for code in known.policy.codes)
+        return self.rules.shipped.codes()
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
