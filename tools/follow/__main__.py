@@ -27,13 +27,15 @@ def main(argv: list[str] | None = None, upstreams: Path = upstream.FOLDER, polic
     options = _parser(upstreams).parse_args(argv)
     file, folder = upstreams / f"{options.api}.yaml", policies / options.api
     try:
+        loaded = catalog.load(None if policies == POLICIES else policies)
         following = follow(options.repository, upstream.read(file), folder)
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
         (folder / TABLE).write_text(following.table())
         upstream.write(file, watches)
-        for line in following.lines(steps, watches, catalog.load(None if policies == POLICIES else policies)):
+        for line in following.lines(steps, watches, loaded):
             say(line)
-        for draft, text in (each for step in steps for each in drafts(folder, step)):
+        documented = loaded.packs[options.api].documented
+        for draft, text in (each for step in steps for each in drafts(folder, step, documented)):
             draft.parent.mkdir(exist_ok=True)
             draft.write_text(text)
             say(f"a draft of the definition is in {draft}")

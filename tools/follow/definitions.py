@@ -11,10 +11,12 @@ from tools.follow.history import Release
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import Entry
 from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.offline import is_definition
+from webhook.schema import SchemaError, load_crd
 from webhook.schema.digest import digest
 
-__all__ = ["Defined", "Reader"]
+__all__ = ["Defined", "Reader", "is_object"]
 
 Definition = Mapping[str, Any]
 
@@ -47,36 +49,47 @@ class Reader:
         """The definitions of a release that are followed, by name.
 
         Raises:
-            LoadError: a file cannot be read, or two define one name.
+            LoadError: a file cannot be read, an API server refuses a definition, or two define one name.
         """
         found: dict[str, Defined] = {}
-        entries = release.entries(self.globs)
-        new = [each for each in entries if each.id not in self._read]
-        for entry, (name, content) in zip(new, release.read(new), strict=True):
-            self._read[entry.id] = list(_definitions(entry, name, content))
-        for each in (defined for entry in entries for defined in self._read[entry.id]):
+        for each in self._defined(release):
             if each.name in self.followed:
-                if each.name in found and found[each.name].digest != each.digest:
+                if found.setdefault(each.name, each).digest != each.digest:
                     message = f"defines {each.name} in another way than {found[each.name].file}"
-                    raise SettingsError([Problem(each.file, "", message)])
-                found[each.name] = each
+                    raise SettingsError([Problem(f"{release.commit.name}:{each.file}", "", message)])
             elif not any(fnmatchcase(each.name, other) for other in self.others):
                 self.unknown.setdefault(each.name, release.name)
         return found
 
+    def _defined(self, release: Release) -> Iterator[Defined]:
+        entries = release.entries(self.globs)
+        new = [each for each in entries if each.id not in self._read]
+        for entry, (name, content) in zip(new, release.read(new), strict=True):
+            self._read[entry.id] = list(self._definitions(entry, name, content))
+        return (defined for entry in entries for defined in self._read[entry.id])
 
-def _definitions(entry: Entry, name: str, content: bytes) -> Iterator[Defined]:
-    scan = documents.decode(content, name)
-    if scan.faults:
-        raise SettingsError(scan.faults)
-    for document in scan.documents:
-        value = document.value
-        if isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str) and is_definition(value):
+    def _definitions(self, entry: Entry, name: str, content: bytes) -> Iterator[Defined]:
+        scan = documents.decode(content, name)
+        if scan.faults:
+            raise SettingsError(scan.faults)
+        for document in (each for each in scan.documents if is_object(each) and is_definition(each.value)):
+            where = f"{name}:{document.line}"
             try:
-                yield Defined(str(value["metadata"]["name"]), entry.path, digest(value), value)
-            except (KeyError, TypeError, ValueError) as error:
-                raise SettingsError([Problem(f"{name}:{document.line}", "", _reason(error))]) from None
+                defined = Defined(
+                    document.value["metadata"]["name"], entry.path, digest(document.value), document.value
+                )
+                if defined.name in self.followed:
+                    load_crd(document.value)
+            except (KeyError, TypeError):
+                raise SettingsError([Problem(where, "metadata.name", "a definition must have a name")]) from None
+            except ValueError as error:
+                raise SettingsError([Problem(where, "", str(error))]) from None
+            except SchemaError as error:
+                found = [Problem(where, each.field, each.body()) for each in error.errors]
+                raise SettingsError(found) from None
+            yield defined
 
 
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, ValueError) else "the definition has no metadata.name"
+def is_object(document: Document) -> bool:
+    """Whether a document names its kind, as an object of Kubernetes does."""
+    return all(isinstance(document.value.get(key), str) for key in ("apiVersion", "kind"))

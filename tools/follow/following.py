@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tools.follow.definitions import Defined, Reader
+from tools.follow.definitions import Defined, Reader, is_object
 from tools.follow.history import Release, opened, releases
 from tools.follow.judged import findings, under
 from tools.follow.report import Step
@@ -18,6 +18,7 @@ from tools.follow.watches import Watcher
 from webhook.admission.errors import LoadError, Problem, SettingsError
 from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.policy.table import Table
 
 __all__ = ["TABLE", "Following", "follow"]
@@ -79,7 +80,7 @@ class Following:
     def lines(self, steps: Sequence[Step], watches: Sequence[Watch], catalog: Catalog) -> Iterator[str]:
         """What is new, upstream's samples under the newest release, and what is to be looked at."""
         newest = self.releases[-1].name
-        yield f"{len(self.releases)} releases, {self.releases[0].name} to {newest}; {len(steps)} after those known"
+        yield f"{len(self.releases)} releases, {self.releases[0].name} to {newest}; {len(steps)} of them new"
         for name, release in self.strangers.items():
             yield f"{name} is defined from {release} on: name it among definitions or others"
         by_name = {each.name: each for each in self.releases}
@@ -99,11 +100,15 @@ class Following:
     def _samples(self, catalog: Catalog) -> Iterator[str]:
         newest = self.releases[-1]
         definitions = [each.value for each in self.definitions[newest.name].values()]
-        objects = []
-        for name, content in newest.read(newest.entries(self.what.samples)):
-            scan = documents.decode(content, name)
-            objects += scan.documents
-            yield from (f"{each.source}: {each.message}" for each in scan.problems)
+        objects: list[Document] = []
+        for entry in newest.entries(self.what.samples):
+            try:
+                read = [documents.decode(content, name) for name, content in newest.read([entry])]
+            except LoadError as error:
+                yield str(error)
+                continue
+            objects += [each for scan in read for each in scan.documents if is_object(each)]
+            yield from (str(each) for scan in read for each in scan.problems)
         released = under(catalog, self.folder.name, newest.name, definitions)
         found = list(findings(objects, released, definitions))
         yield f"{len(objects)} objects, {len(found)} errors and warnings"

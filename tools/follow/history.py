@@ -35,24 +35,19 @@ class Release:
         return self.commit.files(self.commit.repository.top)
 
     def entries(self, globs: Iterable[str]) -> list[Entry]:
-        """The files whose path matches: ``*`` stands for anything but ``/``, and ``**/`` for any folders.
-
-        Raises:
-            SettingsError: one is not a regular file.
-        """
+        """The files whose path matches: ``*`` stands for anything but ``/``, and ``**/`` for any folders."""
         matches = re.compile("|".join(map(_pattern, globs)), re.DOTALL).fullmatch
-        found = [each for each in self._files if matches(each.path)]
-        for each in found:
-            if not each.mode.startswith("100"):
-                _fail(f"{self.commit.name}:{each.path} is a symbolic link or a submodule, which is not followed")
-        return found
+        return [each for each in self._files if matches(each.path)]
 
     def read(self, entries: Sequence[Entry]) -> Iterator[tuple[str, bytes]]:
         """The name, such as ``v0.9.19:config/model.yaml``, and the content of files.
 
         Raises:
-            SettingsError: one is too large, or not in the clone.
+            SettingsError: one is not a regular file, too large, or not in the clone.
         """
+        for each in entries:
+            if not each.mode.startswith("100"):
+                _fail(f"{self.commit.name}:{each.path} is a symbolic link or a submodule, which is not read")
         asked = [each.id for each in entries]
         sizes = _said(self.commit.repository, ["cat-file", "--batch-check=%(objectsize)"], asked) if asked else []
         for each, size in zip(entries, sizes, strict=True):

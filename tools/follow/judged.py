@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.cli.cases import Case, Expectation, parse_cases, run
@@ -18,6 +18,9 @@ from webhook.offline import kind_of, placed
 from webhook.schema import SchemaError, load_crd
 
 __all__ = ["failing", "findings", "under"]
+
+_SHOWN: Final = 200
+"""Characters to show of a failure: some quote a whole specification."""
 
 Definition = Mapping[str, Any]
 
@@ -46,11 +49,13 @@ def _failing(files: Iterable[Path], catalog: Catalog) -> Iterator[tuple[str, str
             if known is None:
                 yield here, "the release does not serve this version"
             elif failures := run(case.model_copy(update={"release": None}), known, catalog).failures:
-                yield here, failures[0]
+                yield here, failures[0][:_SHOWN]
 
 
-def findings(objects: Iterable[Document], catalog: Catalog, definitions: Iterable[Definition]) -> Iterator[str]:
-    """A line for each error and warning about the objects of one cluster, of the kinds that are defined."""
+def findings(objects: Sequence[Document], catalog: Catalog, definitions: Iterable[Definition]) -> Iterator[str]:
+    """A line for each error and warning about the objects of one cluster that are of a kind of the catalog, or of one
+    that is defined.
+    """
     crds = []
     for each in definitions:
         with suppress(SchemaError):

@@ -31,7 +31,7 @@ class Turn:
 
     def lines(self) -> Iterator[str]:
         """The lines that were removed and added, with those around them."""
-        before, after = ((text or "").splitlines() for text in (self.before, self.after))
+        before, after = ((text or "").expandtabs(4).splitlines() for text in (self.before, self.after))
         return (line for line in unified_diff(before, after, lineterm="", n=2) if line[:3] not in ("---", "+++"))
 
 
