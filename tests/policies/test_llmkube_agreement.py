@@ -1,6 +1,7 @@
 """The rules, written in CEL so that they are portable and know their node, agree with the facts, written in Python.
 
-The reconciler acts on the facts: what they refuse the strict profile must refuse, and nothing more.
+The reconciler acts on the facts: what they refuse the strict profile must refuse, and nothing more. Only revisions
+work with the reconciler, and not with the operator before 0.9.7 (LK349).
 """
 
 from dataclasses import replace
@@ -93,10 +94,10 @@ def test_a_source_that_cannot_be_parsed_is_refused_in_the_same_words(source: str
     fact = parse_source(source)
     refused = {code: cause.message for cause in decision.causes if (code := cause.code)}
     if not {"LK202", ""} & codes(decision):  # a space at the end and what the CRD refuses are refused already
-        assert bool(fact.error) == bool(refused.keys() & {"LK201", "LK204", "LK205", "LK207"})
-        assert all(
-            masked(fact.error) in message for code, message in refused.items() if code in {"LK204", "LK205", "LK207"}
-        )
+        assert bool(fact.error) <= bool(refused.keys() & {"LK201", "LK204", "LK205", "LK349"})
+        assert bool(refused.keys() & {"LK201", "LK204", "LK205"}) <= bool(fact.error)
+        assert ("LK349" in refused) == ("@" in source and fact.kind == "hf-repo")
+        assert all(masked(fact.error) in message for code, message in refused.items() if code in {"LK204", "LK205"})
 
 
 @settings(deadline=None)
@@ -107,9 +108,11 @@ def test_a_file_set_that_cannot_be_resolved_is_refused(source: str, files: list[
     if {"LK202", ""} & found or not (files or mmproj):  # what is refused already
         return
     expected = bool(resolve_fileset(source, files, mmproj).error)
-    refused = {"LK207", "LK211", "LK212", "LK213", "LK214", "LK215", "LK216"}
+    refused = {"LK211", "LK212", "LK213", "LK214", "LK215", "LK216"}
     if classify_source(source) == "unclassified":
         refused.add("LK201")
+    if parse_source(source).error:
+        refused.add("LK349")
     assert expected == bool(found & refused)
 
 

@@ -1,6 +1,5 @@
 """Every code has an example: a case in which it fires, and the smallest change after which it does not."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -9,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.policies.test_cases import files, read, target
-from webhook.cli.cases import Case
+from webhook.cli.cases import Case, in_force
 from webhook.cli.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.operators import forms
 
 REMOVES = ("remove", "delete", "no effect", "not enforced")
 """Words of a message after which the field itself may go."""
@@ -47,18 +47,19 @@ def examples(loaded: Catalog) -> list[Marked]:
 
 @pytest.mark.parametrize("api", sorted({file.parent.parent.name for file in files()}))
 def test_every_code_has_one_repair(api: str, loaded: Catalog, examples: list[Marked]) -> None:
-    found = defaultdict(list)
-    for each in examples:
-        found[each.code].append(f"{each.file.name}: {each.case.name}")
-    for known in (each for each in loaded.kinds.values() if each.api == api):
-        for rule in (*known.policy.defaults, *known.policy.validations):
-            places = found[rule.code]
-            assert len(places) < 2, f"{rule.code} has a repair in several cases: {places}; keep the clearest"
-            assert places, (
-                f"{rule.code} has no example: `modelgate rule {rule.code}` could not show a good object. Add a line to "
-                f"the clearest case of policies/{api}/cases/ in which it fires: "
-                f"`repairs: {{{rule.code}: {{{rule.about}: <what the message asks for>}}}}` (null removes a field)"
-            )
+    kinds = [known for found in forms(loaded) for known in found.kinds.values() if known.api == api]
+    for rule in (rule for known in kinds for rule in known.policy.rules):
+        places = [
+            f"{each.file.name}: {each.case.name}"
+            for each in examples
+            if each.code == rule.code and (not rule.operator or in_force(each.case, api, loaded).holds(rule.operator))
+        ]
+        assert len(places) < 2, f"{rule.code} has a repair in several cases: {places}; keep the clearest"
+        assert places, (
+            f"{rule.code} has no example: `modelgate rule {rule.code}` could not show a good object. Add a line to "
+            f"the clearest case of policies/{api}/cases/ in which it fires: "
+            f"`repairs: {{{rule.code}: {{{rule.about}: <what the message asks for>}}}}` (null removes a field)"
+        )
 
 
 @pytest.mark.parametrize(
@@ -73,12 +74,12 @@ def test_a_repair_repairs_its_rule_and_no_more(
 
 def faults(each: Marked, loaded: Catalog) -> list[str]:
     """Everything that is wrong with an example."""
-    if each.code not in each.known.policy.codes:
-        return [f"{each.known.gvk.kind} has no rule {each.code}"]
     try:
         found = run_example(each.code, each.case, each.known, loaded)
     except RepairError as error:
         return [str(error)]
+    if each.code not in found.known.policy.codes:
+        return [f"{each.known.gvk.kind} has no rule {each.code}"]
     return [*wrong(found), *lost_field(found), *needless(each, loaded)]
 
 

@@ -37,6 +37,7 @@ from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.packs import InForce
 from webhook.engine.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
@@ -44,7 +45,7 @@ from webhook.offline import metadata_causes, receive, stored_object
 from webhook.policy import MISSING, Path, Profile, field_path
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "CaseResult", "catalogs", "parse_cases", "run", "written"]
+__all__ = ["Case", "CaseResult", "catalogs", "in_force", "parse_cases", "run", "written"]
 
 
 class _Model(BaseModel):
@@ -149,6 +150,16 @@ def catalogs(case: Case, api: str, catalog: Catalog) -> Iterator[Catalog]:
         SettingsError: a release does not exist.
     """
     return (catalog.under(chosen(catalog.packs, [(api, release)])) for release in case.releases)
+
+
+def in_force(case: Case, api: str, catalog: Catalog) -> InForce:
+    """The release of which the result of a case is true: the last that it names, or the documented one.
+
+    Raises:
+        SettingsError: a release does not exist.
+    """
+    found = [chosen(catalog.packs, [(api, release)])[api] for release in case.releases]
+    return found[-1] if found else catalog.packs[api].in_force
 
 
 def _run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:

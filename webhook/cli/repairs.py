@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
-from webhook.cli.cases import Case, CaseResult, run, written
+from webhook.cli.cases import Case, CaseResult, catalogs, run, written
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import MISSING
 
@@ -35,7 +35,7 @@ class RepairError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A case in which a rule fires, and the same case repaired."""
+    """A case in which a rule fires, and the same case repaired; the kind is that of the release that the case names."""
 
     code: str
     known: KnownKind
@@ -50,6 +50,8 @@ def run_example(code: str, case: Case, known: KnownKind, catalog: Catalog) -> Ex
     Raises:
         RepairError: the repair cannot be applied to the case.
     """
+    for found in catalogs(case, known.api, catalog):
+        known = found.kinds[known.gvk]
     changed = repaired(case, known, case.repairs[code])
     return Example(code, known, case, run(case, known, catalog), run(changed, known, catalog))
 

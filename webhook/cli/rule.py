@@ -14,7 +14,7 @@ import yaml
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
-from webhook.cli.cases import Case, CaseResult
+from webhook.cli.cases import Case, CaseResult, in_force
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
@@ -26,8 +26,6 @@ from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.operators import forms
-from webhook.engine.packs import InForce
-from webhook.engine.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
@@ -214,15 +212,9 @@ def _example(
 ) -> Example | None:
     """The case of the API that has a repair for the rule: for its code, under a release that it is true of."""
     for code, case, kind in _repairs([known.api], loaded) if repairs is None else repairs:
-        if code == rule.code and (not rule.operator or _in_force(case, kind, loaded).holds(rule.operator)):
+        if code == rule.code and (not rule.operator or in_force(case, kind.api, loaded).holds(rule.operator)):
             return run_example(code, case, kind, loaded)
     return None
-
-
-def _in_force(case: Case, known: KnownKind, loaded: Catalog) -> InForce:
-    """The release that a case is run under last."""
-    named = chosen(loaded.packs, [(known.api, release) for release in case.releases])
-    return named.get(known.api) or loaded.packs[known.api].in_force
 
 
 def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[_Repair]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "KnownKind", "PolicySource", "load"]
 
+_FORMS: Final = 32
+"""Catalogs of other releases to keep. An operator's upgrade needs one or two, and all cases of an API about ten."""
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""
 
@@ -72,10 +74,13 @@ class Catalog:
 
     def under(self, in_force: Mapping[str, InForce]) -> Catalog:
         """This catalog with the rules and the definitions of these releases, by API. The digest covers them."""
-        asked = tuple(sorted(in_force.items()))
-        if asked not in self._others:
-            self._others[asked] = self._under(in_force)
-        return self._others[asked]
+        before = self.releases()
+        asked = tuple(sorted((api, each) for api, each in in_force.items() if each != before[api]))
+        if asked and asked not in self._others:
+            if len(self._others) >= _FORMS:
+                self._others.pop(next(iter(self._others)))
+            self._others[asked] = self._under(dict(asked))
+        return self._others[asked] if asked else self
 
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, found = self.releases(), {**self.in_force, **in_force}

@@ -1,9 +1,9 @@
 """Judge by the definitions that a cluster has installed, where they are not the catalog's.
 
 A kind may be installed in another release, with fields renamed, added or removed. The API server validates by the
-installed definition, so this one replaces the catalog's. A rule stays in force only if it is certain to mean the same
-there: each field that it is about, sets or reads exists, and accepts no more values than in the catalog's definition.
-The same holds for the fields that its facts read, in other kinds, too.
+installed definition, so this one replaces the catalog's. A rule needs its fields: without one of them, in its own kind
+or where its facts read another, it is not applied. Whether it holds for the values of an object is decided with each
+object (:mod:`webhook.engine.byvalue`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Final
 
-from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
+from webhook.cluster import Kind
+from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.catalog import Catalog
-from webhook.engine.kinds import NO_POLICY, KnownKind
+from webhook.engine.kinds import KnownKind
 from webhook.engine.operators import by_definitions, set_aside
 from webhook.facts import inputs_of
-from webhook.policy import OBJECT, Path, Policy, Reads
+from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
 from webhook.schema import CRD, SchemaError, load_crd
 from webhook.schema.compare import Differences, Keys, compare, is_same
 
@@ -29,15 +29,16 @@ __all__ = ["Deviation", "with_installed"]
 
 _SHOWN: Final = 3
 """Fields of each sort in a text: enough to recognise a release."""
-_NOTHING: Final = Differences(frozenset(), frozenset(), frozenset())
+_NOTHING: Final = Differences()
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """How the installed definition of a kind, or of one that it refers to, differs from the catalog's.
 
-    ``lost``, ``new`` and ``widened`` are fields of the specification. ``aside`` are the codes of the rules that are not
-    applied. ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
+    ``lost``, ``new``, ``widened`` and ``unstated`` are fields of the specification, as in
+    :class:`webhook.schema.compare.Differences`. ``aside`` are the codes of the rules that are applied to no object.
+    ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
     ``changed``: the definition of this kind itself differs. ``release``: that of the operator, which is not known well
     enough for these rules.
     """
@@ -46,6 +47,7 @@ class Deviation:
     lost: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
+    unstated: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     unserved: bool = False
     error: str = ""
@@ -68,8 +70,15 @@ class Deviation:
             return f"{start} cannot be used, and objects are checked by Modelgate's own: {self.error}"
         if self.unserved:
             return f"{start} does not serve this version: its objects are not checked"
-        parts = (("without", self.lost), ("also with", self.new), ("more values for", self.widened))
+        parts = (
+            ("without", self.lost),
+            ("also with", self.new),
+            ("nothing said of the fields of", self.unstated),
+            ("more values for", self.widened),
+        )
         found = [f"{word} {_some(names)}" for word, names in parts if names]
+        if self.unstated or self.widened:
+            found.append("each object decides by its values which rules apply to it")
         found += [f"rules not applied: {_some(self.aside)}"] if self.aside else []
         return f"{start} differs from Modelgate's: {'; '.join(found) or 'in details of its schema'}"
 
@@ -93,20 +102,18 @@ def with_installed(
     ``trusted``: an API server has accepted the definitions, so they need not be checked, which takes ten times as long.
     """
     definitions = list(definitions)
-    catalog = by_definitions(catalog, definitions, present)
-    unsure = tuple(_unsure(catalog))
+    catalog = by_definitions(catalog, definitions, present, trusted=trusted)
+    unsure = [*_unsure(catalog)]
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:
-        return catalog, unsure
-    differences = {gvk.kind: change.differences for gvk, change in found.items()}
-    kinds, deviations = dict(catalog.kinds), list(unsure)
+        return catalog, tuple(unsure)
+    kinds, deviations = dict(catalog.kinds), [each for each in unsure if not _is_unserved(found.get(each.kind))]
     for gvk, known in catalog.kinds.items():
         change = found.get(gvk)
-        if change is not None and change.deviation.unserved:
+        if _is_unserved(change):
             del kinds[gvk]
         elif change is None or change.known is not None:
-            installed = (change.known if change else None) or known
-            kinds[gvk] = installed = _applicable(installed, known, differences)
+            kinds[gvk] = installed = _applicable(known, change, found)
             aside = tuple(code for code in known.policy.codes if code not in installed.policy.codes)
             if change is not None:
                 change = replace(change, deviation=replace(change.deviation, aside=aside))
@@ -115,6 +122,10 @@ def with_installed(
         if change is not None:
             deviations.append(change.deviation)
     return replace(catalog, kinds=kinds, digest=_digest(catalog, found)), tuple(deviations)
+
+
+def _is_unserved(change: _Change | None) -> bool:
+    return change is not None and change.deviation.unserved
 
 
 def _unsure(catalog: Catalog) -> Iterator[Deviation]:
@@ -136,7 +147,7 @@ def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """``known``: the kind with the installed schema, None if it is not used."""
+    """``known``: the kind with the installed schema and all its rules, None if it is not used."""
 
     deviation: Deviation
     differences: Differences = _NOTHING
@@ -175,44 +186,78 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         namespaced=namespaced,
         status=version.status,
         schema=version.schema,
-        policy=NO_POLICY,
-        deviates=True,
+        own=Own(known.gvk.kind, known.schema, version.schema, known.policy, differences),
     )
-    lost, new, widened = (_fields(each) for each in (differences.lost, differences.new, differences.widened))
-    return _Change(Deviation(known.gvk, lost, new, widened), differences, installed, theirs)
+    lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
+    widened = _fields(differences.widened - differences.unstated)
+    return _Change(Deviation(known.gvk, lost, new, widened, unstated), differences, installed, theirs)
 
 
-def _applicable(installed: KnownKind, known: KnownKind, differences: Mapping[str, Differences]) -> KnownKind:
-    """The kind with the rules that apply to the installed definitions; itself if all of them do."""
-    own = differences.get(known.gvk.kind, _NOTHING)
-    unreliable = {name for name in known.facts if _is_unreliable(known, name, own, differences)}
-    if (installed is known and not unreliable) or not known.sources:
-        return installed
-    facts = {name: fact.schema for name, fact in known.facts.items() if name not in unreliable}
-    all_widened = [(OBJECT, *keys) for keys in own.widened]
-
-    def excluded(at: Keys, reads: Reads) -> bool:
-        return any(at == widened or widened in reads for widened in all_widened)
-
-    applicable = (
-        policies.compile_applicable(*source, installed.schema.raw, facts, excluded, known.in_force.holds)
-        for source in known.sources
-    )
-    return replace(installed, policy=reduce(Policy.joined, applicable))
+def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
+    """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
+    own = change.differences if change else _NOTHING
+    around = {gvk.kind: each for gvk, each in found.items() if each.known and each.known.api == known.api}
+    unreliable = {name for name in known.facts if _is_unreliable(known, name, own, around)}
+    others = {name: kinds for name in known.facts if (kinds := _others(known, name, around))}
+    installed = change.known if change and change.known else known
+    policy = _without(known.policy, own.lost, unreliable)
+    if installed.own is not None:
+        policy = _fitted(policy, installed.schema.raw)
+        installed = replace(installed, own=installed.own.ruling(policy))
+    return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
 
 
-def _is_unreliable(known: KnownKind, name: str, own: Differences, differences: Mapping[str, Differences]) -> bool:
-    """Whether a fact may be wrong under the installed definitions.
+def _without(policy: Policy, lost: Collection[Keys], unreliable: Collection[str]) -> Policy:
+    """The policy without the rules that need a field or a fact that is not there; itself if none does."""
+    if not lost and not unreliable:
+        return policy
+
+    def applies(rule: Rule) -> bool:
+        on = Dependence.of(policy, rule, texts=True)
+        return on.facts.isdisjoint(unreliable) and not any(map(on.on_field, lost))
+
+    defaults = tuple(filter(applies, policy.defaults))
+    validations = tuple(filter(applies, policy.validations))
+    if len(defaults) == len(policy.defaults) and len(validations) == len(policy.validations):
+        return policy
+    return replace(policy, defaults=defaults, validations=validations)
+
+
+def _fitted(policy: Policy, schema: Mapping[str, Any]) -> Policy:
+    """The policy with the installed schema's own defaults, where a rule replaces such a default."""
+    defaults = tuple(_fitted_default(rule, schema) for rule in policy.defaults)
+    return policy if defaults == policy.defaults else replace(policy, defaults=defaults)
+
+
+def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule:
+    if rule.over is MISSING:
+        return rule
+    over = (node_at(schema, rule.path.keys) or {}).get("default", MISSING)
+    return rule if over == rule.over else replace(rule, over=over)
+
+
+def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[str, _Change]) -> bool:
+    """Whether a fact may be wrong under the installed definitions, whatever the values.
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
     if known.facts[name].raw and (_fields(own.lost) or _fields(own.new)):
         return True
+    inputs = ((around[kind].differences.lost, keys) for kind, keys in inputs_of(known.gvk.kind, name) if kind in around)
+    return any(keys[: end + 1] in lost for lost, keys in inputs for end in range(len(keys)))
+
+
+def _others(known: KnownKind, name: str, around: Mapping[str, _Change]) -> dict[Kind, Foreign]:
+    """The kinds that a fact reads of which the installed definition accepts more, and what it reads of them."""
+    read = dict[str, list[Keys]]()
     for kind, keys in inputs_of(known.gvk.kind, name):
-        changed = differences.get(kind)
-        if changed and (keys in changed.widened or any(keys[: end + 1] in changed.lost for end in range(len(keys)))):
-            return True
-    return False
+        if kind in around and around[kind].differences.accepts_more:
+            read.setdefault(kind, []).append(keys)
+    return {
+        Kind(known.gvk.group, kind): Foreign(other.own, paths)
+        for kind, paths in read.items()
+        if (other := around[kind].known) is not None and other.own is not None
+    }
 
 
 def _name_of(document: Mapping[str, Any]) -> tuple[str, str]:

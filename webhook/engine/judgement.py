@@ -95,7 +95,8 @@ def _findings(
         refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
         of_pods = pod_findings(prepared, obj, old, refused, options)
     options.checkpoint("policy")
-    subject = Subject(kind, prepared, obj, old, () if of_schema is None else tuple(of_schema.causes), hidden)
+    causes = () if of_schema is None else tuple(of_schema.causes)
+    subject = Subject(kind, prepared, obj, old, causes, hidden, kind.aside(obj, old))
     scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
 
     def stored_scope() -> PolicyScope:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
+from webhook.cluster import Kind
+from webhook.engine.byvalue import NOTHING_ASIDE, Aside, Foreign, Own
 from webhook.engine.packs import DOCUMENTED, InForce
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
@@ -33,9 +35,10 @@ class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
-    the documents of the policy. ``deviates``: the schema is that of another definition than the catalog's
-    (:mod:`webhook.engine.installed`). ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no
-    stamp, and only its schema counts. ``in_force`` is the release that the policy is compiled for.
+    the documents of the policy. ``own`` is the catalog's definition where another one is installed, whose schema is
+    ``schema`` (:mod:`webhook.engine.installed`); ``others`` are the kinds with such a definition that each fact reads.
+    ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
+    ``in_force`` is the release that the policy is compiled for.
     """
 
     api: str
@@ -47,9 +50,19 @@ class KnownKind:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
     sources: Sequence[PolicySource] = ()
-    deviates: bool = False
+    own: Own | None = None
+    others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
     foreign: bool = False
     in_force: InForce = DOCUMENTED
+
+    @property
+    def deviates(self) -> bool:
+        """Whether the schema is that of another definition than the catalog's."""
+        return self.own is not None
+
+    def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
+        """The rules and defaults that do not hold for an object as it is decoded; ``old`` is what is stored."""
+        return NOTHING_ASIDE if self.own is None else self.own.aside(obj, old)
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):
@@ -59,7 +72,9 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         """What is prepared of a kind; made anew for another policy or schema than before."""
         found = self.get(kind.gvk)
         if found is None or found.policy is not kind.policy or found.schema is not kind.schema:
-            found = self[kind.gvk] = Prepared(kind.policy, kind.schema)
+            functions = None if found is None or found.policy is not kind.policy else found.functions
+            stated = kind.own.schema if kind.own and kind.own.differences.unstated else None
+            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=stated)
         return found
 
 

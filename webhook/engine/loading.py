@@ -133,11 +133,13 @@ class Loader:
         """The problems of ranges, and of the rules that are true of other releases than the documented one."""
         pack = self.packs[known.api]
         yield from unknown_releases(pack, source)
-        for release in needed_releases(pack, ranges(source)):
+        needed = list(needed_releases(pack, ranges(source)))
+        for releases in [*((each,) for each in needed), *([()] if needed else [])]:
+            in_force = InForce(pack.operator, releases)
             try:
-                compiled_source(released(known, pack, InForce(pack.operator, (release,)))[0], source)
+                compiled_source(released(known, pack, in_force)[0], source)
             except CatalogError as error:
-                yield from (replace(each, message=f"under {release}: {each.message}") for each in error.problems)
+                yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 
     def _claim(self, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""

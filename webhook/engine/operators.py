@@ -23,21 +23,25 @@ __all__ = ["by_definitions", "forms", "set_aside"]
 
 
 def forms(catalog: Catalog) -> Iterator[Catalog]:
-    """This catalog, and as many others as are needed for every rule of every release to be in one of them."""
+    """This catalog, and as many others as are needed for every rule of every release to be in one of them.
+
+    The last one of an API is that of an unknown release, where rules have their general forms.
+    """
     yield catalog
     for api, pack in catalog.packs.items():
         if pack.documented:
             found = (text for known in _kinds(catalog, api) for source in known.sources for text in ranges(source))
-            for release in needed_releases(pack, found):
-                yield catalog.under({api: InForce(pack.operator, (release,), "setting")})
+            for releases in (*((each,) for each in needed_releases(pack, found)), ()):
+                yield catalog.under({api: InForce(pack.operator, releases, "setting")})
 
 
 def set_aside(known: KnownKind) -> tuple[str, ...]:
     """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
     now = known.in_force
-    rules = (rule for each in known.sources for rule in (*each.document.spec.defaults, *each.document.spec.validations))
-    found = (rule.code for rule in rules if rule.operator and now.may_hold(rule.operator) > now.holds(rule.operator))
-    return tuple(dict.fromkeys(found))
+    rules = [rule for each in known.sources for rule in (*each.document.spec.defaults, *each.document.spec.validations)]
+    found = [rule.code for rule in rules if rule.operator and now.may_hold(rule.operator) > now.holds(rule.operator)]
+    general = {rule.code for rule in rules if not rule.operator}
+    return tuple(code for code in dict.fromkeys(found) if code not in general)
 
 
 def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:
@@ -45,12 +49,17 @@ def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:
 
 
 def by_definitions(
-    catalog: Catalog, definitions: Iterable[Mapping[str, Any]], present: Collection[str] | None = None
+    catalog: Catalog,
+    definitions: Iterable[Mapping[str, Any]],
+    present: Collection[str] | None = None,
+    *,
+    trusted: bool = True,
 ) -> Catalog:
     """The catalog under the releases that install these CustomResourceDefinitions, except where a setting names one.
 
     ``present`` are the names of all definitions in a cluster, if they are known: those that are not among them say
-    something, too. Never raises: a definition that cannot be read says nothing.
+    something, too. Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted
+    the definitions.
     """
     groups = {gvk.group: catalog.uncompiled(gvk).api for gvk in catalog.kinds}
     named = {name: each for each in definitions if (name := definition_name(each))}
@@ -59,12 +68,18 @@ def by_definitions(
     for api in sorted(seen):
         pack = catalog.packs.get(api)
         if pack is not None and pack.documented and catalog.releases()[api].by != "setting":
-            found[api] = _installed(catalog, api, pack, named, present)
+            found[api] = _installed(catalog, api, pack, named, present, trusted=trusted)
     return catalog.under(found) if found else catalog
 
 
 def _installed(
-    catalog: Catalog, api: str, pack: Pack, named: Mapping[str, Mapping[str, Any]], present: Collection[str] | None
+    catalog: Catalog,
+    api: str,
+    pack: Pack,
+    named: Mapping[str, Mapping[str, Any]],
+    present: Collection[str] | None,
+    *,
+    trusted: bool,
 ) -> InForce:
     """The releases that install what is there; the documented one, if it is among them."""
     table, digests = pack.table, dict[str, str | None]()
@@ -74,7 +89,7 @@ def _installed(
     known = {row.digest for name in digests for row in table.rows[name]}
     own = {f"{each.plural}.{each.gvk.group}": each for each in _kinds(catalog, api)}
     for name in [name for name, each in digests.items() if each not in known]:
-        if name not in own or not _is_own(own[name], named[name]):
+        if name not in own or not _is_own(own[name], named[name], trusted=trusted):
             return InForce(pack.operator, (), "definitions")
         del digests[name]  # it is the documented definition, with other texts
     absent = () if present is None or not digests else table.rows.keys() - {*present} - named.keys()
@@ -85,10 +100,10 @@ def _installed(
     return InForce(pack.operator, releases, "definitions")
 
 
-def _is_own(known: KnownKind, document: Mapping[str, Any]) -> bool:
+def _is_own(known: KnownKind, document: Mapping[str, Any], *, trusted: bool) -> bool:
     """Whether a definition is that of the catalog, except for its texts."""
     try:
-        version = load_crd(dict(document), trusted=True).versions.get(known.gvk.version)
+        version = load_crd(dict(document), trusted=trusted).versions.get(known.gvk.version)
     except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         return True  # it is not used
     return version is not None and is_same(known.schema.raw, version.schema.raw)

@@ -11,6 +11,7 @@ from webhook.admission import Cause, Hint, Warn, cut_end
 from webhook.admission.stamp import canonical
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import Suspect
+from webhook.engine.byvalue import NOTHING_ASIDE, Aside
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
@@ -49,7 +50,7 @@ class Subject:
     """An object under validation.
 
     ``old`` is what is stored (None on CREATE), ``schema_causes`` what the schema refuses, ``hidden`` what it would
-    refuse if the update changed it.
+    refuse if the update changed it. The rules ``aside`` do not hold for the object.
     """
 
     kind: KnownKind
@@ -58,6 +59,7 @@ class Subject:
     old: dict[str, Any] | None
     schema_causes: Sequence[Cause] = ()
     hidden: Sequence[Cause] = ()
+    aside: Aside = NOTHING_ASIDE
 
     @property
     def schema_valid(self) -> bool:
@@ -111,12 +113,14 @@ def validate_rules(
     suspects = _suspects(subject, scope, options)
     if suspects is not None and not suspects:
         return Findings()
-    rules = subject.kind.policy.validations
+    rules, aside = subject.kind.policy.validations, subject.aside.rules
     if suspects is None:
         suspects = [Suspect(index) for index, rule in enumerate(rules) if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
     causes = run.findings.causes
     for suspect in suspects:
+        if rules[suspect.position] in aside:
+            continue
         run.check(rules[suspect.position], suspect)
         if len(causes) >= MAX_FINDINGS:
             break
@@ -129,7 +133,7 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequenc
     That function skips no node that is too large for its schema. Of an object that its schema refuses, it decides
     nothing if a rule reads a value of a wrong type.
     """
-    if subject.hidden or subject.kind.deviates or (subject.schema_causes and subject.oversized):
+    if subject.hidden or subject.aside.oversized or (subject.schema_causes and subject.oversized):
         return None
     options.checkpoint("rules")
     found = scope.suspects()
@@ -204,7 +208,7 @@ class _RuleRun:
         value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
         text = rule.message if suspect.message is None and rule.message_expression is None else suspect.message
         if suspect.certain and not is_unsure and text is not None:
-            return text
+            return None if self._scope.doubts(*rule.conditions) else text
         self._options.checkpoint(rule.code)
         try:
             if not suspect.certain:
@@ -212,6 +216,8 @@ class _RuleRun:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
+            if self._scope.doubts(*rule.conditions):
+                return None
             if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
                 return None

@@ -7,6 +7,7 @@ from typing import Any
 from webhook.admission import Malformed, Request
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
+from webhook.engine.byvalue import Sight
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
@@ -44,13 +45,19 @@ def scope_of(
     settings: Settings = DEFAULT_SETTINGS,
 ) -> PolicyScope:
     """The scope of the policy's expressions over one state of the object."""
+    doubtful = set[str]()
 
     def fact(name: str) -> Any:
         definition = kind.facts[name]
-        if definition.stored:
-            return definition.value(old or {}, view, settings)
-        sent = request.object if definition.raw else None
-        return definition.value(obj if sent is None else sent, view, settings)
+        sent = (old or {}) if definition.stored else request.object if definition.raw else None
+        given = obj if sent is None else sent
+        if name not in kind.others:
+            return definition.value(given, view, settings)
+        sight = Sight(view, kind.others[name])
+        value = definition.value(given, sight, settings)
+        if not sight.is_clear:
+            doubtful.add(name)
+        return value
 
     asked = {
         "operation": request.operation,
@@ -59,4 +66,4 @@ def scope_of(
         "dryRun": request.dry_run,
     }
     bindings = {"object": obj, "oldObject": old, "request": asked}
-    return PolicyScope(prepared, bindings, fact, Budget(OBJECT_BUDGET))
+    return PolicyScope(prepared, bindings, fact, Budget(OBJECT_BUDGET), doubtful)

@@ -12,13 +12,15 @@ from modelgate.later import later
 from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
-    from webhook.policy.compile import compile_applicable, compile_policy
+    from webhook.policy.compile import compile_policy
+    from webhook.policy.dependence import Dependence, Rule, meet
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
+    from webhook.policy.environments import node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
     from webhook.policy.trusted import TrustedDocument, trusted_policy
 
@@ -31,6 +33,7 @@ __all__ = [
     "SELF",
     "Action",
     "DefaultRule",
+    "Dependence",
     "Expression",
     "FactValue",
     "Functions",
@@ -43,20 +46,25 @@ __all__ = [
     "Profile",
     "Reads",
     "Release",
+    "Rule",
     "Target",
     "TrustedDocument",
     "Validation",
     "ValidationRule",
-    "compile_applicable",
+    "Withdrawn",
     "compile_policy",
     "field_path",
+    "meet",
+    "node_at",
     "parse_policy",
     "trusted_policy",
 ]
 
 _LATER: Final = {
-    **dict.fromkeys(("compile_applicable", "compile_policy"), "compile"),
+    "compile_policy": "compile",
+    **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+    "node_at": "environments",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
     **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }

@@ -15,10 +15,10 @@ from webhook.policy.action import Action
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
-from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+from webhook.policy.reads import Reads
 from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
-__all__ = ["compile_applicable", "compile_policy"]
+__all__ = ["compile_policy"]
 
-Excluded = Callable[[Keys, Reads], bool]
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
 
@@ -69,26 +68,6 @@ def compile_policy(
     return policy
 
 
-def compile_applicable(
-    document: PolicyDocument,
-    origin: Document,
-    schema: Schema,
-    facts: Mapping[str, Schema],
-    excluded: Excluded,
-    holds: Holds | None = None,
-) -> Policy:
-    """The rules of a policy that apply to another definition of its kind.
-
-    A rule is left out if it sets, reads or is about a field or a fact that is not there, or if it is ``excluded``: by
-    the path that it is about, and the paths that it reads. The other arguments are those of :func:`compile_policy`.
-    """
-    return _Compiler(origin, document.spec.target.kind, schema, facts, excluded, holds=holds).policy(document)
-
-
-def _nothing(_: Keys, __: Reads) -> bool:
-    return False
-
-
 def _always(_: str) -> bool:
     return True
 
@@ -100,11 +79,9 @@ class _Compiler:
         kind: str,
         schema: Schema,
         facts: Mapping[str, Schema],
-        excluded: Excluded = _nothing,
         again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
         holds: Holds | None = None,
     ) -> None:
-        self.excluded = excluded
         self.holds = holds or _always
         self.origin = origin
         self.kind = kind
@@ -127,9 +104,6 @@ class _Compiler:
                 self.compiled[variable.name] = compiled
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
-        if self.excluded is not _nothing:
-            defaults = tuple(rule for rule in defaults if not self._excludes(rule.path, rule.when, rule.value))
-            validations = tuple(rule for rule in validations if not self._excludes(rule.at, rule.when, rule.rule))
         self._unique(document)
         return Policy(
             document.metadata.name,
@@ -141,11 +115,28 @@ class _Compiler:
             renamed=dict(spec.renamed),
             pod_types=dict(self._pod_types(document)),
             pod_owner=spec.podOwner,
+            withdrawn=tuple(self._withdrawn(spec.defaults)),
         )
 
+    def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
+        """The defaults of which no form is in force, each once."""
+        left = {default.code: default for default in defaults}
+        for _, default in self._in_force(defaults):
+            left.pop(default.code, None)
+        for default in left.values():
+            path = Path.parse(default.path)
+            node = self.environments.node(path.keys) or {}
+            over = node.get("default", MISSING) if default.overSchemaDefault else MISSING
+            yield Withdrawn(default.code, path, over, default.overwrites)
+
     def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
-        """The parts of a document whose ranges hold, with their places in it."""
-        return ((at, part) for at, part in enumerate(parts) if not part.operator or self.holds(part.operator))
+        """The parts of a document that are in force, with their places in it: those whose ranges hold, and those
+        without a range that share their name with none of these.
+        """
+        ranged = {_name_of(part) for part in parts if part.operator and self.holds(part.operator)}
+        for at, part in enumerate(parts):
+            if self.holds(part.operator) if part.operator else _name_of(part) not in ranged:
+                yield at, part
 
     def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
         for text, kind in document.spec.podTypes.items():
@@ -186,12 +177,6 @@ class _Compiler:
             codes = " → ".join(defaults[index].code for index in error.args[1])
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
-
-    def _excludes(self, at: Path, *parts: Expression | FactValue | None) -> bool:
-        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
-        sources = [part.source for part in parts if isinstance(part, Expression)]
-        roots = {SELF: (OBJECT, *at.keys)}
-        return self.excluded((OBJECT, *at.keys), Reads.of([self.trees[source] for source in sources], trees, roots))
 
     def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
         if default.valueFrom is not None:
@@ -306,17 +291,27 @@ class _Compiler:
         return node.get("default", MISSING)
 
     def _unique(self, document: PolicyDocument) -> None:
-        """Check that the ranges of parts with one name or code exclude each other."""
-        seen = dict[str, list[Range]]()
+        """Check that the ranges of parts with one name or code exclude each other, and that one at most has none."""
+        seen = dict[str, list[Range | None]]()
         for at, name, text in _named(document):
-            found, others = Range.parse(text or ">=0"), seen.setdefault(name, [])
-            if any(found.overlaps(other) for other in others):
+            found, others = Range.parse(text) if text else None, seen.setdefault(name, [])
+            if any(_collide(found, other) for other in others):
                 overlap = f", and the ranges overlap: {text}" if text else ""
                 self._problem(at, f"{at[-1]} {name} is used twice{overlap}")
             others.append(found)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
         self.problems.append(problem(self.origin, at, message))
+
+
+def _collide(one: Range | None, other: Range | None) -> bool:
+    """Whether both may be in force; what has no range gives way to what has one."""
+    return one is other if one is None or other is None else one.overlaps(other)
+
+
+def _name_of(part: Variable | Default | Validation) -> str:
+    name: str = part.name if hasattr(part, "name") else part.code
+    return name
 
 
 def _named(document: PolicyDocument) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:

@@ -54,7 +54,7 @@ class Target(_Model):
 
 
 class Variable(_Model):
-    """``operator``: as for a :class:`Default`. Variables of one name have ranges that exclude each other."""
+    """``operator``: as for a :class:`Default`, by its name."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     expression: CEL
@@ -70,7 +70,7 @@ class Default(_Model):
     writes it before any webhook sees the object.
     ``overwrites``: users cannot choose this leaf: any other value is replaced.
     ``operator``: the releases of the operator that it is true of; without it, of all. Rules with ranges that exclude
-    each other may have one code.
+    each other may have one code. One of them may have no range: it is in force where the range of no other one holds.
     """
 
     code: Code

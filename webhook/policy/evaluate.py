@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
@@ -45,11 +45,20 @@ class _Variables(dict[str, Any]):
 class PolicyScope:
     """Everything that the expressions of one policy can read, for one object.
 
-    All rules of a request share it, with one cost budget. It is not thread-safe: make one per request.
+    All rules of a request share it, with one cost budget. It is not thread-safe: make one per request. ``fact``
+    computes a fact, and puts it among the ``doubtful`` ones if it may be wrong.
     """
 
-    def __init__(self, prepared: Prepared, bindings: Bindings, fact: Callable[[str], Any], budget: Budget) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        bindings: Bindings,
+        fact: Callable[[str], Any],
+        budget: Budget,
+        doubtful: Collection[str] = (),
+    ) -> None:
         self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
+        self._doubtful = doubtful
         self._facts: dict[str, Any] = {}
         self._made: Bindings | None = None
         self._suspects: Sequence[Suspect] = ()
@@ -111,6 +120,11 @@ class PolicyScope:
         if name not in self._facts:
             self._facts[name] = self._fact(name)
         return self._facts[name]
+
+    def doubts(self, *parts: Expression | FactValue | None) -> bool:
+        """Whether one of these has read a doubtful fact."""
+        known = self._doubtful
+        return bool(known) and any(part is not None and not part.facts.isdisjoint(known) for part in parts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""

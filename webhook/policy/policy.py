@@ -11,7 +11,7 @@ from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
-__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule"]
+__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule", "Withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,19 @@ class DefaultRule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Withdrawn:
+    """A default that is not set in the release in force: what the gate filled in earlier is removed.
+
+    ``over`` and ``overwrites`` are those of the :class:`DefaultRule`.
+    """
+
+    code: str
+    path: Path
+    over: Any
+    overwrites: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ValidationRule:
     """A condition on every node at a path; see :class:`webhook.policy.document.Validation`.
 
@@ -142,6 +155,7 @@ class Policy:
     ``renamed``: paths of fields that have another name now.
     ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
     ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
+    ``withdrawn``: defaults of other releases.
     """
 
     name: str
@@ -153,6 +167,7 @@ class Policy:
     renamed: Mapping[str, str] = field(default_factory=dict)
     pod_types: Mapping[tuple[str, ...], tuple[str, bool]] = field(default_factory=dict)
     pod_owner: str = "deployment"
+    withdrawn: tuple[Withdrawn, ...] = ()
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.
@@ -187,6 +202,7 @@ class Policy:
             renamed=renamed,
             pod_types=types,
             pod_owner=owner,
+            withdrawn=self.withdrawn + other.withdrawn,
         )
 
     @property

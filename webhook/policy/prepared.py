@@ -45,6 +45,7 @@ class Prepared:
 
     ``functions`` is None until :meth:`prepare`. ``judged`` counts the objects that were judged by the policy's rules,
     ``undecided`` those that the functions could not decide, so that each expression was evaluated by itself.
+    ``stated`` is a schema that says where pods are, if ``schema`` leaves that open.
     """
 
     policy: Policy
@@ -52,6 +53,7 @@ class Prepared:
     functions: Functions | None = None
     judged: int = 0
     undecided: int = 0
+    stated: Structural | None = None
     _repeated: tuple[DefaultRule, ...] | None = field(default=None, init=False, repr=False)
     _reads: dict[ValidationRule, Reads] = field(default_factory=dict, init=False, repr=False)
     _pods: tuple[Place | None] | None = field(default=None, init=False, repr=False)
@@ -106,7 +108,7 @@ class Prepared:
     def pods(self) -> Place | None:
         """Where its objects have pods and parts of pods; None if they have none. Computed once, in a millisecond."""
         if self._pods is None:
-            self._pods = (pod_places(self.schema.root, self.policy.pod_types),)
+            self._pods = (pod_places((self.stated or self.schema).root, self.policy.pod_types),)
         return self._pods[0]
 
     @property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Differences", "Keys", "compare", "is_same"]
+__all__ = ["Differences", "Keys", "compare", "expected", "is_same"]
 
 Schema = Mapping[str, Any]
 Keys = tuple[str, ...]
@@ -15,19 +15,16 @@ Keys = tuple[str, ...]
 _TEXTS: Final = frozenset({"description", "title", "example", "externalDocs", "x-kubernetes-map-type"})
 """Keywords without an effect on verdicts. ``x-kubernetes-map-type`` says how server-side apply merges."""
 
-_LOWER: Final = ("minimum", "minLength", "minItems", "minProperties")
-_UPPER: Final = ("maximum", "maxLength", "maxItems", "maxProperties")
-_OTHER: Final = (
-    "type",
-    "pattern",
-    "format",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "anyOf",
-    "oneOf",
-    "not",
+_OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+_ELSEWHERE: Final = frozenset({*_TEXTS, _OPEN, "properties", "items", "x-kubernetes-validations", "enum", "allOf"})
+"""Keywords that are no limit of a value, or that are compared as what they have in common."""
+
+_LOWER: Final = frozenset({"minimum", "minLength", "minItems", "minProperties"})
+_UPPER: Final = frozenset({"maximum", "maxLength", "maxItems", "maxProperties"})
+_LIMITS: Final = frozenset(
+    {*_LOWER, *_UPPER, "pattern", "format", "multipleOf", "anyOf", "oneOf", "not", "uniqueItems"}
 )
+"""Keywords that only ever refuse values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +32,18 @@ class Differences:
     """What another definition changes. A path stands for everything below it, too.
 
     ``lost``: the fields that it lacks. ``new``: the fields that it adds. ``widened``: the values of which it accepts
-    more, so that a rule made for the first definition may refuse what is valid in the other.
+    more. ``unstated``: where it says less about the fields and keeps all, so that none of them is lost.
     """
 
-    lost: frozenset[Keys]
-    new: frozenset[Keys]
-    widened: frozenset[Keys]
+    lost: frozenset[Keys] = frozenset()
+    new: frozenset[Keys] = frozenset()
+    widened: frozenset[Keys] = frozenset()
+    unstated: frozenset[Keys] = frozenset()
+
+    @property
+    def accepts_more(self) -> bool:
+        """Whether a value that our definition refuses may be valid in the other."""
+        return bool(self.widened or self.unstated)
 
 
 def is_same(ours: Schema, theirs: Schema) -> bool:
@@ -51,19 +54,50 @@ def is_same(ours: Schema, theirs: Schema) -> bool:
 
 def compare(ours: Schema, theirs: Schema) -> Differences:
     """The differences of ``theirs`` from ``ours``, two OpenAPI schemas of one kind."""
-    lost: set[Keys] = set()
-    new: set[Keys] = set()
-    widened: set[Keys] = set()
+    lost, new, widened, unstated = set[Keys](), set[Keys](), set[Keys](), set[Keys]()
     pairs: list[tuple[Keys, Schema, Schema]] = [((), ours, theirs)]
     while pairs:
         at, one, other = pairs.pop()
-        if _accepts_more(one, other):
-            widened.add(at)
         mine, others = dict(_children(one)), dict(_children(other))
-        lost |= {(*at, key) for key in mine.keys() - others.keys()}
+        absent = mine.keys() - others.keys()
+        if absent and _is_open(other):
+            unstated.add(at)
+        else:
+            lost |= {(*at, key) for key in absent}
+        if _accepts_more(_without(one, absent), other):
+            widened.add(at)
         new |= {(*at, key) for key in others.keys() - mine.keys()}
         pairs += [((*at, key), mine[key], others[key]) for key in mine.keys() & others.keys()]
-    return Differences(frozenset(lost), frozenset(new), frozenset(widened))
+    return Differences(frozenset(lost), frozenset(new), frozenset(widened), frozenset(unstated))
+
+
+def expected(ours: Schema, theirs: Schema) -> Schema:
+    """Our schema for objects of theirs: without the fields that theirs lacks, and with any value for those it adds."""
+    mine, others = dict(_children(ours)), dict(_children(theirs))
+    if not mine:
+        return ours
+    kept = mine if _is_open(theirs) else {key: mine[key] for key in mine.keys() & others.keys()}
+    found = dict(_without(ours, mine.keys() - kept.keys()))
+    if _is_open(theirs) or "*" in others.keys() - mine.keys():
+        found[_OPEN] = True
+    below = {key: expected(each, others[key]) if key in others else each for key, each in kept.items()}
+    if "properties" in ours:
+        added = {key: {_OPEN: True} for key in others.keys() - mine.keys() - {"*"}}
+        found["properties"] = {**{key: each for key, each in below.items() if key != "*"}, **added}
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(ours.get(keyword), Mapping):
+            found[keyword] = below.get("*", {_OPEN: True})
+    return found
+
+
+def _without(schema: Schema, fields: Collection[str]) -> Schema:
+    """A schema that does not require these fields."""
+    required = schema.get("required")
+    return (
+        schema
+        if not required or not fields
+        else {**schema, "required": [each for each in required if each not in fields]}
+    )
 
 
 def _children(schema: Schema) -> Iterator[tuple[str, Schema]]:
@@ -73,29 +107,57 @@ def _children(schema: Schema) -> Iterator[tuple[str, Schema]]:
             yield "*", schema[keyword]
 
 
+def _is_open(schema: Schema) -> bool:
+    return bool(schema.get(_OPEN)) or schema.get("additionalProperties") is True
+
+
 def _accepts_more(ours: Schema, theirs: Schema) -> bool:
-    """Whether a value that our schema refuses may be valid in theirs; children and rules are not compared."""
+    """Whether a value that our schema refuses may be valid in theirs, without its children and rules.
+
+    An unknown keyword counts as one that may.
+    """
     mine, others = _allowed(ours), _allowed(theirs)
     return (
         (mine is not None and (others is None or not others <= mine))
-        or any(ours.get(key) not in (None, theirs.get(key)) for key in _OTHER)
-        or any(_looser(ours, theirs, key, float.__lt__) for key in _LOWER)
-        or any(_looser(ours, theirs, key, float.__gt__) for key in _UPPER)
-        or bool(theirs.get("x-kubernetes-int-or-string")) > bool(ours.get("x-kubernetes-int-or-string"))
+        or any(each not in _parts(theirs) for each in _parts(ours) if each.keys() - {"enum"})
+        or any(
+            _is_looser(keyword, ours.get(keyword), theirs.get(keyword))
+            for keyword in ours.keys() | theirs.keys()
+            if keyword not in _ELSEWHERE
+        )
     )
 
 
-def _looser(ours: Schema, theirs: Schema, keyword: str, beyond: Callable[[float, float], bool]) -> bool:
-    if ours.get(keyword) is None:
+def _is_looser(keyword: str, ours: Any, theirs: Any) -> bool:
+    """Whether a keyword of another schema may accept a value that ours refuses."""
+    if ours == theirs or (ours is None and keyword in _LIMITS):
         return False
-    return theirs.get(keyword) is None or beyond(float(theirs[keyword]), float(ours[keyword]))
+    if keyword in _LOWER | _UPPER:
+        beyond: Callable[[float, float], bool] = float.__lt__ if keyword in _LOWER else float.__gt__
+        return theirs is None or beyond(float(theirs), float(ours))
+    if keyword == "required":
+        return not _names(ours) <= _names(theirs)
+    if keyword == "nullable":
+        return bool(theirs)
+    if keyword == "additionalProperties":
+        return isinstance(ours, Mapping) != isinstance(theirs, Mapping) and bool(theirs)
+    if keyword.startswith("exclusive"):
+        return bool(ours)
+    return not (keyword == "x-kubernetes-list-type" and ours in (None, "atomic"))
+
+
+def _names(required: Collection[str] | None) -> set[str]:
+    return set(required or ())
 
 
 def _allowed(schema: Schema) -> frozenset[str] | None:
     """The values that the enumerations allow, as text; None if there is no enumeration."""
-    parts = [schema, *(each for each in schema.get("allOf") or () if isinstance(each, Mapping))]
-    sets = [frozenset(map(repr, part["enum"])) for part in parts if part.get("enum")]
+    sets = [frozenset(map(repr, part["enum"])) for part in (schema, *_parts(schema)) if part.get("enum")]
     return frozenset.intersection(*sets) if sets else None
+
+
+def _parts(schema: Schema) -> list[Schema]:
+    return [each for each in schema.get("allOf") or () if isinstance(each, Mapping)]
 
 
 def _bare(schema: Any) -> Any:

@@ -13,6 +13,7 @@ from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
+from webhook.schema.errorplace import Keys, keys_of
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fast.parts import Parts
@@ -248,6 +249,16 @@ class Structural:
         run = RuleRun(Budget() if budget is None else budget)
         run.validate(self.rules, obj, old, correlated=None if old is None else Correlated(obj, old, self.root))
         return Checked(errors + run.errors, run.warnings, of_schema)
+
+    @_decodable
+    def invalid_places(self, obj: dict[str, Any]) -> list[tuple[Keys, str]]:
+        """Where an object has a value that the OpenAPI schema refuses, and the type of the error; rules do not count.
+
+        Fields that the schema does not have are no error.
+        """
+        if self.is_clean(obj):
+            return []
+        return [(keys_of(self.root, error), error.type) for error in self._errors(read_numbers(obj), None)[1]]
 
     def _errors(self, obj: dict[str, Any], old: dict[str, Any] | None) -> tuple[list[FieldError], list[FieldError]]:
         """The errors of the OpenAPI schema that an object is refused for, and all of them."""

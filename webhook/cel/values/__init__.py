@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from modelgate.later import later
 
 if TYPE_CHECKING:
-    from webhook.cel.values.nodes import escape, node_of
+    from webhook.cel.values.nodes import escape, node_of, unescape
     from webhook.cel.values.schema_aware import Made, reveal
     from webhook.cel.values.times import format_duration, format_timestamp
     from webhook.cel.values.value import (
@@ -38,10 +38,11 @@ __all__ = [
     "reveal",
     "type_name",
     "type_of_value",
+    "unescape",
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("escape", "node_of"), "nodes"),
+    **dict.fromkeys(("escape", "node_of", "unescape"), "nodes"),
     **dict.fromkeys(("Made", "reveal"), "schema_aware"),
     **dict.fromkeys(("format_duration", "format_timestamp"), "times"),
     **dict.fromkeys(

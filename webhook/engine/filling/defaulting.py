@@ -3,7 +3,8 @@
 Derived values follow their inputs. The stamp records what was filled in. On the next update a recorded leaf that still
 holds the recorded value counts as absent and is derived anew, unless a user has written the value since
 (:mod:`webhook.engine.filling.ownership`). Only leaves that the policy names are touched. A structure that was derived
-from another one stays when its source is gone: see :func:`_orphans`.
+from another one stays when its source is gone: see :func:`_orphans`. A default that is not for the release of the
+operator is withdrawn: the leaf goes in the same way, and no value follows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from webhook.cel.batch import ABSENT, Formula
 from webhook.engine.catalog import KnownKind
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
-from webhook.policy import MISSING, DefaultRule, FactValue, Path, PolicyFault, PolicyScope, Prepared, field_path
+from webhook.engine.options import OBJECT_BUDGET
+from webhook.policy import (
+    MISSING,
+    DefaultRule,
+    FactValue,
+    Path,
+    PolicyFault,
+    PolicyScope,
+    Prepared,
+    Withdrawn,
+    field_path,
+)
 from webhook.schema import DecodeError
 
 __all__ = ["Normalised", "normalise"]
@@ -45,7 +57,7 @@ class Normalised:
     too_costly: str
     written: dict[str, Any]
     converted: dict[str, Any]
-    rules: tuple[DefaultRule, ...]
+    rules: tuple[DefaultRule | Withdrawn, ...]
     filled: Filled
 
     def defaults(self, steps: Iterable[patch.Step]) -> tuple[Default, ...]:
@@ -89,22 +101,22 @@ def normalise(
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    written, rules = obj, kind.policy.defaults
+    written, rules, withdrawn = obj, kind.policy.defaults, kind.policy.withdrawn
     if kind.policy.numeric_quantities:
         obj = kind.schema.with_quantities(obj)
-    if not rules:
+    if not (rules or withdrawn):
         return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
     ownership = Ownership.of(obj, old)
     # With the schema's defaults, as the validating call has it: a null in a structure would make it a user's here only.
     given = obj if ownership is None else kind.schema.default(obj)
-    bare = kind.schema.default(_without_derived(given, rules, ownership))
+    bare = kind.schema.default(_without_derived(given, (*rules, *withdrawn), ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _filled(kind, prepared, old, bare, scope_of)
         if orphans := _orphans(rules, given, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(given, others, ownership))
+            bare = kind.schema.default(_without_derived(given, (*others, *withdrawn), ownership))
             current, filled = _filled(kind, prepared, old, bare, scope_of)
     except PolicyFault:
         if not _is_refused(kind, bare):
@@ -114,7 +126,7 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
-    return Normalised(current, new, too_costly, written, obj, rules, filled)
+    return Normalised(current, new, too_costly, written, obj, (*rules, *withdrawn), filled)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -140,7 +152,7 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
 
 
 def _without_derived(
-    obj: dict[str, Any], rules: tuple[DefaultRule, ...], ownership: Ownership | None
+    obj: dict[str, Any], rules: Iterable[DefaultRule | Withdrawn], ownership: Ownership | None
 ) -> dict[str, Any]:
     """The object without the leaves that the gate has filled in."""
     if ownership is not None:
@@ -153,9 +165,20 @@ def _without_derived(
 def _filled(
     kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
 ) -> tuple[dict[str, Any], Filled]:
-    """The object with the policy's defaults, and their values: by generated functions, or exactly."""
-    formulas = {} if kind.deviates else prepared.formulas
-    if formulas:
+    """The object with the policy's defaults, and their values: by generated functions, or exactly.
+
+    An installed definition may refuse a default that the catalog's accepts. Only then is each tried by itself.
+    """
+    found = _computed(kind, prepared, old, bare, scope_of)
+    if kind.deviates and found[1] and _errors(kind, prepared, found[0]):
+        return _fill(kind, prepared, old, bare, scope_of, {}, one_by_one=True)
+    return found
+
+
+def _computed(
+    kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
+) -> tuple[dict[str, Any], Filled]:
+    if formulas := prepared.formulas:
         try:
             return _fill(kind, prepared, old, bare, scope_of, formulas)
         except _UndecidedError:
@@ -170,20 +193,23 @@ def _fill(
     current: dict[str, Any],
     scope_of: ScopeOf,
     formulas: Mapping[DefaultRule, Formula],
+    *,
+    one_by_one: bool = False,
 ) -> tuple[dict[str, Any], Filled]:
     """Apply the rules until none adds a value; each sets its leaf once, so this ends.
 
     They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
-    changed than single leaves.
+    changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
+    aside = kind.aside(current, old).rules
     filled: Filled = {}
     scope: PolicyScope | None = None
     rules, progress = kind.policy.defaults, True
     while progress:
-        progress, is_known = False, rules is kind.policy.defaults and not kind.deviates
+        progress, is_known = False, rules is kind.policy.defaults
         for rule in rules:
             parent = rule.path.parent(current)
-            if parent is MISSING or rule in filled or not _absent(rule, parent):
+            if parent is MISSING or rule in filled or rule in aside or not _absent(rule, parent):
                 continue  # a parent is not an object: validation refuses it
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
@@ -195,13 +221,20 @@ def _fill(
                 continue
             if value is ...:
                 raise _UndecidedError
+            if kind.deviates:
+                value = MISSING if scope is not None and scope.doubts(rule.when, rule.value) else value
+                value = _known_part(kind, rule.path, value) if value.__class__ is dict else value
+                if value is MISSING:
+                    continue
             changed = rule.path.set(current, value)
             # Its leaf alone, in an object that has its defaults already, brings no other default.
             is_leaf = parent is not None and value.__class__ in _SCALARS
             following = changed if is_leaf else kind.schema.default(changed)
             is_known = is_known and following is changed and parent is not None
-            if kind.deviates and _errors(kind, following) > _errors(kind, current):
-                continue  # an installed definition may refuse what the catalog's accepts
+            if one_by_one and _errors(kind, prepared, following) > _errors(kind, prepared, current):
+                continue
+            if following is not changed:
+                aside = kind.aside(following, old).rules
             filled[rule] = value
             current, scope, progress = following, None, True
         rules = prepared.repeated_defaults() if is_known else kind.policy.defaults
@@ -209,21 +242,28 @@ def _fill(
 
 
 def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, old: dict[str, Any] | None) -> Any:
-    """As :func:`_value`, with the fields of an installed definition only.
+    """As :func:`_value`.
 
     Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
     """
     try:
-        value = _value(rule, scope)
-        return _known_part(kind, rule.path, value) if kind.deviates and isinstance(value, dict) else value
+        return _value(rule, scope)
     except PolicyFault:
-        if not kind.deviates and (old is None or (is_readable(old) and not _errors(kind, old))):
+        if not kind.deviates and (old is None or (is_readable(old) and not _refused(kind, old))):
             raise
         return MISSING
 
 
-def _errors(kind: KnownKind, obj: dict[str, Any]) -> int:
-    return len(kind.schema.check(kind.schema.decode(obj).object).errors)
+def _errors(kind: KnownKind, prepared: Prepared, obj: dict[str, Any]) -> int:
+    """The number of errors for which an installed definition refuses an object."""
+    decoded = kind.schema.decode(obj)
+    if decoded.is_clean and prepared.schema_rules_hold(decoded.object, None, OBJECT_BUDGET):
+        return 0
+    return len(kind.schema.check(decoded.object).errors)
+
+
+def _refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
+    return bool(kind.schema.check(kind.schema.decode(obj).object).errors)
 
 
 def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
@@ -251,7 +291,7 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
         raise PolicyFault(rule.code, expression.source, error) from error
 
 
-def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule, ...]) -> list[Default]:
+def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule | Withdrawn, ...]) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
     by_keys = {rule.path.keys: rule for rule in filled}
     structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
@@ -259,9 +299,8 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
     for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
-            rule = next((rule for rule in rules if rule.path.text == path), None)
-            reason = "removed: its source is gone" if rule else "null counts as absent"
-            found.append(Default(path, None, reason, rule.code if rule else "", removed=True))
+            gone = next((rule for rule in rules if rule.path.text == path), None)
+            found.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
             continue
         for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
@@ -273,6 +312,13 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRu
             else:
                 found.append(Default(path, value, rule.because, rule.code))
     return found
+
+
+def _reason(gone: DefaultRule | Withdrawn | None) -> str:
+    """Why a leaf is removed."""
+    if gone is None:
+        return "null counts as absent"
+    return "removed: not for this release" if isinstance(gone, Withdrawn) else "removed: its source is gone"
 
 
 def leaves(keys: Keys, value: Any) -> list[tuple[Keys, Any]]:

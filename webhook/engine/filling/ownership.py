@@ -21,7 +21,7 @@ import orjson
 
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION, Stamp
-from webhook.policy import MISSING, DefaultRule, Path
+from webhook.policy import MISSING, DefaultRule, Path, Withdrawn
 
 __all__ = ["LAST_APPLIED", "Ownership"]
 
@@ -54,17 +54,17 @@ class Ownership:
         """None for a new object without a stamp: nothing was filled in."""
         return None if old is None and _STAMP.get(obj) is MISSING else cls(obj, old)
 
-    def is_derived(self, rule: DefaultRule, value: Any) -> bool:
+    def is_derived(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
         """Whether the value of a rule's leaf is one that the gate has filled in, and no user has written."""
         path = rule.path.text
         if _holds(self._sent, path, value):
             return True
         return _holds(self._stored, path, value) and not self._is_written(rule, value)
 
-    def _is_written(self, rule: DefaultRule, value: Any) -> bool:
+    def _is_written(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
         return bool(self._owners(rule)) or self._is_applied(rule.path, value)
 
-    def _owners(self, rule: DefaultRule) -> set[Owner]:
+    def _owners(self, rule: DefaultRule | Withdrawn) -> set[Owner]:
         """The managers that own the leaf or a part of it.
 
         A default that may replace a value leaves the replaced value's owner in place, so for such a leaf only owners

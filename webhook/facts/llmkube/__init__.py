@@ -3,6 +3,7 @@
 from webhook.facts.llmkube.facts import FACTS
 from webhook.facts.llmkube.fileset import FileSet, resolve_fileset
 from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
+from webhook.facts.llmkube.page import Page, classify_page
 from webhook.facts.llmkube.source import (
     Source,
     SourceKind,
@@ -17,10 +18,12 @@ __all__ = [
     "FACTS",
     "FileSet",
     "LayerSplit",
+    "Page",
     "Source",
     "SourceKind",
     "accelerator_resource",
     "cache_key",
+    "classify_page",
     "classify_source",
     "parse_hf",
     "parse_layer_split",

@@ -9,18 +9,21 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.gguf import missing_shards, quantization_named, quantization_of
 from webhook.facts.llmkube.gpu import parse_layer_split
+from webhook.facts.llmkube.page import classify_page
 from webhook.facts.llmkube.source import parse_source
-from webhook.facts.nodes import at, name_of, namespace_of, text, whole
-from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, fields
+from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
+from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, fields
 
 __all__ = ["FACTS"]
 
-_PARTS: Final = ("claim", "path", "repo", "revision", "error")
+_PARTS: Final = ("claim", "path", "repo", "revision", "error", "page")
 _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    source = parse_source(text(model, "spec", "source"))
+    """The source as LLMKube before 0.9.6 takes it, and ``page``, what 0.9.13 and later see in a web address."""
+    written = text(model, "spec", "source")
+    source = parse_source(written)
     return {
         "kind": str(source.kind),
         "claim": source.claim,
@@ -28,6 +31,7 @@ def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
         "repo": source.repo,
         "revision": source.revision,
         "error": source.error,
+        "page": str(classify_page(written)),
     }
 
 
@@ -38,10 +42,23 @@ def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 
 
 def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
-    """The largest number of GPUs that an InferenceService of the Model requests."""
+    """What the InferenceServices of the Model say: the numbers of GPUs that they request, and the largest of them,
+    their runtimes, and whether one shares its GPU and leaves the amount of memory to the Model.
+    """
     services = view.list(_SERVICE, namespace_of(model))
-    of_model = (each for each in services if text(each, "spec", "modelRef") == name_of(model))
-    return {"gpus": max((whole(each, "spec", "resources", "gpu") or 0 for each in of_model), default=0)}
+    of_model = [each for each in services if text(each, "spec", "modelRef") == name_of(model)]
+    requested = sorted({whole(each, "spec", "resources", "gpu") or 0 for each in of_model} - {0})
+    return {
+        "gpus": max(requested, default=0),
+        "counts": requested,
+        "runtimes": sorted({text(each, "spec", "runtime") or "llamacpp" for each in of_model}),
+        "shared": any(map(_is_shared, of_model)),
+    }
+
+
+def _is_shared(service: dict[str, Any]) -> bool:
+    sharing = mapping(service, "spec", "resources", "gpuSharing")
+    return sharing.get("mode") == "shared" and not sharing.get("memoryLimitGiB")
 
 
 def _gguf(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
@@ -65,7 +82,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             _source,
             fields(**dict.fromkeys(("kind", *_PARTS), STRING)),
         ),
-        "served": Fact(_served, fields(gpus=INTEGER)),
+        "served": Fact(_served, fields(gpus=INTEGER, counts=INTEGERS, runtimes=STRINGS, shared=BOOLEAN)),
         "gguf": Fact(_gguf, fields(missing=STRINGS, alone=BOOLEAN, quantization=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     }

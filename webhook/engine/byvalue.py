@@ -1,0 +1,157 @@
+"""Decide by its values which rules hold for an object, where another definition of its kind is installed.
+
+A rule is written for the values that the catalog's definition accepts. The installed one may accept more: a rule that
+reads such a value is left out of the review of this object, and of no other. Facts follow the same law for the objects
+of other kinds that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from webhook.admission import patch
+from webhook.cluster import ClusterView, Kind
+from webhook.facts import inputs_of
+from webhook.facts.memo import Memo
+from webhook.policy import Dependence, Policy, Rule, meet
+from webhook.schema import Structural
+from webhook.schema.compare import Differences, expected
+
+__all__ = ["NOTHING_ASIDE", "Aside", "Foreign", "Own", "Sight"]
+
+Keys = tuple[str, ...]
+
+_SHAPES: Final = 256
+"""Sets of fields of which the rules are remembered; a full cache is emptied."""
+_MOST: Final = 1000
+"""With so many errors there may be more of them, which are not named."""
+_OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
+
+
+class Aside(NamedTuple):
+    """The rules and defaults that are left out of one review. ``oversized``: a value is larger than they expect."""
+
+    rules: frozenset[Rule]
+    oversized: bool = False
+
+    @property
+    def codes(self) -> list[str]:
+        return sorted({rule.code for rule in self.rules})
+
+
+NOTHING_ASIDE: Final = Aside(frozenset())
+
+
+class Own:
+    """The catalog's definition of a kind, beside the installed one.
+
+    ``policy`` are the rules that apply to the installed definition.
+    """
+
+    def __init__(
+        self, kind: str, schema: Structural, installed: Structural, policy: Policy, differences: Differences
+    ) -> None:
+        self.schema = schema
+        self.differences = differences
+        self._kind, self._installed, self._policy = kind, installed, policy
+        self._expected = Structural(
+            lambda: expected(schema.raw, installed.raw), version=schema.version, name=schema.name
+        )
+        self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
+        self.foreign = Memo(lambda obj: self._invalid(obj)[0])
+
+    def ruling(self, policy: Policy) -> Own:
+        """The same definitions with other rules."""
+        return Own(self._kind, self.schema, self._installed, policy, self.differences)
+
+    def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
+        """What is left out of the review of an object; ``old`` is what is stored. Both are decoded."""
+        if not self.differences.accepts_more:
+            return NOTHING_ASIDE
+        paths, oversized = self._invalid(obj)
+        rules = self._about(paths) if paths else frozenset()
+        if old is not None and self._on_stored:
+            before, _ = self._invalid(old)
+            rules |= self._about(before) & self._on_stored
+        return Aside(rules, oversized) if rules or oversized else NOTHING_ASIDE
+
+    def _invalid(self, obj: dict[str, Any]) -> tuple[frozenset[Keys], bool]:
+        """The fields with a value that the catalog's definition refuses or would fill in, and the installed one not."""
+        errors, filled = self._expected.invalid_places(obj), self._expected.default(obj)
+        if not errors and filled is obj:
+            return frozenset(), False
+        theirs = set(self._installed.invalid_places(obj)) if errors else ()
+        ours = [each for each in errors if each not in theirs]
+        paths = {keys for keys, _ in ours}
+        paths |= {tuple("*" if key.isdigit() else key for key in keys) for _, keys, _ in patch.steps(obj, filled)}
+        if len(errors) >= _MOST:
+            paths.add(())
+        return frozenset(paths), any(kind in _OVERSIZED for _, kind in ours)
+
+    def _about(self, paths: frozenset[Keys]) -> frozenset[Rule]:
+        """The rules that depend on a value at one of the paths, directly or by a fact."""
+        if paths not in self._known:
+            if len(self._known) >= _SHAPES:
+                self._known = {}
+            facts = {name for name, read in self._inputs.items() if _any_meet(paths, read)}
+            self._known[paths] = frozenset(
+                rule
+                for rule, on in self._dependences.items()
+                if not on.facts.isdisjoint(facts) or any(map(on.on_value, paths))
+            )
+        return self._known[paths]
+
+    @cached_property
+    def _dependences(self) -> Mapping[Rule, Dependence]:
+        rules: Iterable[Rule] = (*self._policy.defaults, *self._policy.validations)
+        return {rule: Dependence.of(self._policy, rule) for rule in rules}
+
+    @cached_property
+    def _on_stored(self) -> frozenset[Rule]:
+        """The rules that read the stored object."""
+        return frozenset(rule for rule, on in self._dependences.items() if on.stored)
+
+    @cached_property
+    def _inputs(self) -> Mapping[str, Sequence[Keys]]:
+        """The fields of the kind itself that each fact reads."""
+        names = {name for on in self._dependences.values() for name in on.facts}
+        return {name: [each.keys for each in inputs_of(self._kind, name) if each.kind == self._kind] for name in names}
+
+
+def _any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
+    return any(meet(path, other) for path in paths for other in others)
+
+
+class Foreign(NamedTuple):
+    """A kind that a fact reads and that is installed in another form, and the fields that the fact reads of it."""
+
+    own: Own
+    read: Sequence[Keys]
+
+    def hides(self, obj: dict[str, Any]) -> bool:
+        return _any_meet(self.own.foreign(obj), self.read)
+
+
+class Sight:
+    """A view for one fact. ``is_clear`` until it gives an object with a value that the fact does not expect."""
+
+    def __init__(self, view: ClusterView, kinds: Mapping[Kind, Foreign]) -> None:
+        self._view, self._kinds = view, kinds
+        self.is_clear = True
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        found = self._view.get(kind, namespace, name)
+        self._look(kind, () if found is None else (found,))
+        return found
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        found = self._view.list(kind, namespace)
+        self._look(kind, found)
+        return found
+
+    def _look(self, kind: Kind, found: Iterable[dict[str, Any]]) -> None:
+        foreign = self._kinds.get(kind) if self.is_clear else None
+        if foreign is not None and any(map(foreign.hides, found)):
+            self.is_clear = False
