@@ -297,7 +297,7 @@ def test_nothing_is_new_the_second_time(world: World) -> None:
     assert "## 1.1.0" not in out
 
 
-def test_a_changed_function_marks_its_codes_until_somebody_looks(world: World) -> None:
+def test_a_changed_function_marks_its_codes_until_a_person_looks(world: World) -> None:
     world.follow()
     seen = world.what.watches[0].sha256
     for tag, text in (("v1.3.0", "- 3"), ("v1.4.0", "- 4"), ("v1.5.0", "- 2")):

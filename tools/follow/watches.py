@@ -69,7 +69,7 @@ class Watcher:
     def looked_at(self, watch: Watch, releases: Sequence[Release], *, accepted: bool) -> Watch:
         """The watch after the newest release: marked if the text is not the one that was looked at.
 
-        It is looked at if the watch is new, or somebody says so (``accepted``). A mark stays until then.
+        It is looked at if the watch is new, or if it is ``accepted``. A mark stays until then.
 
         Raises:
             SettingsError: a text to look at is not there, or cannot be read.
