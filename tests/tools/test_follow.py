@@ -261,7 +261,7 @@ def test_samples_are_judged_under_the_newest_release(world: World) -> None:
     _, out, _ = world.follow()
     section = out.partition("## Samples of 1.2.0\n")[2].partition("\n## ")[0]
     assert section.splitlines()[:2] == [
-        "2 objects, 1 errors and warnings",
+        "2 objects, errors and warnings: 1",
         "v1.2.0:samples/w.yaml:1: Widget w: refused: spec.size: Invalid value: 99: too large: use 10 or less (EX201)",
     ]
 
@@ -354,6 +354,7 @@ def test_what_is_newer_than_every_tag_is_named_by_its_day_until_it_is_released(w
     assert code == 1
     assert world.table["releases"][-2:] == ["1.2.0", "1.3.0"]
     assert "## 1.3.0, after 1.2.0" in out
+    assert "nothing is newer than 1.3.0: remove crds/head, and replace head in ranges by a release\n" in out
     world.git("checkout", "-q", "v1.1.0")  # a checkout of an old release is not a new one
     assert world.follow()[0] == 0
 

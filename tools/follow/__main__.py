@@ -27,11 +27,11 @@ def main(argv: list[str] | None = None, upstreams: Path = upstream.FOLDER, polic
     options = _parser(upstreams).parse_args(argv)
     file, folder = upstreams / f"{options.api}.yaml", policies / options.api
     try:
-        loaded = catalog.load(None if policies == POLICIES else policies)
         following = follow(options.repository, upstream.read(file), folder)
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
         (folder / TABLE).write_text(following.table())
         upstream.write(file, watches)
+        loaded = catalog.load(None if policies == POLICIES else policies)  # ranges may name the new releases
         for line in following.lines(steps, watches, loaded):
             say(line)
         documented = loaded.packs[options.api].documented

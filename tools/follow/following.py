@@ -91,6 +91,8 @@ class Following:
         if steps:
             yield f"## Samples of {newest}"
             yield from self._samples(catalog)
+        if (self.folder / "crds" / "head").exists() and not newest.startswith("head"):
+            yield f"nothing is newer than {newest}: remove crds/head, and replace head in ranges by a release"
         marked = [each for each in watches if each.lookAt]
         if marked:
             yield "## To be looked at"
@@ -111,7 +113,7 @@ class Following:
             yield from (str(each) for scan in read for each in scan.problems)
         released = under(catalog, self.folder.name, newest.name, definitions)
         found = list(findings(objects, released, definitions))
-        yield f"{len(objects)} objects, {len(found)} errors and warnings"
+        yield f"{len(objects)} objects, errors and warnings: {len(found)}"
         yield from found
 
 
