@@ -76,7 +76,7 @@ class Process:
         self._workers = workers
         self._reload = reload
         controllers = [each for each in controllers if reach.holds(each.resource)]
-        self._definitions = FollowedDefinitions(api, rules.definitions(), self._defined, clock)
+        self._definitions = FollowedDefinitions(api, *rules.definitions(), self._defined, clock)
         self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
         self._view = LiveView(api, self._followed, FETCHED, clock=clock, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
@@ -138,7 +138,7 @@ class Process:
         while not self._stop.wait(TICK if known else TICK / 5):
             definitions = self._definitions.look() if self._view.synced() else None
             if definitions is not None:
-                self._loop.use(self._loop.rules.under(definitions))
+                self._loop.use(self._loop.rules.under(definitions, self._definitions.absent))
             self._loop.use(self._reload(self._loop.rules))
             self._loop.arrived()
             if definitions is not None and not known:

@@ -101,7 +101,7 @@ def test_rules_about_fields_that_are_the_same_stay(loaded: Catalog) -> None:
 
 def test_a_rule_about_values_that_are_accepted_there_is_not_applied(loaded: Catalog) -> None:
     later, (unsure, deviation) = with_installed(loaded, [changed("Model", with_prefetch)])
-    assert unsure.release == "LLMKube of an unknown release"
+    assert unsure.release == "the release of LLMKube is not known (set releases.llmkube)"
     spec = {"source": "s3://bucket/model.gguf", "prefetch": True}
     assert not decided(loaded, "Model", spec, profile=Profile.STANDARD).allowed
     assert decided(later, "Model", spec).allowed

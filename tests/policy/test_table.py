@@ -30,7 +30,7 @@ def table(**changed: Any) -> Table:
         ({"models.x.io": B}, (), ["0.3.0"]),
         ({"models.x.io": A}, (), ["0.1.0", "0.2.0", "0.4.0", "head-2026-01-01"]),  # a digest may come back
         ({"models.x.io": A, "services.x.io": C}, (), ["0.1.0"]),
-        ({"models.x.io": A, "pools.x.io": None}, (), ["0.4.0", "head-2026-01-01"]),
+        ({"models.x.io": A, "pools.x.io": C}, (), ["0.4.0", "head-2026-01-01"]),
         ({"models.x.io": A, "services.x.io": D}, ["pools.x.io"], ["0.2.0"]),
         ({"models.x.io": B}, ["services.x.io"], ["0.3.0"]),  # not everything is installed
         ({"models.x.io": B, "services.x.io": C}, (), []),
@@ -38,7 +38,7 @@ def table(**changed: Any) -> Table:
     ],
 )
 def test_the_releases_are_those_that_have_every_definition(
-    seen: dict[str, str | None], absent: list[str], releases: list[str]
+    seen: dict[str, str], absent: list[str], releases: list[str]
 ) -> None:
     assert list(table().of(seen, absent)) == releases
 

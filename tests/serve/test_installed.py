@@ -30,6 +30,12 @@ def server():
 
 
 @pytest.fixture
+def loaded(loaded):
+    """The installed catalog as a server has it."""
+    return loaded.compiled()
+
+
+@pytest.fixture
 def gate(loaded):
     return Gate(catalog=loaded)
 

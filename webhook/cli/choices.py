@@ -9,7 +9,7 @@ from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
-__all__ = ["add_arguments", "add_without", "apis", "chosen"]
+__all__ = ["add_arguments", "add_release", "add_without", "apis", "chosen"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="select a template for a service that names none, as AIM 0.2 and later do",
     )
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
+    add_release(parser)
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Declare the flag for the releases of operators; None if it is not given."""
+    parser.add_argument(
+        "--release",
+        action="append",
+        dest="releases",
+        metavar="API=RELEASE",
+        help="the release of an operator whose behaviour the rules describe, such as llmkube=0.9.19, or "
+        "llmkube=unknown (default: the one that installs the definitions, or the documented one); repeatable",
+    )
 
 
 def add_without(parser: argparse.ArgumentParser, default: tuple[str, ...] | None = None) -> None:
@@ -63,7 +76,7 @@ def chosen(options: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: with every invalid value.
     """
-    given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name)) is not None}
+    given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name, None)) is not None}
     if not given:
         return DEFAULT_SETTINGS
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
@@ -71,6 +84,9 @@ def chosen(options: argparse.Namespace) -> Settings:
     try:
         return TypeAdapter(Settings).validate_python(given)
     except ValidationError as error:
-        raise SettingsError(
-            [Problem(f"--{str(item['loc'][0]).replace('_', '-')}", "", item["msg"]) for item in error.errors()]
-        ) from None
+        raise SettingsError([_problem(item["loc"][0], item["msg"]) for item in error.errors()]) from None
+
+
+def _problem(name: object, message: str) -> Problem:
+    flag = "release" if name == "releases" else str(name).replace("_", "-")
+    return Problem(f"--{flag}", "", message.removeprefix("Value error, "))

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.cli import choices
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
@@ -49,6 +50,7 @@ def add_parser(commands: Commands) -> None:
         help=f"the version of the cluster: {', '.join(RELEASES)} (default {DEFAULT_RELEASE}, for it and newer ones); "
         "before 1.36, mutating policies are v1beta1",
     )
+    choices.add_release(parser)
     parser.add_argument(
         "--profile",
         choices=[profile.value for profile in Profile],
@@ -59,7 +61,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     wanted = options.kind.lower() if options.kind else None
-    loaded = catalog.load().kinds.values()
+    loaded = catalog.load(settings=choices.chosen(options)).kinds.values()
     kinds = [known for known in loaded if wanted in {None, known.gvk.kind.lower()}]
     if not kinds:
         say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)
@@ -71,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
         )
         return USAGE
     only = _ONLY.get(options.only, "")
-    exported = (item for known in kinds for item in _exported(known, options.format, Profile(options.profile), release))
+    profile = Profile(options.profile)
+    exported = (item for known in kinds for item in _exported(known, options.format, profile, release))
     found = [item for item in exported if item["kind"].startswith(only)]
     mutates = any(item["kind"].startswith("Mutating") for item in found)
     print(f"# For {release.needs(mutating=mutates, static=static)}")
@@ -108,6 +111,9 @@ def _tell(known: KnownKind, what: str, parts: list[str]) -> None:
 
 
 def _crd(known: KnownKind) -> dict[str, Any]:
+    """The definition of a kind, of the release whose rules are exported."""
+    if later := known.pack.definition(known.plural, known.in_force):
+        return documents.parse(later.decode(), known.plural)[0].value
     folder = files("policies").joinpath(known.api).joinpath("crds")
     for file in folder.iterdir():
         for document in documents.parse(file.read_text(encoding="utf-8"), file.name) if file.is_file() else ():

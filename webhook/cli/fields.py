@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import yaml
 
@@ -14,7 +15,8 @@ from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
-from webhook.engine.catalog import KnownKind
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.operators import forms
 
 __all__ = ["add_parser", "run"]
 
@@ -34,7 +36,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    loaded = [known for _, known in sorted(catalog.load().kinds.items())]
+    loaded = list(_kinds(catalog.load()))
     kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
         say(f"modelgate fields: {unknown_kind(options.kind, loaded)}", sys.stderr)
@@ -43,17 +45,27 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _kinds(loaded: Catalog) -> Iterator[KnownKind]:
+    """The kinds, sorted, each with the defaults of all releases."""
+    found = list(forms(loaded))
+    for gvk, known in sorted(loaded.kinds.items()):
+        defaults = (rule for form in found for rule in form.kinds[gvk].policy.defaults)
+        each = tuple({(rule.code, rule.operator): rule for rule in reversed(list(defaults))}.values())
+        yield replace(known, policy=replace(known.policy, defaults=each[::-1]))
+
+
 def _table(kinds: Iterable[KnownKind]) -> None:
     for known in kinds:
         print(f"{known.gvk}")
         print(f"  metadata.annotations[{ANNOTATION}]: the stamp")
         for rule in known.policy.defaults:
-            print(f"  {rule.path}: {rule.because} ({rule.code})")
+            releases = f", {known.in_force.operator} {rule.operator}" if rule.operator else ""
+            print(f"  {rule.path}: {rule.because} ({rule.code}{releases})")
 
 
 def _pointers(known: KnownKind) -> list[str]:
     stamp = patch.pointer("metadata", "annotations", ANNOTATION)
-    return [stamp, *(patch.pointer(*rule.path.keys) for rule in known.policy.defaults)]
+    return [stamp, *dict.fromkeys(patch.pointer(*rule.path.keys) for rule in known.policy.defaults)]
 
 
 def _argocd(kinds: Iterable[KnownKind]) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from webhook.admission import GroupVersionKind, labels
 from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.cli import choices
 from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
@@ -35,6 +36,7 @@ examples:
   modelgate test policies/llmkube --code LK205  the cases of one API that expect a code
   modelgate test policies/ --run 'Model: .*pvc' the cases whose title matches
   modelgate test policies/ --coverage           also the codes that fire in no case: the exit code is then 1
+  modelgate test policies/llmkube --release llmkube=0.9.19  the cases that name no release, under this one
   modelgate test policies/ -o junit > out.xml   for CI systems
 """
 
@@ -66,6 +68,7 @@ def add_parser(commands: Commands) -> None:
     add("--run", metavar="REGEX", dest="pattern", help="run only the cases whose title (`Kind: name`) matches")
     add("--kind", metavar="KIND", help="run only the cases of this kind")
     add("--code", metavar="CODE", help="run only the cases that expect this code, or repair it")
+    choices.add_release(parser)
     add("-v", "--verbose", action="store_true", help="also list the cases that pass")
     add("--fail-only", action="store_true", help="leave the cases that pass out of a JUnit report")
     add("--coverage", action="store_true", help="also list the codes that fire in no case")
@@ -77,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         reason = "Not a directory" if options.folder.exists() else "No such file or directory"
         raise DocumentError([Problem(str(options.folder), "", f"cannot be read: {reason}")])
     fired: set[str] = set()
-    loaded = catalog.load(options.folder)
+    loaded = catalog.load(options.folder, choices.chosen(options))
     outcomes = list(_of_apis(options, loaded, fired))
     _print(outcomes, options)
     failed = sum(bool(each.failures) for each in outcomes)

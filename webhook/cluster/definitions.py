@@ -36,7 +36,8 @@ Seen = tuple[str, int]
 
 
 class Definitions:
-    """Reads the definitions again when they change. ``names`` are ``<plural>.<group>``.
+    """Reads the definitions again when they change. ``names`` are ``<plural>.<group>``; ``absent`` are the further
+    ones that are not installed.
 
     They are kept as JSON text: the definition of a kind with pods in it has a megabyte, and ten as Python objects.
     """
@@ -44,20 +45,31 @@ class Definitions:
     def __init__(self, api: Reader) -> None:
         self._api = api
         self._held: dict[str, tuple[Seen, bytes]] = {}
+        self.absent: frozenset[str] = frozenset()
 
-    def refresh(self, names: Iterable[str], timeout: float) -> bool:
+    def refresh(self, names: Iterable[str], timeout: float, further: Iterable[str] = ()) -> bool:
         """Look for changes; True if a definition was added, changed or removed. ``timeout`` in seconds per request.
+
+        Nothing is known of a ``further`` one that may not be read.
 
         Raises:
             ApiError: the API server refuses or does not answer; nothing is changed then.
         """
         held: dict[str, tuple[Seen, bytes]] = {}
-        for name in names:
-            found = self._read(name, timeout)
+        absent: set[str] = set()
+        for name, needed in (*((each, True) for each in names), *((each, False) for each in further)):
+            try:
+                found = self._read(name, timeout)
+            except ApiError as error:
+                if needed or error.status not in {401, 403}:
+                    raise
+                continue
             if found is not None:
                 held[name] = found
-        changed = held != self._held
-        self._held = held
+            elif not needed:
+                absent.add(name)
+        changed = held != self._held or absent != self.absent
+        self._held, self.absent = held, frozenset(absent)
         return changed
 
     def documents(self) -> Iterator[dict[str, Any]]:
@@ -83,10 +95,12 @@ class FollowedDefinitions:
         self,
         api: Reader,
         names: Collection[str],
+        further: Collection[str],
         appeared: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._names = frozenset(names)
+        self._further = frozenset(further)
         self._appeared = appeared
         self._definitions = Definitions(api)
         self._reflector = Reflector(api, DEFINITIONS, self._changed, self._changed, clock=clock, metadata_only=True)
@@ -108,13 +122,18 @@ class FollowedDefinitions:
         silence = self._reflector.silence()
         return math.inf if silence is None else silence
 
+    @property
+    def absent(self) -> frozenset[str]:
+        """The names of those that were not installed at the last look."""
+        return self._definitions.absent
+
     def look(self) -> list[dict[str, Any]] | None:
         """The definitions, if any of them has changed since the last look. Without the right to read them: none."""
         if not self._due.is_set() or time.monotonic() < self._not_before:
             return None
         self._due.clear()
         try:
-            self._definitions.refresh(sorted(self._names), READ_SECONDS)
+            self._definitions.refresh(sorted(self._names), READ_SECONDS, sorted(self._further))
         except ApiError as error:
             self.trouble = f"the installed definitions cannot be read: {error}"
             log.warning("%s", self.trouble)
@@ -127,7 +146,7 @@ class FollowedDefinitions:
         return [*self._definitions.documents()]
 
     def _changed(self, key: Key, _: object = None) -> None:
-        if key.name in self._names:
+        if key.name in self._names or key.name in self._further:
             self._due.set()
         self._appeared(key.name)
 

@@ -23,6 +23,7 @@ from webhook.engine.filling.defaulting import Normalised
 from webhook.engine.filling.stamping import normalised, stamp_of
 from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.native import Native
+from webhook.engine.operators import definition_names
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
@@ -90,9 +91,9 @@ class Rules:
     deviations: tuple[Deviation, ...] = ()
     without: frozenset[str] = frozenset()
 
-    def under(self, definitions: Iterable[Mapping[str, Any]]) -> Rules:
-        """The same rules under these CustomResourceDefinitions."""
-        found, deviations = with_installed(self.shipped, definitions)
+    def under(self, definitions: Iterable[Mapping[str, Any]], absent: frozenset[str] = frozenset()) -> Rules:
+        """The same rules under these CustomResourceDefinitions; ``absent`` are the names of some that there are not."""
+        found, deviations = with_installed(self.shipped, definitions, absent=absent)
         files = self.policies.over(found) if self.policies else None
         return replace(self, catalog=found, files=files, deviations=deviations)
 
@@ -113,9 +114,9 @@ class Rules:
             if self.guarded is None or f"{known.plural}.{gvk.group}" in self.guarded:
                 yield APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
 
-    def definitions(self) -> set[str]:
-        """The names of the definitions that rules and facts depend on."""
-        return {f"{known.plural}.{gvk.group}" for gvk, known in self.shipped.kinds.items()}
+    def definitions(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names of the definitions that rules and facts depend on, and of those that tell releases apart."""
+        return definition_names(self.shipped)
 
     def api(self, resource: APIResource) -> str:
         """The name of a kind's API, which is that of its folder of rules."""

@@ -90,7 +90,7 @@ class Catalog:
         digest, kinds = hashlib.sha256(self.digest.encode()), dict[GroupVersionKind, KnownKind]()
         for gvk, known in ((each, self.uncompiled(each)) for each in self.kinds):
             if known.api in changed:
-                kinds[gvk], content = released(known, self.packs[known.api], changed[known.api])
+                kinds[gvk], content = released(known, changed[known.api])
                 digest.update(f"{gvk}\0{changed[known.api].releases}\0".encode() + content)
         all_kinds = ReleasedKinds(self.kinds, kinds)
         return replace(

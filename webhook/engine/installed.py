@@ -39,7 +39,7 @@ class Deviation:
     ``lost``, ``new``, ``widened`` and ``unstated`` are fields of the specification, as in
     :class:`webhook.schema.compare.Differences`. ``aside`` are the codes of the rules that are applied to no object.
     ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
-    ``changed``: the definition of this kind itself differs. ``release``: that of the operator, which is not known well
+    ``changed``: the definition of this kind itself differs. ``release``: why that of the operator is not known well
     enough for these rules.
     """
 
@@ -62,8 +62,7 @@ class Deviation:
     def __str__(self) -> str:
         start = f"the installed definition of {self.kind}"
         if self.release:
-            why = f"{self.release} may run, and they are not true of each of its releases"
-            return f"{self.kind}: rules not applied, because {why}: {', '.join(self.aside)}"
+            return f"{self.kind}: {self.release}, so that rules are not applied: {', '.join(self.aside)}"
         if not self.changed:
             return f"{self.kind}: rules not applied, because the kinds that they read differ: {_some(self.aside)}"
         if self.error:
@@ -88,12 +87,12 @@ def with_installed(
     definitions: Iterable[Mapping[str, Any]],
     *,
     trusted: bool = True,
-    present: Collection[str] | None = None,
+    absent: Collection[str] = (),
 ) -> tuple[Catalog, tuple[Deviation, ...]]:
     """The catalog by these CustomResourceDefinitions, and how they deviate from it.
 
-    The rules are those of the release that installs them, if it is known, and its definitions are compared; ``present``
-    are the names of all definitions in the cluster (:func:`webhook.engine.operators.by_definitions`).
+    The rules are those of the release that installs them, and its definitions are compared; ``absent`` are the names of
+    definitions that are not installed (:func:`webhook.engine.operators.by_definitions`).
 
     Definitions of other kinds are ignored, as are versions of a kind that the catalog does not have. Kinds without a
     definition keep the catalog's. The catalog itself is returned if no definition differs. Never raises: a definition
@@ -102,7 +101,7 @@ def with_installed(
     ``trusted``: an API server has accepted the definitions, so they need not be checked, which takes ten times as long.
     """
     definitions = list(definitions)
-    catalog = by_definitions(catalog, definitions, present, trusted=trusted)
+    catalog = by_definitions(catalog, definitions, absent, trusted=trusted)
     unsure = [*_unsure(catalog)]
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:
@@ -133,7 +132,12 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
         if known.api in catalog.in_force and (aside := set_aside(known)):
-            yield Deviation(gvk, aside=aside, release=str(known.in_force))
+            operator, setting = known.in_force.operator, f"set releases.{known.api}"
+            if known.in_force.releases:
+                why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
+            else:
+                why = f"the release of {operator} is not known ({setting})"
+            yield Deviation(gvk, aside=aside, release=why)
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:

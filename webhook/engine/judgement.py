@@ -119,11 +119,12 @@ def _findings(
 def _add_unknown_fields(
     findings: Findings, kind: KnownKind, obj: dict[str, object], paths: list[str], *, strict: bool
 ) -> None:
+    found = suggestions(kind, obj, paths, findings, offline=strict)
     if strict:
-        for path, suggestion in suggestions(kind, obj, paths, findings):
+        for path, suggestion in found:
             findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{suggestion}"))
     else:
-        for path, suggestion in suggestions(kind, obj, paths, findings):
+        for path, suggestion in found:
             text = f"unknown field: Modelgate does not check or default it{suggestion}"
             findings.warnings.append(Warn(path, text))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
 from webhook.engine.byvalue import NOTHING_ASIDE, Aside, Foreign, Own
-from webhook.engine.packs import DOCUMENTED, InForce
+from webhook.engine.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
@@ -38,7 +38,7 @@ class KnownKind:
     the documents of the policy. ``own`` is the catalog's definition where another one is installed, whose schema is
     ``schema`` (:mod:`webhook.engine.installed`); ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
-    ``in_force`` is the release that the policy is compiled for.
+    ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     """
 
     api: str
@@ -54,6 +54,7 @@ class KnownKind:
     others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
     foreign: bool = False
     in_force: InForce = DOCUMENTED
+    pack: Pack = NO_PACK
 
     @property
     def deviates(self) -> bool:
@@ -78,16 +79,15 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         return found
 
 
-def kinds_of(api: str, crd: CRD, in_force: InForce = DOCUMENTED) -> Iterator[KnownKind]:
+def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     facts = FACTS.get(api, {}).get(crd.kind, {})
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
-            yield KnownKind(
-                api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status, in_force=in_force
-            )
+            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            yield replace(known, in_force=pack.in_force, pack=pack)
 
 
 def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:

@@ -104,7 +104,7 @@ class Loader:
                 yield f"{name}/{file.name}", content.decode()
 
     def _crd(self, api: str, crd: CRD) -> None:
-        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api].in_force)})
+        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api])})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target
@@ -131,13 +131,13 @@ class Loader:
 
     def _of_other_releases(self, known: KnownKind, source: PolicySource) -> Iterator[Problem]:
         """The problems of ranges, and of the rules that are true of other releases than the documented one."""
-        pack = self.packs[known.api]
+        pack = known.pack
         yield from unknown_releases(pack, source)
         needed = list(needed_releases(pack, ranges(source)))
         for releases in [*((each,) for each in needed), *([()] if needed else [])]:
             in_force = InForce(pack.operator, releases)
             try:
-                compiled_source(released(known, pack, in_force)[0], source)
+                compiled_source(released(known, in_force)[0], source)
             except CatalogError as error:
                 yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 

@@ -7,7 +7,7 @@ release, where its pack has it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
 from webhook.schema.digest import digest
 
-__all__ = ["by_definitions", "forms", "set_aside"]
+__all__ = ["by_definitions", "definition_name", "definition_names", "forms", "set_aside"]
 
 
 def forms(catalog: Catalog) -> Iterator[Catalog]:
@@ -48,53 +48,55 @@ def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:
     return (known for known in map(catalog.uncompiled, catalog.kinds) if known.api == api)
 
 
+def definition_names(catalog: Catalog) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the definitions of the kinds, and of others that tell releases of operators apart."""
+    found = [catalog.uncompiled(gvk) for gvk in catalog.kinds]
+    own = frozenset(f"{known.plural}.{known.gvk.group}" for known in found)
+    packs = {known.api: known.pack for known in found if known.pack.documented}
+    return own, frozenset(name for pack in packs.values() for name in pack.table.rows) - own
+
+
 def by_definitions(
     catalog: Catalog,
     definitions: Iterable[Mapping[str, Any]],
-    present: Collection[str] | None = None,
+    absent: Collection[str] = (),
     *,
     trusted: bool = True,
 ) -> Catalog:
     """The catalog under the releases that install these CustomResourceDefinitions, except where a setting names one.
 
-    ``present`` are the names of all definitions in a cluster, if they are known: those that are not among them say
-    something, too. Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted
-    the definitions.
+    ``absent`` are the names of definitions that are not installed, as far as that is known: that says something, too.
+    Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted them.
     """
-    groups = {gvk.group: catalog.uncompiled(gvk).api for gvk in catalog.kinds}
+    apis = {gvk.group: catalog.uncompiled(gvk).api for gvk in catalog.kinds}
     named = {name: each for each in definitions if (name := definition_name(each))}
-    seen = {api for name in named if (api := groups.get(name.partition(".")[2]))}
     found = dict[str, InForce]()
-    for api in sorted(seen):
+    for api in {api for name in named if (api := apis.get(name.partition(".")[2]))}:
         pack = catalog.packs.get(api)
         if pack is not None and pack.documented and catalog.releases()[api].by != "setting":
-            found[api] = _installed(catalog, api, pack, named, present, trusted=trusted)
+            found[api] = _installed(list(_kinds(catalog, api)), pack, named, absent, trusted=trusted)
     return catalog.under(found) if found else catalog
 
 
 def _installed(
-    catalog: Catalog,
-    api: str,
+    kinds: Sequence[KnownKind],
     pack: Pack,
     named: Mapping[str, Mapping[str, Any]],
-    present: Collection[str] | None,
+    absent: Collection[str],
     *,
     trusted: bool,
 ) -> InForce:
     """The releases that install what is there; the documented one, if it is among them."""
-    table, digests = pack.table, dict[str, str | None]()
-    for name in table.rows.keys() & named.keys():
-        with suppress(ValueError):
+    own = {f"{each.plural}.{each.gvk.group}": each for each in kinds}
+    digests = dict[str, str]()
+    for name, rows in pack.table.rows.items():
+        with suppress(LookupError, ValueError):
             digests[name] = digest(named[name])
-    known = {row.digest for name in digests for row in table.rows[name]}
-    own = {f"{each.plural}.{each.gvk.group}": each for each in _kinds(catalog, api)}
-    for name in [name for name, each in digests.items() if each not in known]:
-        if name not in own or not _is_own(own[name], named[name], trusted=trusted):
-            return InForce(pack.operator, (), "definitions")
-        del digests[name]  # it is the documented definition, with other texts
-    absent = () if present is None or not digests else table.rows.keys() - {*present} - named.keys()
-    digests |= {name: None for name in table.rows.keys() & {*(present or ())} if name not in named}
-    releases = table.of(digests, absent)
+            if digests[name] not in {row.digest for row in rows}:
+                if name not in own or not _is_own(own[name], named[name], trusted=trusted):
+                    return InForce(pack.operator, (), "definitions")
+                del digests[name]  # it is the documented definition with other texts, or is not used
+    releases = pack.table.of(digests, absent)
     if not digests or pack.documented in releases:
         return pack.in_force
     return InForce(pack.operator, releases, "definitions")

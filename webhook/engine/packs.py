@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.manifests import documents, links
 from webhook.manifests.folders import entries
+from webhook.policy import node_at
 from webhook.policy.ranges import Range, version
 
 if TYPE_CHECKING:
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
 
     from webhook.policy.table import Table
 
-__all__ = ["DOCUMENTED", "PACK", "TABLE", "InForce", "Pack"]
+__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack"]
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
+
+_Later = dict[str, Mapping[str, Any]]
+"""The schemas of a kind's later definitions, by the release that each begins with."""
 
 By = Literal["documented", "setting", "definitions"]
 
@@ -46,11 +51,13 @@ class InForce:
         """Whether a range may hold of the release: it holds of some, or the release is unknown."""
         return not self.releases or any(map(Range.parse(text).holds, self.releases))
 
+    @property
+    def name(self) -> str:
+        """The release, or the first and the last one of several."""
+        return " to ".join(dict.fromkeys((self.releases[0], self.releases[-1]))) if self.releases else "unknown"
+
     def __str__(self) -> str:
-        if not self.releases:
-            return f"{self.operator} of an unknown release"
-        first, last = self.releases[0], self.releases[-1]
-        return f"{self.operator} {first}" if first == last else f"{self.operator} {first} to {last}"
+        return f"{self.operator} {self.name}" if self.releases else f"{self.operator} of an unknown release"
 
 
 DOCUMENTED: Final = InForce()
@@ -69,6 +76,7 @@ class Pack:
     operator: str = ""
     documented: str | None = None
     trusted: bool = field(default=True, repr=False)
+    _schemas: dict[str, _Later] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
     def of(cls, folder: Traversable, *, trusted: bool) -> Pack:
@@ -119,17 +127,36 @@ class Pack:
             if file.is_file():
                 yield folder.name, file
 
-    def definition(self, plural: str, release: str) -> bytes | None:
-        """The text of the definition of a later release; None where that in ``crds`` is the last before it."""
+    def definition(self, plural: str, in_force: InForce) -> bytes | None:
+        """The text of a kind's definition of a later release; None where that in ``crds`` is the last before it.
+
+        Of several releases, it is that of the last, which usually accepts most.
+        """
         last = None
-        for since, file in self.later(plural):
-            if version(since) <= version(release):
+        for since, file in self.later(plural) if in_force.releases else ():
+            if version(since) <= version(in_force.releases[-1]):
                 last = file
         return None if last is None else _content(last, trusted=self.trusted)
+
+    def since(self, plural: str, keys: Sequence[str]) -> str:
+        """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
+        if plural not in self._schemas:
+            self._schemas[plural] = {since: self._schema(file) for since, file in self.later(plural)}
+        return next((since for since, schema in self._schemas[plural].items() if _has(schema, keys)), "")
+
+    def _schema(self, file: Traversable) -> Mapping[str, Any]:
+        """The schema of the last version in a definition."""
+        definition = json.loads(_content(file, trusted=self.trusted))
+        schema: Mapping[str, Any] = definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+        return schema
 
 
 def _content(file: Traversable, *, trusted: bool) -> bytes:
     return file.read_bytes() if trusted or not isinstance(file, Path) else links.content(file)
+
+
+def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    return node_at(schema, keys) is not None
 
 
 def _is_release(name: str) -> bool:
@@ -142,3 +169,7 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
     except ValueError as error:
         return error
     return None
+
+
+NO_PACK: Final = Pack(Path())
+"""Of a kind that no folder of APIs defines."""

@@ -16,7 +16,7 @@ from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.schema import load_crd
 
-__all__ = ["ReleasedKinds", "chosen", "needed_releases", "ranges", "released", "unknown_releases"]
+__all__ = ["UNKNOWN", "ReleasedKinds", "chosen", "needed_releases", "ranges", "released", "unknown_releases"]
 
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
@@ -48,10 +48,10 @@ def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
     return InForce(pack.operator, named, "setting")
 
 
-def released(known: KnownKind, pack: Pack, in_force: InForce) -> tuple[KnownKind, bytes]:
+def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
     """A kind of another release, not compiled, and the text of its definition if the pack has another one."""
     known = replace(known, in_force=in_force, policy=NO_POLICY)
-    content = pack.definition(known.plural, in_force.releases[-1]) if in_force.releases else None
+    content = known.pack.definition(known.plural, in_force)
     if content is None:
         return known, b""
     (crd,) = (load_crd(each.value, trusted=True) for each in documents.parse(content.decode(), known.plural))

@@ -11,6 +11,7 @@ from webhook.cel import Budget
 from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
+from webhook.policy import Path
 from webhook.schema import RULES_NOT_RUN, FieldError
 
 __all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
@@ -57,14 +58,28 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
 
 
 def suggestions(
-    kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn]
+    kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn], *, offline: bool
 ) -> Iterator[tuple[str, str]]:
-    """Each unknown path with its new name or "; did you mean …?"; "" without them, or if a finding names the field."""
+    """Each unknown path with a remark: its new name, the later release that has it, or "; did you mean …?".
+
+    The remark is "" without these, or if a finding names the field. Only ``offline`` are later releases looked up, in
+    files: a cluster has one definition.
+    """
     words = {word for each in findings for word in each.message.split()} if paths else set()
     for index, path in enumerate(paths):
-        if former := kind.policy.renamed.get(_INDEX.sub("[*]", path)):
+        place = _INDEX.sub("[*]", path)
+        if former := kind.policy.renamed.get(place):
             yield path, f"; its name is now {former}"
             continue
+        later = _of_later_release(kind, place) if offline and index < MAX_SUGGESTIONS else ""
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
-        nearest = "" if named else kind.schema.suggest(obj, path)
-        yield path, f"; did you mean {nearest}?" if nearest else ""
+        nearest = "" if named or later else kind.schema.suggest(obj, path)
+        yield path, f"; did you mean {nearest}?" if nearest else later
+
+
+def _of_later_release(kind: KnownKind, place: str) -> str:
+    """From which release of the operator on a field exists, if it does in one."""
+    since = kind.pack.since(kind.plural, Path.parse(place).keys)
+    field = place.rpartition(".")[2]
+    setting = f"set releases.{kind.api}, or give --crds"
+    return f"; {field} is a field of {kind.pack.operator} {since} and later: {setting}" if since else ""

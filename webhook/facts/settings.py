@@ -37,11 +37,13 @@ class _ReleasePairs:
 
 
 def _pairs(value: object) -> object:
-    """The pairs in an object or a text, sorted; anything else as it is.
+    """The pairs in an object, a text or a list of texts, sorted; anything else as it is.
 
     Raises:
         ValueError: the text has no "=" between an API and a release.
     """
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = ",".join(value)
     if isinstance(value, str):
         parts = [each.strip().partition("=") for each in value.split(",") if each.strip()]
         if wrong := [api for api, sign, release in parts if not (api and sign and release)]:

@@ -75,8 +75,8 @@ class Table:
         """The releases before one of the table."""
         return (each for each in self.releases[: self.releases.index(since)])
 
-    def of(self, seen: Mapping[str, str | None], absent: Collection[str] = ()) -> tuple[str, ...]:
-        """The releases that install exactly these definitions: by name their digests, or None for any.
+    def of(self, seen: Mapping[str, str], absent: Collection[str] = ()) -> tuple[str, ...]:
+        """The releases that install definitions with these digests, by name.
 
         Those that are ``absent`` leave only releases without them; unless no release is left, because somebody installs
         only some definitions of an operator.
@@ -84,11 +84,12 @@ class Table:
         found = set(range(len(self.releases)))
         for name, digest in seen.items():
             found &= self._with(name, digest)
-        without = found - {place for name in absent for place in self._with(name, None)}
+        without = found - {place for name in absent for place in self._with(name)}
         return tuple(self.releases[place] for place in sorted(without or found))
 
-    def _with(self, name: str, digest: str | None) -> set[int]:
-        rows = (row for row in self.rows.get(name, ()) if digest is None or row.digest == digest)
+    def _with(self, name: str, digest: str = "") -> set[int]:
+        """The places of the releases that install a definition: with this digest, or with any."""
+        rows = (row for row in self.rows.get(name, ()) if digest in {"", row.digest})
         return {place for row in rows for place in range(row.first, row.last + 1)}
 
 

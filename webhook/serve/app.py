@@ -153,9 +153,10 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         state, refused = gate.state, gate.readiness.refused
         trouble = f", but {refused}" if refused else ""
         policies = f"admission policies {state.policies.digest}\n" if state.policies is not None else ""
+        releases = "".join(f"{each} ({each.by})\n" for each in state.catalog.in_force.values()) if state.catalog else ""
         notes = "".join(f"{one_line(str(each))}\n" for each in state.deviations if each.is_notable)
         catalog = state.catalog.digest if state.catalog else ""
-        return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{policies}{notes}")
+        return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{policies}{releases}{notes}")
 
     return readyz
 

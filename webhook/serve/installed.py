@@ -85,8 +85,9 @@ class InstalledDefinitions:
         if self._definitions is None:
             self._api = self._connect()
             self._definitions = Definitions(self._api)
-        if self._definitions.refresh(self._gate.state.definition_names(), TIMEOUT):
-            self._gate.use_definitions(self._definitions.documents)
+        own, further = map(sorted, self._gate.state.definition_names())
+        if self._definitions.refresh(own, TIMEOUT, further):
+            self._gate.use_definitions(self._definitions.documents, self._definitions.absent)
 
     def _keep(self) -> None:
         while not self._stop.is_set():
@@ -108,7 +109,7 @@ class InstalledDefinitions:
         return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble
 
     def _changed(self, key: Key, _: object = None) -> None:
-        if key.name in self._gate.state.definition_names():
+        if any(key.name in names for names in self._gate.state.definition_names()):
             self._due.set()
 
     def _end(self, keeper: threading.Thread) -> None:

@@ -82,8 +82,15 @@ class Metrics:
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
         self.definitions = Gauge(
             "modelgate_definition_differs",
-            "Rules that are not applied to a kind, because an installed definition differs from Modelgate's.",
+            "Rules that are not applied to a kind, because an installed definition differs from Modelgate's or the "
+            "release of the operator is not known.",
             ("kind",),
+            registry=self.registry,
+        )
+        self.releases = Gauge(
+            "modelgate_release_info",
+            "The release of each operator whose behaviour the rules describe, and what says so.",
+            ("api", "release", "by"),
             registry=self.registry,
         )
         self.reloads = Counter(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.output import say
+from webhook.engine.released import UNKNOWN
 from webhook.facts.settings import Behaviour, Settings
 from webhook.manifests.contents import Contents
 from webhook.manifests.links import content, top_of
@@ -209,7 +210,7 @@ def _choices(content: Configuration | None) -> Iterator[tuple[str, Any]]:
     for name in _SINGLE:
         yield name, content and getattr(content, name)
     for each in fields(Settings):
-        value = content and getattr(content.settings, each.name)
+        value = content and getattr(content if each.name == "releases" else content.settings, each.name)
         yield each.name, value.value if isinstance(value, Behaviour) else value
 
 
@@ -222,6 +223,9 @@ def _weaker(found: Configuration, options: argparse.Namespace) -> Iterator[str]:
         yield "profile: audit"
     if found.references == "open" and given.get("references") is None and (found.view or given.get("view")):
         yield "references: open"
+    unknown = [api for api, release in (found.releases or {}).items() if release == UNKNOWN]
+    if unknown and given.get("releases") is None:
+        yield f"releases: {', '.join(unknown)} unknown"
     for name in ("exclude", "ignore"):
         if values := getattr(found, name):
             yield f"{name}: {', '.join(values)}"

@@ -53,6 +53,11 @@ class Configuration(_Model):
     min_checked: int | None = Field(default=None, ge=0, description="As --min-checked.")
     strict: bool | None = Field(default=None, description="Report every file that cannot be read, as --strict.")
     load_restrictor: Literal["none", "root"] | None = Field(default=None, description="As --load-restrictor.")
+    releases: dict[str, str] | None = Field(
+        default=None,
+        description="The release of each operator, by API, as --release.",
+        examples=[{"llmkube": "0.9.19"}],
+    )
     settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
 
 

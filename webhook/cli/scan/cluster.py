@@ -102,14 +102,16 @@ class Cluster:
         """
         definitions = Definitions(self._api)
         try:
-            definitions.refresh(sorted({f"{each.plural}.{each.group}" for each in rules.kinds()}), READ_SECONDS)
+            own, further = rules.definitions()
+            guarded = {f"{each.plural}.{each.group}" for each in rules.kinds()}
+            definitions.refresh(sorted(guarded & own), READ_SECONDS, sorted(further))
         except ApiError as error:
             if error.status not in {401, 403}:
                 raise Unavailable(f"the API server does not answer: {error}") from error
             text = f"cannot be read, so that objects are judged by Modelgate's own: {error}"
             self.problems.append(Problem("customresourcedefinitions", "", text))
             return rules
-        return rules.under(definitions.documents())
+        return rules.under(definitions.documents(), definitions.absent)
 
 
 class _Lookups:

@@ -87,9 +87,12 @@ class Gate:
         loaded = catalog.without(self.without)
         self.renew(lambda state: state.replaced(loaded=loaded), self._tell_catalog)
 
-    def use_definitions(self, definitions: InstalledDocuments) -> None:
-        """Judge by these CustomResourceDefinitions from now on, where they differ from the catalog's."""
-        self.renew(lambda state: state.replaced(definitions=definitions), self._tell_catalog)
+    def use_definitions(self, definitions: InstalledDocuments, absent: frozenset[str] = frozenset()) -> None:
+        """Judge by these CustomResourceDefinitions from now on, where they differ from the catalog's.
+
+        ``absent`` are the names of further ones that are not installed.
+        """
+        self.renew(lambda state: state.replaced(definitions=definitions, absent=absent), self._tell_catalog)
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
@@ -164,9 +167,22 @@ class Gate:
         self.metrics.definitions.clear()
         known = set(map(str, old.deviations))
         for each in new.deviations:
-            self.metrics.definitions.labels(str(each.kind)).set(len(each.aside))
+            self.metrics.definitions.labels(str(each.kind)).inc(len(each.aside))
             if str(each) not in known:
                 log.log(logging.WARNING if each.is_notable else logging.INFO, "%s", each)
+                if each.release:
+                    self.report("ReleaseUnknown", str(each))
+        self._tell_releases(old, new.catalog)
+
+    def _tell_releases(self, old: State, catalog: Catalog) -> None:
+        """Log and count the releases of operators, where they are known."""
+        before = old.catalog.releases() if old.catalog is not None else {}
+        self.metrics.releases.clear()
+        for api, each in catalog.releases().items():
+            if each.operator:
+                self.metrics.releases.labels(api, each.name, each.by).set(1)
+            if each != before.get(api) and api in catalog.in_force:
+                log.info("the rules of %s are those of %s (%s)", api, each, each.by)
 
     def _tell_policies(self, _old: State, new: State) -> None:
         """Log and count a set of admission policies."""

@@ -14,6 +14,7 @@ from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
+from webhook.engine.operators import definition_names
 from webhook.serve.gate.pace import Pace
 from webhook.serve.liveview import ViewRunner
 
@@ -86,6 +87,7 @@ class Parts(TypedDict, total=False):
 
     loaded: Catalog | None
     definitions: InstalledDocuments
+    absent: frozenset[str]
     policies: PolicySet | None
     view: ClusterView
     live_view: ViewRunner | None
@@ -98,10 +100,10 @@ class Parts(TypedDict, total=False):
 class State(NamedTuple):
     """Everything that a review is judged by; each review reads it once.
 
-    ``loaded`` is None until a catalog is loaded; ``catalog`` is it by the ``definitions`` that are installed, and
-    ``deviations`` say how these differ. Other objects come from ``view`` or, if it is set, from ``live_view``. Without
-    the parts that are ``waiting``, no review is answered. ``recent`` are the stamps written by this state and no other.
-    ``pace`` is the checkpoint of its ``options``.
+    ``loaded`` is None until a catalog is loaded; ``catalog`` is it by the ``definitions`` that are installed, without
+    those that are ``absent``, and ``deviations`` say how these differ. Other objects come from ``view`` or, if it is
+    set, from ``live_view``. Without the parts that are ``waiting``, no review is answered. ``recent`` are the stamps
+    written by this state and no other. ``pace`` is the checkpoint of its ``options``.
     """
 
     view: ClusterView
@@ -110,6 +112,7 @@ class State(NamedTuple):
     pace: Pace
     loaded: Catalog | None = None
     definitions: InstalledDocuments = tuple
+    absent: frozenset[str] = frozenset()
     policies: PolicySet | None = None
     live_view: ViewRunner | None = None
     waiting: frozenset[str] = frozenset()
@@ -124,8 +127,7 @@ class State(NamedTuple):
         new = self._replace(**parts)
         new = new._replace(recent=recent, options=replace(new.options, written=recent.take, checkpoint=new.pace))
         if "loaded" in parts or "definitions" in parts:
-            catalog, deviations = _installed(new.loaded, new.definitions)
-            new = new._replace(catalog=catalog, deviations=deviations)
+            new = _installed(new)
         return new._replace(native=_native(new))
 
     def ready(self) -> Catalog:
@@ -140,10 +142,9 @@ class State(NamedTuple):
             raise NotReady(f"the {' and '.join(sorted(self.waiting))} are not loaded yet")
         return self.catalog
 
-    def definition_names(self) -> list[str]:
-        """The names of the definitions of the loaded catalog's kinds."""
-        kinds = () if self.loaded is None else self.loaded.kinds.items()
-        return sorted({f"{known.plural}.{gvk.group}" for gvk, known in kinds})
+    def definition_names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names of the definitions of the loaded catalog's kinds, and of others that tell releases apart."""
+        return definition_names(self.loaded) if self.loaded is not None else (frozenset(), frozenset())
 
     def undecided(self) -> list[tuple[str, int]]:
         """How many objects of each kind the function of all rules could not decide."""
@@ -153,9 +154,14 @@ class State(NamedTuple):
         return [(known.gvk.kind, catalog.prepared(known).undecided) for known in kinds]
 
 
-def _installed(loaded: Catalog | None, definitions: InstalledDocuments) -> tuple[Catalog | None, tuple[Deviation, ...]]:
-    """The catalog by the definitions that are installed, and how these deviate from it."""
-    return (None, ()) if loaded is None else with_installed(loaded, definitions())
+def _installed(state: State) -> State:
+    """The state with the catalog by the definitions that are installed, and how these deviate from it."""
+    if state.loaded is None:
+        return state._replace(catalog=None, deviations=())
+    catalog, deviations = with_installed(state.loaded, state.definitions(), absent=state.absent)
+    if catalog is not state.loaded:
+        catalog = catalog.compiled()
+    return state._replace(catalog=catalog, deviations=deviations)
 
 
 def _native(state: State) -> NativePolicies | None:
