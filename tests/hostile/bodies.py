@@ -71,8 +71,11 @@ def values(node: Any) -> int:
 @cache
 def _cases() -> dict[str, list[Json]]:
     files = ROOT.glob("policies/*/cases/*.yaml")
-    found = (yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in sorted(files))
-    return {document["target"]["kind"]: document["cases"] for document in found}
+    found: dict[str, list[Json]] = {}
+    for file in sorted(files):
+        document = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
+        found.setdefault(document["target"]["kind"], []).extend(document["cases"])
+    return found
 
 
 def _written(known: KnownKind) -> Iterator[Json]:

@@ -43,7 +43,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str]] = [
         "Model",
         {"format": "mlx", "hardware": {"accelerator": "metal", "gpu": None}}
         | {"source": "/mnt/models/Llama-3.2-3B-Instruct-4bit"},
-        "LK327",
+        "LK324 LK327",
     ),
     *(("Model", MODEL | {"quantization": text}, "LK363") for text in ("Q4_0", "Q5_K_M", "F16")),
     *(

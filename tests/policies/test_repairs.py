@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.policies.test_cases import files, read, target
-from webhook.cli.cases import Case, in_force
+from webhook.cli.cases import Case, is_about
 from webhook.cli.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.operators import forms
@@ -52,7 +52,7 @@ def test_every_code_has_one_repair(api: str, loaded: Catalog, examples: list[Mar
         places = [
             f"{each.file.name}: {each.case.name}"
             for each in examples
-            if each.code == rule.code and (not rule.operator or in_force(each.case, api, loaded).holds(rule.operator))
+            if each.code == rule.code and is_about(each.case, each.known, rule, loaded)
         ]
         assert len(places) < 2, f"{rule.code} has a repair in several cases: {places}; keep the clearest"
         assert places, (

@@ -19,7 +19,7 @@ def kind(name: str) -> KnownKind:
 
 @cache
 def codes() -> frozenset[str]:
-    return frozenset(code for known in catalog.load().kinds.values() for code in known.policy.codes) | {*POD_CODES}
+    return catalog.load().codes() | {*POD_CODES}
 
 
 def is_field(text: str) -> bool:

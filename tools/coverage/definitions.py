@@ -77,7 +77,7 @@ def _section(lines: Iterator[str], empty: str, title: str) -> Iterator[str]:
 
 def _definitions(folder: Path, pattern: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """API, kind and document of each definition."""
-    for path in sorted(folder.glob(pattern)):
+    for path in sorted(each for each in folder.glob(pattern) if each.is_file()):
         text = path.read_text()
         document = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=yaml.CSafeLoader)
         yield path.relative_to(folder).parts[0], document["spec"]["names"]["kind"], document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +15,10 @@ from tools.coverage.rows import Row, rows
 from tools.coverage.seeds import DOCUMENTS
 from tools.coverage.sentences import answered, reasons
 from tools.coverage.spec import ANSWERS, Answer, answers
+from webhook.admission import GroupVersionKind
 from webhook.cli.cases import parse_cases
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.operators import forms
 from webhook.manifests import documents
 from webhook.policy import Action
 
@@ -86,10 +88,12 @@ def made_page(catalog: Catalog) -> str:
     """The page, from the catalog, the cases, the answers and the counts of the documents."""
     seeds = yaml.safe_load(SEEDS.read_text())
     kinds = sorted(catalog.kinds.values(), key=lambda known: (known.api, known.gvk.kind))
+    released = list(forms(catalog))
+    policies = {known.gvk: _of_policy([form.kinds[known.gvk] for form in released]) for known in kinds}
     return "".join(
         [
             HEAD,
-            *_kinds(kinds, seeds["kinds"]),
+            *_kinds(kinds, policies, seeds["kinds"]),
             *reconciled(),
             SENTENCES,
             *_sentences(seeds["statements"]),
@@ -135,12 +139,16 @@ def _paths(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
             yield from _paths(child, path + "[*]")
 
 
-def _kinds(kinds: list[KnownKind], seeds: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+def _kinds(
+    kinds: list[KnownKind],
+    policies: Mapping[GroupVersionKind, tuple[int, ...]],
+    seeds: Mapping[str, Mapping[str, int]],
+) -> Iterator[str]:
     yield f"| kind | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}\n"
     cases, total = _cases(), Counter[int]()
     for known in kinds:
         kind = known.gvk.kind
-        row = (seeds[kind]["fields"], seeds[kind]["missing"], *_of_definition(known), *_of_policy(known), cases[kind])
+        row = (seeds[kind]["fields"], seeds[kind]["missing"], *_of_definition(known), *policies[known.gvk], cases[kind])
         total.update(dict(enumerate(row)))
         yield f"| [{kind}](rules/{known.api}.md) | {' | '.join(map(str, row))} |\n"
     yield f"| **{len(kinds)}** | {' | '.join(str(total[column]) for column in range(len(COLUMNS)))} |\n"
@@ -148,7 +156,7 @@ def _kinds(kinds: list[KnownKind], seeds: Mapping[str, Mapping[str, int]]) -> It
 
 def _cases() -> Counter[str]:
     found = (parse_cases(each) for file in POLICIES.glob("*/cases/*.yaml") for each in documents.read(file))
-    return Counter({document.target.kind: len(document.cases) for document in found})
+    return Counter(document.target.kind for document in found for _ in document.cases)
 
 
 def _of_definition(known: KnownKind) -> tuple[int, int, int]:
@@ -170,9 +178,12 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield from _nodes(child)
 
 
-def _of_policy(known: KnownKind) -> tuple[int, int, int, int]:
-    actions = Counter({rule.code: rule.action for rule in known.policy.validations}.values())  # some have many places
-    return len(known.policy.defaults), actions[Action.DENY], actions[Action.WARN], len(known.facts)
+def _of_policy(released: Sequence[KnownKind]) -> tuple[int, int, int, int]:
+    """The numbers of codes of a kind, in all releases; a code may have many places and forms."""
+    policies = [known.policy for known in released]
+    actions = Counter({rule.code: rule.action for policy in policies for rule in policy.validations}.values())
+    defaults = {rule.code for policy in policies for rule in policy.defaults}
+    return len(defaults), actions[Action.DENY], actions[Action.WARN], len(released[0].facts)
 
 
 def _sentences(statements: Mapping[str, int]) -> Iterator[str]:

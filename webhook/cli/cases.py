@@ -37,15 +37,14 @@ from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.packs import InForce
 from webhook.engine.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.documents import Document
 from webhook.offline import metadata_causes, receive, stored_object
-from webhook.policy import MISSING, Path, Profile, field_path
+from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule, field_path
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "CaseResult", "catalogs", "in_force", "parse_cases", "run", "written"]
+__all__ = ["Case", "CaseResult", "catalogs", "is_about", "parse_cases", "run", "written"]
 
 
 class _Model(BaseModel):
@@ -152,14 +151,16 @@ def catalogs(case: Case, api: str, catalog: Catalog) -> Iterator[Catalog]:
     return (catalog.under(chosen(catalog.packs, [(api, release)])) for release in case.releases)
 
 
-def in_force(case: Case, api: str, catalog: Catalog) -> InForce:
-    """The release of which the result of a case is true: the last that it names, or the documented one.
+def is_about(case: Case, known: KnownKind, rule: DefaultRule | ValidationRule, catalog: Catalog) -> bool:
+    """Whether a rule is in force, in this form, in the release of which the result of a case is true: the last that it
+    names, or the documented one.
 
     Raises:
         SettingsError: a release does not exist.
     """
-    found = [chosen(catalog.packs, [(api, release)])[api] for release in case.releases]
-    return found[-1] if found else catalog.packs[api].in_force
+    found = [*catalogs(case, known.api, catalog)] or [catalog]
+    in_force = found[-1].kinds[known.gvk].policy.rules
+    return any((each.code, each.operator) == (rule.code, rule.operator) for each in in_force)
 
 
 def _run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:

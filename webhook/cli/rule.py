@@ -14,7 +14,7 @@ import yaml
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
-from webhook.cli.cases import Case, CaseResult, in_force
+from webhook.cli.cases import Case, CaseResult, is_about
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         return GOOD
     code = options.code.upper()
     if found := list(_rules(code, loaded)):
-        print("\n\n".join("\n".join(_told(each, source=options.source)) for each in found))
+        print("\n\n".join("\n".join(_told(each, loaded, source=options.source)) for each in found))
         return GOOD
     say(f"modelgate rule: {unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])}", sys.stderr)
     return USAGE
@@ -83,15 +83,24 @@ def _all_rules(loaded: Catalog) -> Iterator[_Found]:
 
 def _rules(code: str, loaded: Catalog) -> Iterator[_Found]:
     """The rules with a code: several, if they are true of different releases."""
+    told = set[str | None]()
     for each in _all_rules(loaded):
         if each.rule.code == code:
             yield each
-            if not each.rule.operator:
+            told.add(each.rule.operator or None)
+            if told == set(_ranges(each)):
                 return
 
 
-def _told(found: _Found, *, source: bool) -> Iterator[str]:
-    return _sources(*found) if source else _explain(*found, _example(*found))
+def _ranges(found: _Found) -> Iterator[str | None]:
+    """The ranges of all forms of a rule; None of one without."""
+    for source in found.known.sources:
+        spec = source.document.spec
+        yield from (rule.operator for rule in (*spec.defaults, *spec.validations) if rule.code == found.rule.code)
+
+
+def _told(found: _Found, loaded: Catalog, *, source: bool) -> Iterator[str]:
+    return _sources(*found) if source else _explain(*found, _example(found.rule, found.known, loaded))
 
 
 def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
@@ -101,7 +110,7 @@ def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
     repairs = list(_repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
     pages: dict[str, list[str]] = {}
     for each in _all_rules(loaded):
-        lines = _explain(*each, _example(*each, repairs))
+        lines = _explain(*each, _example(each.rule, each.known, loaded, repairs))
         pages.setdefault(each.rule.code, []).extend(["", *lines] if each.rule.code in pages else lines)
     yield from pages.items()
 
@@ -212,7 +221,7 @@ def _example(
 ) -> Example | None:
     """The case of the API that has a repair for the rule: for its code, under a release that it is true of."""
     for code, case, kind in _repairs([known.api], loaded) if repairs is None else repairs:
-        if code == rule.code and (not rule.operator or in_force(case, kind.api, loaded).holds(rule.operator)):
+        if code == rule.code and is_about(case, kind, rule, loaded):
             return run_example(code, case, kind, loaded)
     return None
 
