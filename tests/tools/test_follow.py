@@ -499,6 +499,14 @@ def bad_watch(world: World) -> None:
     world.file.write_text(UPSTREAM.replace("Controller.size", "a b"))
 
 
+def bad_since(world: World) -> None:
+    world.file.write_text(UPSTREAM.replace("since: 1.0.0", "since: first"))
+
+
+def two_documents(world: World) -> None:
+    world.file.write_text(f"{UPSTREAM}---\n{UPSTREAM}")
+
+
 def two_functions(world: World) -> None:
     world.write(**{"controller.go": GO + "\nfunc size() {}\n"})
     world.file.write_text(UPSTREAM.replace("Controller.size", "size"))
@@ -521,6 +529,8 @@ def large_file(world: World) -> None:
         (broken_table, "releases.json: not JSON"),
         (unknown_field, "example.yaml:9: sample: unknown field"),
         (bad_watch, "watches[0].function"),
+        (bad_since, 'example.yaml:5: since: "first" is not a release'),
+        (two_documents, "example.yaml: must have one document"),
         (two_functions, "v1.3.0:controller.go: has 2 functions size: watch one of Controller.size, size"),
         (large_file, "v1.3.0:controller.go has 5242882 bytes, more than 4194304"),
     ],
@@ -545,3 +555,24 @@ def test_bad_input_is_an_error_that_changes_nothing(world: World, spoil: Callabl
 def test_a_wrong_option_is_an_error_that_names_what_can_be_used(world: World, options: list[str], message: str) -> None:
     assert world.follow(*options) == (2, "", message)
     assert not (world.api / "releases.json").exists()
+
+
+def test_what_a_clone_lacks_is_not_fetched(world: World) -> None:
+    marker, program = world.folder / "marker", world.folder / "program"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    program.chmod(0o755)
+    lacking = world.git("rev-parse", "v1.1.0:config/crd/w.yaml")
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.url": f"ext::{program}",
+        "remote.origin.promisor": "true",
+        "protocol.ext.allow": "always",
+    }.items():
+        world.git("config", name, value)
+    (world.repository / ".git" / "objects" / lacking[:2] / lacking[2:]).unlink()
+    code, _, err = world.follow()
+    assert code == 2
+    assert "v1.1.0:config/crd/w.yaml is not in this clone: fetch it without a filter; 1.1.0 is left out" in err
+    assert not marker.exists()
+    assert world.table["releases"] == ["1.0.0", "1.2.0"]

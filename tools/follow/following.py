@@ -12,7 +12,7 @@ from tools.follow.definitions import Defined, Reader, is_object
 from tools.follow.history import Release, opened, releases
 from tools.follow.judged import findings, under
 from tools.follow.report import Step
-from tools.follow.table import made_table
+from tools.follow.table import table_text
 from tools.follow.upstream import Upstream, Watch
 from tools.follow.watches import Watcher
 from webhook.admission.errors import LoadError, Problem, SettingsError
@@ -48,7 +48,7 @@ class Following:
         digests = {
             release: {name: each.digest for name, each in found.items()} for release, found in self.definitions.items()
         }
-        return made_table(digests).text()
+        return table_text(digests)
 
     def steps(self, since: str | None) -> list[Step]:
         """The releases after one, or without it those that the table lacks, each with the one before it.

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from webhook.admission.errors import DocumentError, Problem
 from webhook.manifests import links
 from webhook.manifests.documents import parse
 from webhook.policy.problems import problems
+from webhook.policy.ranges import version
 
 __all__ = ["FOLDER", "Upstream", "Watch", "read", "write"]
 
@@ -23,6 +24,11 @@ FOLDER: Final = Path(__file__).parent
 _WATCHES: Final = "\nwatches:\n"
 
 Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+def _release(text: str) -> str:
+    version(text)
+    return text
 
 
 class _Model(BaseModel):
@@ -54,10 +60,10 @@ class Upstream(_Model):
     always; ``others`` are those that do not matter, with ``*``.
     """
 
-    apiVersion: Annotated[str, StringConstraints(pattern=r"^modelgate\.dev/v1alpha1$")]  # noqa: N815
-    kind: Annotated[str, StringConstraints(pattern=r"^Upstream$")]
+    apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815 - the spelling of Kubernetes documents
+    kind: Literal["Upstream"]
     tags: Annotated[list[str], Field(min_length=1)]
-    since: Text
+    since: Annotated[str, AfterValidator(_release)]
     crds: Annotated[list[Text], Field(min_length=1)]
     definitions: Annotated[list[Text], Field(min_length=1)]
     others: list[Text] = []
