@@ -1,5 +1,6 @@
 """What a policy may not say is refused when it is loaded: every mistake, with file, line and path."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from webhook.admission.errors import CatalogError
 from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
+from webhook.engine.packs import InForce
 from webhook.manifests import documents
 from webhook.policy import Policy, compile_policy, parse_policy
 
@@ -21,9 +23,12 @@ spec:
 """
 
 
-def compiled(body: str, facts: dict[str, Any] | None = None) -> Policy:
+def compiled(body: str, facts: dict[str, Any] | None = None, release: str = "") -> Policy:
+    """The policy; of a release, or unknown, if one is given."""
     (document,) = documents.parse(HEAD + body, "p.yaml")
-    return compile_policy(parse_policy(document), document, MODEL.schema.raw, facts or {})
+    in_force = InForce("LLMKube", () if release == "unknown" else (release,))
+    holds = in_force.holds if release else None
+    return compile_policy(parse_policy(document), document, MODEL.schema.raw, facts or {}, holds=holds)
 
 
 def problems(body: str) -> list[str]:
@@ -80,6 +85,55 @@ def test_a_document_that_does_not_fit_the_model_is_refused(body: str, problem: s
 def test_a_code_twice_is_refused() -> None:
     rule = '{code: XX201, rule: "true", message: m, docs: d}'
     assert "code XX201 is used twice" in problems(f"  validations: [{rule}, {rule}]")[0]
+
+
+FORMS = """\
+  variables:
+  - {name: size, operator: "<2", expression: "1"}
+  - {name: size, expression: "0"}
+  - {name: size, operator: ">=3", expression: "3"}
+  defaults:
+  - {code: XX101, operator: "<2", path: spec.mmproj, value: "'old'", because: x}
+  validations:
+  - {code: XX201, rule: variables.size == 0, message: general, docs: d}
+  - {code: XX201, operator: ">=1 <2", rule: variables.size == 1, message: of 1, docs: d}
+  - {code: XX202, operator: ">=3", rule: variables.size == 3, message: of 3, docs: d}
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "messages", "size", "defaults"),
+    [
+        ("0.5", ["general"], "1", ["XX101"]),
+        ("1.9", ["of 1"], "1", ["XX101"]),
+        ("2", ["general"], "0", []),
+        ("3", ["general", "of 3"], "3", []),
+        ("head", ["general", "of 3"], "3", []),
+        ("unknown", ["general"], "0", []),
+    ],
+)
+def test_what_has_no_range_is_in_force_where_no_range_of_its_name_holds(
+    release: str, messages: list[str], size: str, defaults: list[str]
+) -> None:
+    policy = compiled(FORMS, release=release)
+    assert [rule.message for rule in policy.validations] == messages
+    assert policy.variables["size"].source == size
+    assert [rule.code for rule in policy.defaults] == defaults
+    assert [gone.code for gone in policy.withdrawn] == ["XX101"][len(defaults) :]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "message"),
+    [
+        (["", ""], "code XX201 is used twice"),
+        (["<2", ">=1 <3"], "code XX201 is used twice, and the ranges overlap: >=1 <3"),
+        (["", "<2", ""], "code XX201 is used twice"),
+    ],
+)
+def test_two_forms_that_may_both_be_in_force_are_refused(ranges: list[str], message: str) -> None:
+    rule = {"code": "XX201", "rule": "true", "message": "m", "docs": "d"}
+    rules = json.dumps([{**rule, "operator": text or None} for text in ranges])
+    assert [found.partition(".code: ")[2] for found in problems(f"  validations: {rules}")] == [message]
 
 
 def test_a_default_over_a_schema_default_needs_one() -> None:

@@ -82,7 +82,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 
     given.documents = [settled(each) for each in given.documents]
     before = [settled(each) for each in earlier(options.old, options.commit, options.files)]
-    decided = deciding(options, [*crds, *there], given.documents, before, built_in)
+    decided = deciding(options, crds, there, given.documents, before, built_in)
     installed, deviations = _installed(built_in, decided.documents, given.documents)
     loaded = decided.checked.extend(installed)
     run = _run(options, loaded, decided, there, given.documents, before)
