@@ -120,7 +120,7 @@ def parse_cases(document: Document) -> CasesDocument:
 def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     """Run one case as the API server would: decode the object, mutate it, then validate it with its metadata."""
     view = MemoryView(case.others)
-    options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
+    options = Options(Profile(case.profile), strict_fields=True, faults_told=True, settings=case.settings)
     old = _object(case.oldObject, case.oldSpec, known)
     if case.oldObject is not None and old is not None:
         old = stored_object(old, known)

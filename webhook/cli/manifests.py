@@ -124,7 +124,9 @@ def _run(
     """Review files beside objects that are ``there``, as updates of those ``before``."""
     settings = choices.chosen(options)
     real = {key_of(each): each for each in in_cluster(there, loaded)}
-    decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
+    decide = Options(
+        Profile(options.profile or Profile.STANDARD), strict_fields=True, faults_told=True, settings=settings
+    )
     previous = applied_before(before, loaded, decide)
     world = World.of(item.value for item in (*there, *given))
     stored = Stored({**{key_of(each): each for each in previous}, **real}, decided.checked, world)

@@ -53,7 +53,7 @@ class Own:
     def __init__(
         self, kind: str, schema: Structural, installed: Structural, policy: Policy, differences: Differences
     ) -> None:
-        self.schema = schema
+        self._schema = schema
         self.differences = differences
         self._kind, self._installed, self._policy = kind, installed, policy
         self._expected = Structural(
@@ -64,7 +64,7 @@ class Own:
 
     def ruling(self, policy: Policy) -> Own:
         """The same definitions with other rules."""
-        return Own(self._kind, self.schema, self._installed, policy, self.differences)
+        return Own(self._kind, self._schema, self._installed, policy, self.differences)
 
     def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
         """What is left out of the review of an object; ``old`` is what is stored. Both are decoded."""
@@ -77,15 +77,32 @@ class Own:
             rules |= self._about(before) & self._on_stored
         return Aside(rules, oversized) if rules or oversized else NOTHING_ASIDE
 
+    def seen(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object as rules and facts read it.
+
+        Where the installed definition says nothing, the API server fills in nothing, and keeps what is null. Rules read
+        what it would have made of the object by the catalog's definition.
+        """
+        return self._expected.decode(obj, drop_invalid=True).object if self.differences.unstated else obj
+
+    @property
+    def stated(self) -> Structural:
+        """The schema that says most of the object."""
+        return self._expected if self.differences.unstated else self._installed
+
     def _invalid(self, obj: dict[str, Any]) -> tuple[frozenset[Keys], bool]:
         """The fields with a value that the catalog's definition refuses or would fill in, and the installed one not."""
-        errors, filled = self._expected.invalid_places(obj), self._expected.default(obj)
+        filled = self.seen(obj) if self.differences.unstated else self._expected.default(obj)
+        errors = self._expected.invalid_places(filled)
         if not errors and filled is obj:
             return frozenset(), False
         theirs = set(self._installed.invalid_places(obj)) if errors else ()
         ours = [each for each in errors if each not in theirs]
         paths = {keys for keys, _ in ours}
-        paths |= {tuple("*" if key.isdigit() else key for key in keys) for _, keys, _ in patch.steps(obj, filled)}
+        for _, keys, _ in patch.steps(obj, filled):
+            path = tuple("*" if key.isdigit() else key for key in keys)
+            if not any(path[:end] in self.differences.unstated for end in range(len(path))):
+                paths.add(path)
         if len(errors) >= _MOST:
             paths.add(())
         return frozenset(paths), any(kind in _OVERSIZED for _, kind in ours)

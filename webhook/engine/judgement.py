@@ -89,6 +89,7 @@ def _findings(
         of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     elif errors := metadata_errors(obj, request.size):
         of_schema = Findings(errors)
+    aside, obj, old = kind.aside(obj, old), kind.seen(obj), None if old is None else kind.seen(old)
     of_pods = None
     if prepared.pods is not None and options.settings.recommends(kind.api):
         options.checkpoint("pods")
@@ -96,7 +97,7 @@ def _findings(
         of_pods = pod_findings(prepared, obj, old, refused, options)
     options.checkpoint("policy")
     causes = () if of_schema is None else tuple(of_schema.causes)
-    subject = Subject(kind, prepared, obj, old, causes, hidden, kind.aside(obj, old))
+    subject = Subject(kind, prepared, obj, old, causes, hidden, aside)
     scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
 
     def stored_scope() -> PolicyScope:

@@ -21,7 +21,7 @@ from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
 from webhook.schema import OMIT, FieldError
 
-__all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
+__all__ = ["MAX_FINDINGS", "Subject", "fault_cause", "validate_rules"]
 
 MAX_FINDINGS: Final = 1000
 """Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
@@ -228,8 +228,14 @@ class _RuleRun:
             raise
         except CelError as error:
             if self._subject.rules_must_evaluate:
-                raise PolicyFault(rule.code, rule.rule.source, error) from error
+                self._record_fault(PolicyFault(rule.code, field_path(node.keys), rule.rule.source, error))
             return None
+
+    def _record_fault(self, fault: PolicyFault) -> None:
+        if not self._options.faults_told:
+            raise fault
+        if len(self.findings.causes) < MAX_FINDINGS:
+            self.findings.causes.append(fault_cause(fault))
 
     def _record_unseen(self, rule: ValidationRule, node: TargetNode, missing: str) -> None:
         """Warn that an unknown object decides a rule, once for each such object."""
@@ -265,6 +271,11 @@ class _RuleRun:
     def _is_explained(self, rule: ValidationRule, node: TargetNode, place: str) -> bool:
         """Whether the schema refuses the very value that a finding is about."""
         return place in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list)
+
+
+def fault_cause(fault: PolicyFault) -> Cause:
+    """What a file is told of a rule that cannot be evaluated: a gate would answer that it cannot judge the object."""
+    return Cause(fault.place, "InternalError", f"Internal error: {cut_end(fault.detail, MESSAGE)}", fault.code)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:

@@ -21,10 +21,15 @@ _NOTES: Final = 10_000
 
 
 class PolicyFault(Fault):
-    """A rule failed to evaluate on an object that its schema accepts: a fault of Modelgate, never a denial."""
+    """A rule failed to evaluate on an object that its schema accepts: a fault of the rule, never a denial.
 
-    def __init__(self, code: str, source: str, error: CelError) -> None:
-        super().__init__(f"rule {code} could not be evaluated: {error} (in {source})")
+    ``code`` is the rule's, ``place`` the field, and ``detail`` says what is wrong.
+    """
+
+    def __init__(self, code: str, place: str, source: str, error: CelError) -> None:
+        self.code, self.place = code, place
+        self.detail = f"rule {code} could not be evaluated: {error} (in {source})"
+        super().__init__(self.detail)
 
 
 class _Variables(dict[str, Any]):

@@ -92,7 +92,7 @@ def normalise(
     """
     written, rules = obj, kind.policy.defaults
     if kind.policy.numeric_quantities:
-        obj = kind.schema.with_quantities(obj)
+        obj = kind.stated.with_quantities(obj)
     if not rules:
         return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
     ownership = Ownership.of(obj, old)
@@ -202,9 +202,9 @@ def _fill(
                 continue  # a parent is not an object: validation refuses it
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
-                value = formula.run({"object": current}, None)
+                value = formula.run({"object": kind.seen(current)}, None)
             else:
-                scope = scope or scope_of(current)
+                scope = scope or scope_of(kind.seen(current))
                 value = _value_or_missing(rule, scope, kind, old) if formula is None else scope.computed(formula)
             if value is MISSING or value is ABSENT:
                 continue
@@ -277,7 +277,7 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
     except BudgetExceeded as error:
         raise _TooCostlyError(rule.code) from error
     except CelError as error:
-        raise PolicyFault(rule.code, expression.source, error) from error
+        raise PolicyFault(rule.code, rule.path.text, expression.source, error) from error
 
 
 def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule, ...]) -> list[Default]:
