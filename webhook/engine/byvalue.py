@@ -121,6 +121,11 @@ class Own:
         return self._known[paths]
 
     @cached_property
+    def may_refuse_defaults(self) -> bool:
+        """Whether the installed definition may refuse what a default sets."""
+        return any(meet(rule.path.keys, each) for rule in self._policy.defaults for each in self.differences.narrowed)
+
+    @cached_property
     def _dependences(self) -> Mapping[Rule, Dependence]:
         rules: Iterable[Rule] = (*self._policy.defaults, *self._policy.validations)
         return {rule: Dependence.of(self._policy, rule) for rule in rules}

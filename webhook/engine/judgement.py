@@ -9,6 +9,7 @@ from webhook.admission import Cause, Decision, Request, Warn, labels
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
+from webhook.engine.byvalue import NOTHING_ASIDE
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
@@ -89,7 +90,9 @@ def _findings(
         of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     elif errors := metadata_errors(obj, request.size):
         of_schema = Findings(errors)
-    aside, obj, old = kind.aside(obj, old), kind.seen(obj), None if old is None else kind.seen(old)
+    aside = NOTHING_ASIDE
+    if kind.own is not None:
+        aside, obj, old = kind.own.aside(obj, old), kind.own.seen(obj), None if old is None else kind.own.seen(old)
     of_pods = None
     if prepared.pods is not None and options.settings.recommends(kind.api):
         options.checkpoint("pods")

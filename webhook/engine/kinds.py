@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
-from webhook.engine.byvalue import NOTHING_ASIDE, Aside, Foreign, Own
+from webhook.engine.byvalue import Foreign, Own
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
@@ -65,10 +65,6 @@ class KnownKind:
     def seen(self, obj: dict[str, Any]) -> dict[str, Any]:
         """A decoded object as rules and facts read it."""
         return obj if self.own is None else self.own.seen(obj)
-
-    def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
-        """The rules and defaults that do not hold for an object as it is decoded; ``old`` is what is stored."""
-        return NOTHING_ASIDE if self.own is None else self.own.aside(obj, old)
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):

@@ -208,7 +208,7 @@ class _RuleRun:
         value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
         text = rule.message if suspect.message is None and rule.message_expression is None else suspect.message
         if suspect.certain and not is_unsure and text is not None:
-            return None if self._scope.doubts(*rule.conditions) else text
+            return None if self._is_doubtful(rule) else text
         self._options.checkpoint(rule.code)
         try:
             if not suspect.certain:
@@ -216,7 +216,7 @@ class _RuleRun:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
-            if self._scope.doubts(*rule.conditions):
+            if self._is_doubtful(rule):
                 return None
             if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
@@ -230,6 +230,9 @@ class _RuleRun:
             if self._subject.rules_must_evaluate:
                 self._record_fault(PolicyFault(rule.code, field_path(node.keys), rule.rule.source, error))
             return None
+
+    def _is_doubtful(self, rule: ValidationRule) -> bool:
+        return bool(self._scope.doubtful) and self._scope.doubts(*rule.conditions)
 
     def _record_fault(self, fault: PolicyFault) -> None:
         if not self._options.faults_told:

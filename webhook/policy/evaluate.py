@@ -63,7 +63,7 @@ class PolicyScope:
         doubtful: Collection[str] = (),
     ) -> None:
         self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
-        self._doubtful = doubtful
+        self.doubtful = doubtful
         self._facts: dict[str, Any] = {}
         self._made: Bindings | None = None
         self._suspects: Sequence[Suspect] = ()
@@ -128,8 +128,7 @@ class PolicyScope:
 
     def doubts(self, *parts: Expression | FactValue | None) -> bool:
         """Whether one of these has read a doubtful fact."""
-        known = self._doubtful
-        return bool(known) and any(part is not None and not part.facts.isdisjoint(known) for part in parts)
+        return any(part is not None and not part.facts.isdisjoint(self.doubtful) for part in parts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""
