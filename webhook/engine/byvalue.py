@@ -16,8 +16,8 @@ from webhook.cluster import ClusterView, Kind
 from webhook.facts import inputs_of
 from webhook.facts.memo import Memo
 from webhook.policy import Dependence, Policy, Rule, meet
-from webhook.schema import Structural
-from webhook.schema.compare import Differences, expected
+from webhook.schema import DecodeError, Structural
+from webhook.schema.compare import Differences
 
 __all__ = ["NOTHING_ASIDE", "Aside", "Foreign", "Own", "Sight"]
 
@@ -27,6 +27,7 @@ _SHAPES: Final = 256
 """Sets of fields of which the rules are remembered; a full cache is emptied."""
 _MOST: Final = 1000
 """With so many errors there may be more of them, which are not named."""
+_EVERYTHING: Final[frozenset[Keys]] = frozenset({()})
 _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
 
@@ -36,10 +37,6 @@ class Aside(NamedTuple):
     rules: frozenset[Rule]
     oversized: bool = False
 
-    @property
-    def codes(self) -> list[str]:
-        return sorted({rule.code for rule in self.rules})
-
 
 NOTHING_ASIDE: Final = Aside(frozenset())
 
@@ -47,24 +44,21 @@ NOTHING_ASIDE: Final = Aside(frozenset())
 class Own:
     """The catalog's definition of a kind, beside the installed one.
 
-    ``policy`` are the rules that apply to the installed definition.
+    ``expected`` is the catalog's schema for objects of the installed definition: without the fields that this one
+    lacks, and with any value where it adds some. ``policy`` are the rules that apply to the installed definition.
     """
 
     def __init__(
-        self, kind: str, schema: Structural, installed: Structural, policy: Policy, differences: Differences
+        self, kind: str, expected: Structural, installed: Structural, policy: Policy, differences: Differences
     ) -> None:
-        self._schema = schema
         self.differences = differences
-        self._kind, self._installed, self._policy = kind, installed, policy
-        self._expected = Structural(
-            lambda: expected(schema.raw, installed.raw), version=schema.version, name=schema.name
-        )
+        self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy
         self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
-        self.foreign = Memo(lambda obj: self._invalid(obj)[0])
+        self.foreign = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
     def ruling(self, policy: Policy) -> Own:
         """The same definitions with other rules."""
-        return Own(self._kind, self._schema, self._installed, policy, self.differences)
+        return Own(self._kind, self._expected, self._installed, policy, self.differences)
 
     def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
         """What is left out of the review of an object; ``old`` is what is stored. Both are decoded."""
@@ -83,7 +77,12 @@ class Own:
         Where the installed definition says nothing, the API server fills in nothing, and keeps what is null. Rules read
         what it would have made of the object by the catalog's definition.
         """
-        return self._expected.decode(obj, drop_invalid=True).object if self.differences.unstated else obj
+        if not self.differences.unstated:
+            return obj
+        try:
+            return self._expected.decode(obj, drop_invalid=True).object
+        except DecodeError:  # the installed definition may keep what the catalog's cannot read
+            return obj
 
     @property
     def stated(self) -> Structural:
@@ -93,10 +92,13 @@ class Own:
     def _invalid(self, obj: dict[str, Any]) -> tuple[frozenset[Keys], bool]:
         """The fields with a value that the catalog's definition refuses or would fill in, and the installed one not."""
         filled = self.seen(obj) if self.differences.unstated else self._expected.default(obj)
-        errors = self._expected.invalid_places(filled)
+        try:
+            errors = self._expected.invalid_places(filled)
+            theirs = set(self._installed.invalid_places(obj)) if errors else ()
+        except DecodeError:
+            return _EVERYTHING, True
         if not errors and filled is obj:
             return frozenset(), False
-        theirs = set(self._installed.invalid_places(obj)) if errors else ()
         ours = [each for each in errors if each not in theirs]
         paths = {keys for keys, _ in ours}
         for _, keys, _ in patch.steps(obj, filled):
@@ -104,7 +106,7 @@ class Own:
             if not any(path[:end] in self.differences.unstated for end in range(len(path))):
                 paths.add(path)
         if len(errors) >= _MOST:
-            paths.add(())
+            return _EVERYTHING, True
         return frozenset(paths), any(kind in _OVERSIZED for _, kind in ours)
 
     def _about(self, paths: frozenset[Keys]) -> frozenset[Rule]:
