@@ -77,7 +77,7 @@ def compare(ours: Schema, theirs: Schema) -> Differences:
 
 
 def expected(ours: Schema, theirs: Schema) -> Schema:
-    """Our schema for objects of theirs: without the fields that theirs lacks, and with any value for those it adds."""
+    """Our schema for the other's objects: without the fields that the other lacks, and with any value for those it adds."""
     mine, others = dict(_children(ours)), dict(_children(theirs))
     if not mine:
         return ours
