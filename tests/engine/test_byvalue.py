@@ -113,7 +113,7 @@ def test_what_was_derived_goes_when_its_source_has_such_a_value(loaded: Catalog)
     assert engine.validate(Request(MODEL, "models", "UPDATE", found, stored), wider, MemoryView()).allowed
 
 
-def test_a_new_field_is_no_reason_to_leave_a_rule_out(loaded: Catalog) -> None:
+def test_a_new_field_leaves_no_rule_out(loaded: Catalog) -> None:
     later = under(loaded, "Model", with_prefetch)
     ours = decided(loaded, "Model", {"source": "pvc://claim"})
     theirs = decided(later, "Model", {"source": "pvc://claim", "prefetch": True})
@@ -158,7 +158,7 @@ def test_a_longer_list_than_ours_is_judged_by_no_rule_that_reads_it(loaded: Cata
 
 
 @pytest.mark.parametrize("number", [1, 3_000])
-def test_many_such_values_are_no_fault(loaded: Catalog, number: int) -> None:
+def test_many_such_values_are_judged(loaded: Catalog, number: int) -> None:
     def any_value(spec: Json) -> None:
         spec["properties"]["files"] = {"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": True}}
 
@@ -167,7 +167,7 @@ def test_many_such_values_are_no_fault(loaded: Catalog, number: int) -> None:
     assert decided(wider, "Model", {"source": "pvc://claim/m", "files": values}, profile=Profile.STANDARD).allowed
 
 
-def test_a_deep_value_is_no_fault(loaded: Catalog) -> None:
+def test_a_deep_value_is_judged(loaded: Catalog) -> None:
     wider = under(loaded, "Model", lambda spec: spec["properties"].update(files=OPEN))
     value: Any = {}
     for _ in range(400):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cel import children, type_of_schema, walk
-from webhook.cel.syntax.ast import Call, Comprehension, Expr, Ident
+from webhook.cel.syntax import Call, Comprehension, Expr, Ident
 from webhook.cel.types import DYN
 from webhook.policy.environments import node_at
 from webhook.policy.reads import OBJECT, Keys, Reads

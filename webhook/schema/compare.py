@@ -17,7 +17,7 @@ _TEXTS: Final = frozenset({"description", "title", "example", "externalDocs", "x
 
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
 _ELSEWHERE: Final = frozenset({*_TEXTS, _OPEN, "properties", "items", "x-kubernetes-validations", "enum", "allOf"})
-"""Keywords that are no limit of a value, or that are compared as what they have in common."""
+"""Keywords that do not limit a value, or that are compared as what they have in common."""
 
 _LOWER: Final = frozenset({"minimum", "minLength", "minItems", "minProperties"})
 _UPPER: Final = frozenset({"maximum", "maxLength", "maxItems", "maxProperties"})
@@ -77,7 +77,7 @@ def compare(ours: Schema, theirs: Schema) -> Differences:
 
 
 def expected(ours: Schema, theirs: Schema) -> Schema:
-    """Our schema for the other's objects: without the fields that the other lacks, and with any value for those it adds."""
+    """Our schema for objects of the other: without the fields that it lacks, and with any value for those it adds."""
     mine, others = dict(_children(ours)), dict(_children(theirs))
     if not mine:
         return ours

@@ -1,9 +1,4 @@
-"""Decide by its values which rules hold for an object, where another definition of its kind is installed.
-
-A rule is written for the values that the catalog's definition accepts. The installed one may accept more: a rule that
-reads such a value is left out of the review of this object, and of no other. Facts follow the same law for the objects
-of other kinds that they read.
-"""
+"""The catalog's definition of a kind beside the installed one, and the rules that do not hold for an object."""
 
 from __future__ import annotations
 
@@ -12,14 +7,12 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
-from webhook.cluster import ClusterView, Kind
-from webhook.facts import inputs_of
-from webhook.facts.memo import Memo
+from webhook.facts import Memo, inputs_of
 from webhook.policy import Dependence, Policy, Rule, meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
 
-__all__ = ["NOTHING_ASIDE", "Aside", "Foreign", "Own", "Sight"]
+__all__ = ["NOTHING_ASIDE", "Aside", "Keys", "Own", "any_meet"]
 
 Keys = tuple[str, ...]
 
@@ -114,7 +107,7 @@ class Own:
         if paths not in self._known:
             if len(self._known) >= _SHAPES:
                 self._known = {}
-            facts = {name for name, read in self._inputs.items() if _any_meet(paths, read)}
+            facts = {name for name, read in self._inputs.items() if any_meet(paths, read)}
             self._known[paths] = frozenset(
                 rule
                 for rule, on in self._dependences.items()
@@ -144,38 +137,5 @@ class Own:
         return {name: [each.keys for each in inputs_of(self._kind, name) if each.kind == self._kind] for name in names}
 
 
-def _any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
+def any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
     return any(meet(path, other) for path in paths for other in others)
-
-
-class Foreign(NamedTuple):
-    """A kind that a fact reads and that is installed in another form, and the fields that the fact reads of it."""
-
-    own: Own
-    read: Sequence[Keys]
-
-    def hides(self, obj: dict[str, Any]) -> bool:
-        return _any_meet(self.own.foreign(obj), self.read)
-
-
-class Sight:
-    """A view for one fact. ``is_clear`` until it gives an object with a value that the fact does not expect."""
-
-    def __init__(self, view: ClusterView, kinds: Mapping[Kind, Foreign]) -> None:
-        self._view, self._kinds = view, kinds
-        self.is_clear = True
-
-    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        found = self._view.get(kind, namespace, name)
-        self._look(kind, () if found is None else (found,))
-        return found
-
-    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        found = self._view.list(kind, namespace)
-        self._look(kind, found)
-        return found
-
-    def _look(self, kind: Kind, found: Iterable[dict[str, Any]]) -> None:
-        foreign = self._kinds.get(kind) if self.is_clear else None
-        if foreign is not None and any(map(foreign.hides, found)):
-            self.is_clear = False
