@@ -90,7 +90,7 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     assert ready(gate)[0] == 200
     said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
     assert f"{said} spec.prefetch" in ready(gate)[1]
-    assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} ' in gate.metrics.text().decode()
+    assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} 0' in gate.metrics.text().decode()
     told = 'modelgate_release_info{api="llmkube",by="definitions",release="unknown"} 1.0'
     assert told in gate.metrics.text().decode()
     installed.look()

@@ -165,7 +165,7 @@ def is_about(case: Case, known: KnownKind, rule: DefaultRule | ValidationRule, c
 
 def _run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     view = MemoryView(case.others)
-    options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
+    options = Options(Profile(case.profile), strict_fields=True, faults_told=True, settings=case.settings)
     old = _object(case.oldObject, case.oldSpec, known)
     sent = obj = written(case, known)
     if old and case.oldObject is None and not case.unstamped:

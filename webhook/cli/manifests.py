@@ -93,7 +93,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     )
     if not any(each.reviewed for each in run.reviews):
         given.problems += excluded(given, options)
-    shown = [_compared(each, run.judge.view, settings) for each in run.reviews] if options.verbose else run.reviews
+    shown = [_explained(each, run.judge.view, settings) for each in run.reviews] if options.verbose else run.reviews
 
     def judge(document: Document) -> ReviewedManifest:
         return run.judge.review(settled(document))
@@ -124,7 +124,7 @@ def _run(
     """Review files beside objects that are ``there``, as updates of those ``before``."""
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     profile = Profile(options.profile or Profile.STANDARD)
-    decide = Options(profile, strict_fields=True, complete=closed, settings=choices.chosen(options))
+    decide = Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=choices.chosen(options))
     judge = Judge.beside(
         loaded,
         decide,
@@ -174,13 +174,15 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
             yield GroupVersionKind(defined(each.value)[0], "", defined(each.value)[1])
 
 
-def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
-    """The outcome with the candidates for what was chosen, compared."""
-    gvk = kind_of(outcome.document.value)
+def _explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
+    """The outcome with the rules that are left out of it, and the candidates for what was chosen, compared."""
+    lines, gvk = list[str](), kind_of(outcome.document.value)
+    if codes := outcome.validation.audit.get("aside"):
+        lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
     compare = COMPARISONS.get((gvk.group, gvk.kind))
-    if compare is None or not isinstance(outcome.document.value.get("metadata"), dict):
-        return outcome
-    return replace(outcome, comparison=tuple(compare(placed(outcome.document.value, None), view, settings)))
+    if compare is not None and isinstance(outcome.document.value.get("metadata"), dict):
+        lines += compare(placed(outcome.document.value, None), view, settings)
+    return replace(outcome, comparison=tuple(lines)) if lines else outcome
 
 
 def _installed(

@@ -73,7 +73,9 @@ class Gate:
         self._there = Surroundings.of(there, self._catalog)
         self._policies = None if admission_policies is None else Path(admission_policies)
         closed = bool(there) if complete is None else complete
-        self._options = Options(Profile(profile), strict_fields=True, complete=closed, settings=settings)
+        self._options = Options(
+            Profile(profile), strict_fields=True, faults_told=True, complete=closed, settings=settings
+        )
 
     def check(self, given: Given) -> Verdict:
         """The verdict about one object: created, or updated if the view has it.

@@ -49,8 +49,8 @@ def add_parser(commands: Commands) -> None:
     add_arguments(parser)
     quiet = "print only objects with findings, and no summary"
     verbose = (
-        "also list what is not checked or not read, and, for each object for which one of several others is chosen, "
-        "all of them with the reasons"
+        "also list what is not checked or not read, and below an object the rules that are not applied to its values, "
+        "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
     add_output(parser, ("text", *FORMATS), quiet, verbose)
     parser.add_argument(
