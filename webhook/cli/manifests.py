@@ -27,7 +27,7 @@ from webhook.engine.installed import Deviation, with_installed
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.manifests.contents import Contents
-from webhook.manifests.documents import Document
+from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.folders import read_all
 from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
@@ -35,7 +35,7 @@ from webhook.offline import is_definition, kind_of, placed, read_definitions
 from webhook.offline.unknown import Substitutions, World, prepared
 from webhook.policy import Profile
 
-__all__ = ["Outcomes", "is_duplicate", "outcomes"]
+__all__ = ["Outcomes", "outcomes"]
 
 
 class Outcomes(NamedTuple):
@@ -69,8 +69,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     there = read_all(options.view)
     crds = read_definitions(options.crds)
     given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
-    faults = [each for each in given.problems if not is_duplicate(each)]
-    if not given.documents and (faults or not (given.problems or given.skipped)):
+    if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     here = Path.cwd()
@@ -89,6 +88,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     at_commit = (
         [] if options.commit is None or options.all else _run(options, loaded, decided, there, before, []).reviews
     )
+    _add_repeats(given, run.reviews, strict=options.strict)
     if not any(each.reviewed for each in run.reviews):
         given.problems += excluded(given, options)
     shown = [_compared(each, run.view, settings) for each in run.reviews] if options.verbose else run.reviews
@@ -145,7 +145,7 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     exclude = tuple(options.exclude)
     concerned = _always if options.strict else concerns(kinds)
     told = partial(progress, what="read")
-    how = Reading(lenient=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
+    how = Reading(lenient=True, repeating=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
     given = read_paths(options.files, how)
     if not options.kustomize:
         return given
@@ -160,9 +160,12 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     )
 
 
-def is_duplicate(problem: Problem) -> bool:
-    """Whether a key is written twice, which kustomize and strict field validation refuse: that is a verdict."""
-    return problem.message.startswith("duplicate key ")
+def _add_repeats(given: Manifests, reviews: Iterable[ReviewedManifest], *, strict: bool) -> None:
+    """A key written twice in an object that is not judged: a remark, as about a text that cannot be read."""
+    found = [fault for each in reviews if not each.reviewed for fault in repeats_of(each.document)]
+    (given.problems if strict else given.unread).extend(found)
+    given.skipped["not readable"] += 0 if strict else len(found)
+    given.skipped = +given.skipped
 
 
 def _always(_: bytes) -> bool:

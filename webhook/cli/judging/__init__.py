@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from webhook import engine
-from webhook.admission import Decision, GroupVersionKind, Request
+from webhook.admission import Cause, Decision, GroupVersionKind, Request
 from webhook.cli.judging.kinds import unserved, why_unchecked, without_schema
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
@@ -25,6 +25,7 @@ from webhook.offline import (
     stored_object,
 )
 from webhook.offline.unknown import Unjudged, World
+from webhook.policy import field_path
 
 __all__ = ["Key", "ReviewedManifest", "Stored", "applied_before", "in_cluster", "key_of", "review", "title_of"]
 
@@ -132,6 +133,22 @@ def review(
 
     ``strict_kinds`` refuses a kind that has no definition, which is otherwise not reviewed.
     """
+    found = _reviewed(document, loaded, view, options, stored, strict_kinds=strict_kinds)
+    if not document.repeats:
+        return found
+    repeats = (Cause(field_path(each.path), "FieldValueDuplicate", each.message) for each in document.repeats)
+    return replace(found, validation=replace(found.validation, causes=(*repeats, *found.validation.causes)))
+
+
+def _reviewed(
+    document: Document,
+    loaded: Catalog,
+    view: ClusterView,
+    options: Options,
+    stored: Stored,
+    *,
+    strict_kinds: bool,
+) -> ReviewedManifest:
     value = document.value
     gvk = kind_of(value)
     kind = loaded.find(gvk)

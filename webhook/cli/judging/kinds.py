@@ -11,6 +11,7 @@ from webhook.cli.judging.upstream import SUCCESSORS, UPSTREAM, is_served
 from webhook.engine.catalog import Catalog
 from webhook.facts import is_typo
 from webhook.offline import is_builtin
+from webhook.offline.unknown import is_encrypted, variables_of
 
 __all__ = ["concerns", "unserved", "why_unchecked", "without_schema"]
 
@@ -43,7 +44,7 @@ def unserved(
     definition that is given), and the name of a kind is a mistake if it differs by one letter from a kind with rules.
     ``strict`` refuses all kinds without a definition but those of the API server.
     """
-    if loaded.find(gvk) is not None:
+    if loaded.find(gvk) is not None or _is_unknown(gvk):
         return None
     text = f'no matches for kind "{gvk.kind}" in version "{_version(gvk)}"'
     versions = [known.version for known in loaded.kinds if (known.group, known.kind) == (gvk.group, gvk.kind)]
@@ -61,11 +62,19 @@ def unserved(
 
 def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     """Why an object of a kind without a definition is not judged."""
+    if _is_unknown(gvk):
+        return "its kind or version is known when Flux has substituted and SOPS has decrypted it"
     if gvk.group in SUCCESSORS:
         return f"no rules for {gvk.group}, the successor of {SUCCESSORS[gvk.group]}; {_GIVE}"
     if is_served(gvk):
         return f"a kind of {UPSTREAM[gvk.group].project} without rules; {_GIVE}"
     return f"not known to Modelgate{_similar(gvk, loaded)}"
+
+
+def _is_unknown(gvk: GroupVersionKind) -> bool:
+    return any(
+        is_encrypted(each) or variables_of(each) for each in (f"{gvk.group}/{gvk.version}", gvk.version, gvk.kind)
+    )
 
 
 def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
