@@ -308,11 +308,13 @@ class _Reader:
     def _broken(self, error: YamlError, lines: list[str], begin: int) -> None:
         """Add a fault. A file for Helm has one for each of its expressions: one piece of advice is enough."""
         first = max(error.line - begin - _NEAR, 0)
-        for number, line in enumerate(lines[first : error.line - begin + _NEAR], begin + first):
+        near = lines[first : error.line - begin + _NEAR]
+        for number, line in enumerate(near, begin + first):
             if error.may_be_a_template and (found := _TEMPLATE.search(line)) and not _is_quoted(line[: found.start()]):
                 self._template = self._template or Problem(f"{self._source}:{number + 1}", "", _ADVICE)
                 return
-        self._fault(error.line, str(error))
+        quotes = ": a variable in { } or [ ] needs quotes" if "flow" in str(error) and "${" in "".join(near) else ""
+        self._fault(error.line, f"{error}{quotes}")
 
     def _add(self, value: Any, document: Document, lines: list[int] | None = None) -> None:
         """Add an object, or the items of a list."""

@@ -72,9 +72,7 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
 
 
 def _is_unknown(gvk: GroupVersionKind) -> bool:
-    return any(
-        is_encrypted(each) or variables_of(each) for each in (f"{gvk.group}/{gvk.version}", gvk.version, gvk.kind)
-    )
+    return any(is_encrypted(each) or variables_of(each) for each in (_version(gvk), gvk.kind))
 
 
 def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
@@ -91,9 +89,20 @@ def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None
     """
     if is_served(gvk):
         return None
-    near = [each for each in loaded.kinds if is_typo(gvk.group, each.group) and is_typo(gvk.kind, each.kind)]
+    near = [each for each in loaded.kinds if _is_near(gvk, each) and is_typo(gvk.kind, each.kind)]
     near.sort(key=lambda each: (each.group != gvk.group, each.kind != gvk.kind))
     return next((each for each in near if not loaded.kinds[each].foreign), None)
+
+
+def _is_near(written: GroupVersionKind, meant: GroupVersionKind) -> bool:
+    """Whether a group is a typo of another one, or the kind is right and the group has a part too few or too many.
+
+    Definitions have a group: ``apiVersion: v1`` or only a group is never that of one.
+    """
+    group = written.group
+    parted = "." in group and (group.endswith(f".{meant.group}") or meant.group.endswith(f".{group}"))
+    without = group == "" and not is_builtin(written)
+    return is_typo(group, meant.group) or (written.kind == meant.kind and (parted or without))
 
 
 def _similar(gvk: GroupVersionKind, loaded: Catalog) -> str:

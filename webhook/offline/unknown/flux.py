@@ -35,7 +35,7 @@ class Substitutions:
             values = dict(_values(document.value, every))
             before = found.get(folder, values)
             found[folder] = {
-                key: value if before.get(key) == (value := values.get(key)) else None for key in {**before, **values}
+                key: values.get(key) if before.get(key) == values.get(key) else None for key in {**before, **values}
             }
         return cls(given, found)
 
