@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
@@ -14,6 +15,7 @@ from webhook.cli.report.changes import changes
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.known import Known
+from webhook.cli.report.templates import Templates
 from webhook.manifests.documents import Document
 from webhook.manifests.places import find, keys
 from webhook.offline.unknown import is_encrypted, substitutes, variables_of
@@ -31,13 +33,14 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
+    templates = Templates(Path.cwd())
     known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
         found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
-        report.objects.append(_object(outcome, new, len(found) - len(new)))
+        report.objects.append(templates.located(_object(outcome, new, len(found) - len(new))))
         report.ignored += count
         report.before += len(found) - len(new)
     return report
