@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, DocumentError, Problem
 from webhook.cli import choices
-from webhook.cli.input.before import earlier
+from webhook.cli.input.before import at_commit, earlier
 from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded
 from webhook.cli.judging import ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
@@ -68,7 +68,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     built_in = catalog.load(settings=settings)
     there = read_all(options.view)
     crds = read_definitions(options.crds)
-    given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
+    kinds = [*built_in.kinds, *_defined_kinds((*crds, *there))]
+    given = _read(options, kinds, options.files)
     if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
@@ -80,12 +81,15 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return prepared(document, values.values(applied))
 
     given.documents = [settled(each) for each in given.documents]
-    before = [settled(each) for each in earlier(options.old, options.commit, options.files)]
+    before = [settled(each) for each in earlier(options.old)]
+    if options.commit is not None:
+        read = partial(_read, options, kinds)
+        before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
     decided = deciding(options, [*crds, *there], given.documents, before, built_in)
     installed, deviations = _installed(built_in, decided.documents, given.documents)
     loaded = decided.checked.extend(installed)
     run = _run(options, loaded, decided, there, given.documents, before)
-    at_commit = (
+    reviews_there = (
         [] if options.commit is None or options.all else _run(options, loaded, decided, there, before, []).reviews
     )
     _add_repeats(given, run.reviews, strict=options.strict)
@@ -101,7 +105,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
 
     remarks = [*decided.remarks, *deviations, *run.remarks]
-    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, reviews_there)
 
 
 class _Run(NamedTuple):
@@ -140,13 +144,13 @@ def _run(
     return _Run([judge(item) for item in progress(given, "judged")], remarks, judge, view)
 
 
-def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
+def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
     exclude = tuple(options.exclude)
     concerned = _always if options.strict else concerns(kinds)
     told = partial(progress, what="read")
     how = Reading(lenient=True, repeating=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
-    given = read_paths(options.files, how)
+    given = read_paths(paths, how)
     if not options.kustomize:
         return given
     from webhook.cli.input.kustomize import built  # noqa: PLC0415 - most calls start no program
@@ -154,7 +158,7 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     strangers = options.untrusted or options.commit is not None
     return built(
         given,
-        options.files,
+        paths,
         restricted=(options.load_restrictor or ("root" if strangers else "none")) == "root",
         concerns=concerned,
     )

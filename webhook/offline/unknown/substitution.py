@@ -124,7 +124,7 @@ def _text(text: str, values: Values) -> Any:
 
 def _evaluated(found: re.Match[str], values: Values) -> str | None:
     if found["escaped"]:
-        return "$$"  # a single one would make a variable of what is none
+        return "$$"  # a single one would make a variable of it
     value = values.get(found["name"], "")
     return found["value"] if found["default"] and value == "" else value if found["name"] in values else None
 
