@@ -195,7 +195,7 @@ def test_the_commit_is_read_with_its_own_values_of_variables(
     capsys.readouterr()
     (top / "flux.yaml").write_text(FLUX.replace("cudda", "cuuda"))
     assert main(["check", "--git=HEAD", "."]) == 1
-    assert "manifests/model.yaml:4:8: schema error: spec.hardware.accelerator: " in capsys.readouterr().out
+    assert "manifests/model.yaml:4:19: schema error: spec.hardware.accelerator: " in capsys.readouterr().out
 
 
 BASE = """\
