@@ -80,6 +80,11 @@ def _has_values(value: Mapping[str, Any]) -> bool:
         return bool(spec.get("values"))
     if not str(value["apiVersion"]).startswith("argoproj.io/"):
         return False
+    if value["kind"] == "ApplicationSet":
+        template = spec.get("template")
+        spec = template.get("spec") if isinstance(template, dict) else None
+    if not isinstance(spec, dict):
+        return False
     sources = spec.get("sources")
     every = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
     charts = [each.get("helm") for each in every if isinstance(each, dict)]
