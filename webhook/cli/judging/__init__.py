@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook import engine
 from webhook.admission import Cause, Decision, GroupVersionKind, Request
-from webhook.cli.judging.kinds import unserved, why_unchecked, without_schema
+from webhook.cli.judging.kinds import as_meant, unserved, why_unchecked, without_schema
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
@@ -100,8 +100,12 @@ def applied_before(given: Iterable[Document], loaded: Catalog, options: Options)
 
 
 def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
-    """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
-    for item in found:
+    """The objects that others can refer to, as a cluster stores them; the last one of a name counts.
+
+    One whose kind is misspelt is of the kind that is meant: that is one fault, not also that of each reference to it.
+    """
+    for document in found:
+        item = replace(document, value=as_meant(document.value, loaded))
         kind = loaded.find(kind_of(item.value))
         value = _filled(item, kind)
         old = stored.objects.get(key_of(placed(value, kind)))
@@ -196,7 +200,8 @@ def _decisions(
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
     if kind is not None:
         loaded.prepared(kind).prepare_if_due()
-    causes += [cause for cause in validation.causes if cause not in causes]
+    said = {cause.field for cause in metadata}
+    causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
     return mutation, replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.cli.judging.upstream import SUCCESSORS, UPSTREAM, is_served
 from webhook.engine.catalog import Catalog
 from webhook.facts import is_typo
-from webhook.offline import is_builtin
+from webhook.offline import is_builtin, kind_of
 from webhook.offline.unknown import is_encrypted, variables_of
 
-__all__ = ["concerns", "unserved", "why_unchecked", "without_schema"]
+__all__ = ["as_meant", "concerns", "unserved", "why_unchecked", "without_schema"]
 
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
 
@@ -80,6 +80,13 @@ def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
     if loaded.find(gvk) is None and not is_builtin(gvk):
         text = f"only policies are evaluated: the schema of {gvk.kind} is not known; use --crds{_similar(gvk, loaded)}"
         yield Warn("", text)
+
+
+def as_meant(value: dict[str, Any], loaded: Catalog) -> dict[str, Any]:
+    """The object, of the kind that is meant if its own is misspelt."""
+    gvk = kind_of(value)
+    meant = None if loaded.find(gvk) else _meant_by(gvk, loaded)
+    return value if meant is None else {**value, "apiVersion": _version(meant), "kind": meant.kind}
 
 
 def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None:

@@ -12,6 +12,7 @@ from webhook.admission.errors import Problem
 from webhook.cli.judging import ReviewedManifest
 from webhook.cli.manifests import Outcomes
 from webhook.cli.report.changes import changes
+from webhook.cli.report.consequences import without_consequences
 from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.known import Known
@@ -33,11 +34,17 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
+
+    def judge(document: Document) -> list[Finding]:
+        validation = outcomes.judge(document).validation
+        return findings_of(document, validation.causes, validation.warnings)
+
     templates = Templates(Path.cwd())
     known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
+        all_found = without_consequences(outcome.document, all_found, judge)
         found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
         report.objects.append(templates.located(_object(outcome, new, len(found) - len(new))))
