@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
-from webhook.cli.report.finding import Finding
+from webhook.library.findings import Finding
 from webhook.manifests.documents import Document
 from webhook.manifests.places import keys
 

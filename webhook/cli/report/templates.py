@@ -11,7 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from webhook.cli.report.finding import Finding, ObjectReport
+from webhook.cli.report.report import ObjectReport
+from webhook.library.findings import Finding
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.links import content
