@@ -271,6 +271,7 @@ def test_no_format_names_a_place_that_is_not_in_the_repository(
         out = capsys.readouterr().out
         assert "job.yaml" in out
         assert "crd.yaml" in out, "the rules that are not applied"
+        assert form == "gitlab" or "file=stdin" not in out
         if form == "sarif":
             jsonschema.Draft4Validator(SARIF, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(
                 json.loads(out)
