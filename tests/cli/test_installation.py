@@ -48,9 +48,9 @@ def install(folder: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def link_dependencies(site: Path) -> None:
-    """The packages of requirements/run.txt as pip has installed them here; the image gets them by their hashes."""
-    pinned = PINNED.findall((ROOT / "requirements" / "run.txt").read_text())
+def link_dependencies(site: Path, requirements: str = "run.txt") -> None:
+    """The packages of a file of requirements as pip has installed them here; the image gets them by their hashes."""
+    pinned = PINNED.findall((ROOT / "requirements" / requirements).read_text())
     for name, version, marker in pinned:
         if marker and not Marker(marker.strip()).evaluate():
             continue
@@ -199,6 +199,64 @@ def test_the_hook_of_pre_commit_judges_the_repository(programs: dict[str, str], 
     failed = run(*pre_commit, cwd=project, env=environment)
     assert failed.returncode == 1
     assert "manifests/bad.yaml:4:8: unknown-field error: spec.fromat" in failed.stdout
+
+
+PYTHON = f"""\
+#!{sys.executable}
+# A Python whose environments have the pinned packages already: pip finds them satisfied and asks no index.
+import os, subprocess, sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT)!r})
+done = subprocess.run([sys.executable, *sys.argv[1:]])
+if "venv" in sys.argv:
+    from tests.cli.test_installation import link_dependencies
+    (site,) = Path(sys.argv[-1]).glob("lib/python*/site-packages")
+    link_dependencies(site)
+    link_dependencies(site, "build.txt")
+sys.exit(done.returncode)
+"""
+
+
+def test_the_action_installs_its_version_once(tmp_path: Path) -> None:
+    install = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][0]
+    source, home, python, temporary = (tmp_path / name for name in ("source", "home", "python", "runner"))
+    left_out = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build", "dist", "tests", "site")
+    shutil.copytree(ROOT, source, ignore=left_out)
+    temporary.mkdir()
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    output = tmp_path / "output"
+    given = {
+        "SOURCE": str(source),
+        "VERSION": "",
+        "REPOSITORY": f"file://{source}",
+        "PYTHON": str(python),
+        "HOME_OF_MODELGATE": str(home),
+    }
+    assert given.keys() == install["env"].keys()
+
+    def step(**more: str) -> str:
+        output.write_text("")
+        done = run(
+            *("bash", "-e", "-o", "pipefail", "-c", install["run"]),
+            cwd=temporary,
+            env={**os.environ, **given, "GITHUB_OUTPUT": str(output), **more},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return output.read_text()
+
+    assert re.fullmatch(r"version=modelgate \d+\.\d+\.\d+ \(.*\)\n", step())
+    (home / "kept").touch()
+    assert step().startswith("version=modelgate ")
+    assert (home / "kept").exists(), "an environment of the same version is not made again"
+    git = ("git", "-C", source, "-c", "user.name=t", "-c", "user.email=t@example.com")
+    version = source / "pyproject.toml"
+    version.write_text(re.sub(r'(?m)^version = ".*"$', 'version = "7.7.7"', version.read_text()))
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "seven"), ("tag", "v7.7.7")):
+        assert run(*git, *command).returncode == 0
+    version.write_text(version.read_text().replace("7.7.7", "7.7.8"))
+    assert step(VERSION="v7.7.7").startswith("version=modelgate 7.7.7 ")
+    assert not (home / "kept").exists()
 
 
 def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -76,7 +77,7 @@ def test_a_file_that_cannot_be_read_counts_only_if_it_may_hold_a_kind_with_rules
     path.write_bytes(b'# apiVersion: "ome.io/v1beta1"\n' * (name != "utf16.yaml") + BROKEN[name])
     if name == "utf16.yaml":
         path.write_bytes("apiVersion: ome.io/v1beta1\n".encode("utf-16"))
-    assert main(["check", *asked]) == (1 if name == "twice.yaml" else 2)
+    assert main(["check", *asked]) == 2
     assert str(path) in capsys.readouterr().err
 
 
@@ -278,6 +279,39 @@ def test_braces_in_quotes_do_not_make_a_template(tmp_path: Path, capsys: Capture
     assert main(["check", "--strict", str(file)]) == 2
     said = f'{file}:11: duplicate key "spec": kubectl takes the last one, kustomize refuses the file\n'
     assert said in capsys.readouterr().err
+
+
+def test_a_key_twice_is_a_finding_of_its_object_beside_the_others(tmp_path: Path, capsys: Capture) -> None:
+    twice = GOOD.replace("spec: {", "spec: {source: a, fromat: gguf, ")
+    foreign = "apiVersion: ome.io/v1beta1\nkind: AcceleratorClass\nmetadata: {name: a, name: b}\n"
+    (tmp_path / "m.yaml").write_text(f"{twice}---\n{foreign}---\n{GOOD}")
+    (tmp_path / "m.json").write_text(
+        '{"apiVersion": "v1", "kind": "List", "items": [\n' + PRETTY.replace('"format"', '"source": 1, "format"') + "]}"
+    )
+    assert main(["check", "--color=never", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    said = 'spec.source: duplicate key "source": kubectl takes the last one, kustomize refuses the file'
+    assert re.findall(r"(m\.\w+:\d+:\d+): (\S+) error: ([\w.]+)", out) == [
+        ("m.json:6:5", "schema", "metadata.name"),
+        ("m.json:10:5", "schema", "spec.source"),
+        ("m.json:10:5", "yaml", "spec.source"),
+        ("m.json:10:18", "schema", "spec.format"),
+        ("m.yaml:4:19", "unknown-field", "spec.fromat"),
+        ("m.yaml:4:33", "yaml", "spec.source"),
+    ]
+    assert said in out
+    assert "3 checked, 2 refused, 0 with warnings, 1 skipped" in err
+    assert "not read: 1 not readable" in err
+    assert main(["check", "--strict", str(tmp_path)]) == 2
+    assert 'm.yaml:7: duplicate key "name"' in capsys.readouterr().err
+    assert main(["normalise", str(tmp_path)]) in {1, 2}
+
+
+@pytest.mark.parametrize("key", ["apiversion", "ApiVersion", "api_version"])
+def test_a_key_in_other_letters_is_named(tmp_path: Path, capsys: Capture, key: str) -> None:
+    (tmp_path / "m.yaml").write_text(GOOD.replace("apiVersion", key))
+    assert main(["check", str(tmp_path)]) == 2
+    assert f'm.yaml:1: apiVersion: Required value; the key is "apiVersion", not "{key}"' in capsys.readouterr().err
 
 
 def test_what_kustomize_reads_otherwise_is_a_warning_at_its_place(tmp_path: Path, capsys: Capture) -> None:

@@ -64,6 +64,25 @@ def test_findings_are_in_the_order_of_the_file_at_the_key(tmp_path: Path, capsys
     assert "count: 9" not in out
 
 
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        ("{sorce: pvc://c/m.gguf}", [("unknown-field", "spec.sorce")]),
+        ("{sorce: 5, format: 6}", [("unknown-field", "spec.sorce"), ("schema", "spec.format")]),
+        ("{sorce: a, sourc: b}", [("unknown-field", "spec.sorce"), ("unknown-field", "spec.sourc")]),
+        ("{nothing: 1}", [("schema", "spec.source"), ("unknown-field", "spec.nothing")]),
+    ],
+)
+def test_a_misspelt_field_is_one_fault(
+    tmp_path: Path, capsys: Capture, wrong: str, found: list[tuple[str, str]]
+) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("{source: pvc://c/m.gguf}", wrong))
+    assert main(["check", "-o", "json", str(file)]) == 1
+    (report,) = json.loads(capsys.readouterr().out)["objects"]
+    assert [(each["code"], each["field"]) for each in report["findings"] if each["severity"] == "error"] == found
+
+
 def test_a_missing_field_is_reported_at_the_key_of_its_parent(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(BAD.replace("s3://bucket/model", "pvc://c/m.gguf").replace("9", "1").replace("yes", "nvidia"))
@@ -252,6 +271,7 @@ def test_no_format_names_a_place_that_is_not_in_the_repository(
         out = capsys.readouterr().out
         assert "job.yaml" in out
         assert "crd.yaml" in out, "the rules that are not applied"
+        assert form == "gitlab" or "file=stdin" not in out
         if form == "sarif":
             jsonschema.Draft4Validator(SARIF, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(
                 json.loads(out)

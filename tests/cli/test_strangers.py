@@ -380,7 +380,6 @@ def test_nothing_left_to_check_is_a_failure(name: str, tree: Path, capsys: Captu
     for command in ("check", "normalise", "explain", "scan"):
         assert main([command, "manifests"]) == 2, command
         assert "nothing is left to judge: " in capsys.readouterr().err
-    assert main(["check", "--manifests-only", "manifests/model.yaml"]) == 0, "another program chooses the files"
 
 
 def test_what_weakens_the_check_is_told(tree: Path, capsys: Capture) -> None:

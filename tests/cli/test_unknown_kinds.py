@@ -78,6 +78,33 @@ def test_a_typo_is_one_letter(one: str, other: str, same: bool) -> None:
     assert is_typo(one, other) == is_typo(other, one) == same
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "meant"),
+    [
+        ("inference.llmkube.dev", "Model", "inference.llmkube.dev/v1alpha1"),
+        ("v1alpha1", "Model", "inference.llmkube.dev/v1alpha1"),
+        ("llmkube.dev/v1alpha1", "Model", "inference.llmkube.dev/v1alpha1"),
+        ("inference.llmaz.io/v1alpha1", "OpenModel", "llmaz.io/v1alpha1"),
+        ("serving.ome.io/v1beta1", "InferenceService", "ome.io/v1beta1"),
+        ("dev/v1alpha1", "Model", ""),
+        ("other.dev/v1alpha1", "Model", ""),
+        ("v1", "Node", ""),
+        ("v1", "Modle", ""),
+        ("inference.llmaz.io/v1alpha1", "Playground", ""),
+        ("serving.kserve.io/v1beta1", "InferenceService", ""),
+        ("inference.llmkube.dev/${VERSION}", "Model", ""),
+        ("ome.io/v1beta1", "${KIND}", ""),
+        ('"ENC[AES256_GCM,data:a/b/c,type:str]"', "Model", ""),
+    ],
+)
+def test_a_group_without_its_version_or_with_a_part_too_few_or_too_many_is_an_error(
+    tmp_path: Path, capsys: Capture, api_version: str, kind: str, meant: str
+) -> None:
+    assert main(["check", written(tmp_path, api_version, kind)]) == (1 if meant else 0)
+    out = capsys.readouterr().out
+    assert f"did you mean {meant}?" in out if meant else out == ""
+
+
 OTHERS = definition("argoproj.io", "Rollout")
 
 

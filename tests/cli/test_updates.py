@@ -1,10 +1,12 @@
 """`check --old` and `--git`: files are judged as updates of their earlier version."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.cli.trees import GOOD
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -169,3 +171,74 @@ def test_a_field_that_is_gone_from_the_file_is_gone_from_the_object(tmp_path: Pa
     assert main(["explain", "--field=spec", str(new)]) == 0
     assert main(["check", "--diff", f"--old={old}", str(new)]) == 0
     assert "spec.hardware.gpu.vendor" not in capsys.readouterr().out
+
+
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps}
+spec: {path: ./manifests, postBuild: {substitute: {ACCEL: cudda}}}
+"""
+SUBSTITUTED = GOOD.replace("{source", "{hardware: {accelerator: '${ACCEL}'}, source")
+
+
+def test_the_commit_is_read_with_its_own_values_of_variables(
+    repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = repository.parent
+    (top / "flux.yaml").write_text(FLUX)
+    (repository / "model.yaml").write_text(SUBSTITUTED)
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "a mistake of long ago")
+    monkeypatch.chdir(top)
+    assert main(["check", "--git=HEAD", "."]) == 0, "the update does not change it"
+    capsys.readouterr()
+    (top / "flux.yaml").write_text(FLUX.replace("cudda", "cuuda"))
+    assert main(["check", "--git=HEAD", "."]) == 1
+    assert "manifests/model.yaml:4:19: schema error: spec.hardware.accelerator: " in capsys.readouterr().out
+
+
+BASE = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata: {name: base}
+spec:
+  source: pvc://c/m.gguf
+  tpyo: 1
+"""
+PATCH = "- {op: replace, path: /spec/source, value: pvc://c/other.gguf}\n"
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl")
+def test_what_a_kustomization_makes_is_compared_with_what_it_made(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "base/kustomization.yaml": "resources: [model.yaml]\n",
+        "base/model.yaml": BASE,
+        "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.txt, target: "
+        "{kind: Model}}]\n",
+        "prod/patch.txt": PATCH,
+        "cache/kustomization.yaml": "resources: [cache.yaml]\nnameSuffix: -one\n",
+        "cache/cache.yaml": CACHE,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    monkeypatch.chdir(tmp_path)
+    asked = ["check", "--kustomize", "--git=HEAD", "."]
+    assert main(asked) == 0
+    assert "Model prod-base: accepted: 1 finding as before" in capsys.readouterr().out
+    (tmp_path / "prod" / "patch.txt").write_text(PATCH.replace("value: pvc://c/other.gguf", "value: 5"))
+    assert main(asked) == 1
+    out = capsys.readouterr().out
+    assert "base/model.yaml:5:3: schema error: spec.source: " in out
+    assert "tpyo" not in out
+    (tmp_path / "prod" / "patch.txt").write_text(PATCH)
+    (tmp_path / "cache" / "cache.yaml").write_text(CHANGED)
+    for paths in (["."], ["cache"]):
+        assert main([*asked[:-1], *paths]) == 1
+        assert "cache/cache.yaml:4:8: schema error: spec.sourceUri: " in capsys.readouterr().out

@@ -199,16 +199,53 @@ CHECKED = {"flux": 3, "argo": 2, "plain": 4}
 MISTAKES = [
     ("flux", "apps/model.yaml", "kind: Model", "kind: Modle", 2, "unknown-kind"),
     ("flux", "apps/model.yaml", "inference.llmkube.dev", "inference.llmkub.dev", 1, "unknown-kind"),
+    ("flux", "apps/model.yaml", "v1alpha1", "v1alpha2", 1, "unknown-kind"),
     ("flux", "clusters/prod/apps.yaml", "ACCEL: cuda", "ACCEL: cudda", "apps/model.yaml:9", "schema"),
+    ("flux", "clusters/prod/apps.yaml", 'GPUS: "2"', 'GPUS: "20"', "apps/model.yaml:12", "schema"),
+    ("flux", "clusters/prod/vars.yaml", "VENDOR: nvidia", "VENDOR: nvdia", "apps/model.yaml:13", "schema"),
     ("flux", "apps/model.yaml", "enabled: true", "enabeld: true", 11, "unknown-field"),
+    ("flux", "apps/model.yaml", "source: pvc://${BUCKET}/chat.gguf", "format: gguf", 6, "schema"),
     ("flux", "apps/encrypted.yaml", "familyName: qwen", "familyName: qwen 2", 6, ""),
+    ("flux", "apps/encrypted.yaml", "modelHub:", "modelhub:", 8, "unknown-field"),
     ("flux", "apps/flavors.yaml", "name: a100", "name: a100\n        requests: {}", 17, "unknown-field"),
+    ("flux", "apps/flavors.yaml", "name: a100", "name: a100\n        name: b100", 17, "yaml"),
     ("argo", "base/service.yaml", "    name: qwen", "    name: qwem", 8, "OM401"),
     ("argo", "base/service.yaml", "minReplicas: 1", "minReplicas: one", 10, "schema"),
+    ("argo", "base/service.yaml", "minReplicas: 1", "minReplica: 1", 10, "unknown-field"),
+    ("argo", "base/service.yaml", "kind: InferenceService", "kind: InferenceSerivce", 2, "unknown-kind"),
+    ("argo", "base/service.yaml", "ome.io/v1beta1", "ome.io/v1beta2", 1, "unknown-kind"),
+    ("argo", "base/service.yaml", "minReplicas: 1", "minReplicas: 3\n    maxReplicas: 2", 11, "OM302"),
     ("argo", "base/model.yaml", "storageUri: hf://", "storageUri: hff://", 8, ""),
+    ("argo", "base/model.yaml", "modelFormat: {name: safetensors}", "modelFormat: {}", 6, "schema"),
+    ("argo", "base/model.yaml", "kind: ClusterBaseModel", "kind: ClusterBaseModle", 2, "unknown-kind"),
+    (
+        "argo",
+        "overlays/prod/kustomization.yaml",
+        "patches:",
+        "namespace: prod_x\npatches:",
+        "base/service.yaml:5",
+        "schema",
+    ),
+    ("argo", "shared/labels.yaml", "value: {team: a}", "value: {team: a b}", "base/service.yaml:3", "schema"),
     ("plain", "rollout.yaml", "replicas: 2", "replicas: -2", 5, "schema"),
+    ("plain", "rollout.yaml", "replicas: 2", "replicsa: 2", 5, "unknown-field"),
+    ("plain", "rollout.yaml", "v1alpha1", "v1alpha3", 1, "unknown-kind"),
+    ("plain", "crds/rollouts.yaml", "scope: Namespaced", "scope: Namespace", 6, "schema"),
     ("plain", "models.yaml", "familyName: qwen", 'familyName: ""', 7, "LZ213"),
+    ("plain", "models.yaml", "name: listed", "name: Listed", 5, "schema"),
+    ("plain", "models.yaml", "OpenModelList", "OpenModlList", 4, "unknown-kind"),
+    ("plain", "models.yaml", "modelID", "modelId", 8, "unknown-field"),
     ("plain", "files.yaml", "  - a-00002-of-00002.gguf\n", "", 7, "LK361"),
+    ("plain", "files.yaml", "format: gguf", "format: GGUF", 6, "schema"),
+    ("plain", "files.yaml", "format: gguf", "quantization: Q8_0\n  format: gguf\n  fromat: gguf", 8, "unknown-field"),
+    (
+        "plain",
+        "files.yaml",
+        "apiVersion: inference.llmkube.dev/v1alpha1",
+        "apiVersion: llmkube.dev/v1alpha1",
+        1,
+        "unknown-kind",
+    ),
 ]
 """Repository, file, what is written instead of what, the line of the finding, and its code if it is a certain one."""
 
@@ -232,6 +269,25 @@ def test_a_right_repository_is_green(
     code = main(["check", "--no-config", "--fail-on=warning", f"--min-checked={CHECKED[name]}", *FLAGS[name], "."])
     out, err = capsys.readouterr()
     assert (code, f"{CHECKED[name]} checked, 0 refused, 0 with warnings" in err) == (0, True), out + err
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "named"),
+    [
+        ("Application", "{source: {helm: {valuesObject: {a: 1}}}}", True),
+        ("Application", "{sources: [{path: a}, {helm: {values: 'a: 1'}}]}", True),
+        ("Application", "{source: {helm: {parameters: [{name: a, value: b}]}}}", False),
+        ("ApplicationSet", "{template: {spec: {source: {helm: {valuesObject: {a: 1}}}}}}", True),
+        ("ApplicationSet", "{template: {metadata: {}}}", False),
+        ("ApplicationSet", "{template: 1}", False),
+    ],
+)
+def test_values_that_an_application_gives_to_a_chart_are_not_looked_into(
+    kind: str, spec: str, named: bool, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "a.yaml").write_text(f"apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{}}\nspec: {spec}\n")
+    assert main(["check", str(tmp_path)]) == 0
+    assert (f"not looked into: the values that 1 {kind} give to charts" in capsys.readouterr().err) == named
 
 
 def test_what_is_not_judged_of_them_is_said(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,28 @@ def test_what_an_alias_stands_for_is_in_one_place_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "path", "read"),
+    [
+        ("a: {b: 1, <<: {b: 2}, b: 3}", ("a", "b"), {"a": {"b": 3}}),
+        ("- 1: a\n  '1': b", (0, "1"), [{"1": "b"}]),
+        ("yes: a\ntrue: b", ("true",), {"true": "b"}),
+    ],
+)
+def test_a_key_twice_is_told_and_the_last_one_counts(text: str, path: tuple[str | int, ...], read: object) -> None:
+    composed = compose(text)
+    assert composed is not None
+    (repeat,) = composed.repeats
+    said = f'duplicate key "{path[-1]}": kubectl takes the last one, kustomize refuses the file'
+    assert (composed.value, repeat.path, repeat.message) == (read, path, said)
+
+
+def test_keys_of_which_all_are_written_twice_are_told_as_far_as_anyone_reads() -> None:
+    composed = compose("a: 1\n" * 5000)
+    assert composed is not None
+    assert (composed.value, len(composed.repeats)) == ({"a": 1}, 20)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: *x", "unknown anchor 'x' referenced"),
@@ -59,9 +81,6 @@ def test_what_an_alias_stands_for_is_in_one_place_only() -> None:
         ("<<: [{a: 1}, 2]", "map merge requires map or sequence of maps as the value"),
         ("a: &x [{b: 1}]\n<<: *x", "map merge requires map or sequence of maps as the value"),
         ("a: &x [{b: 1}]\n<<: [*x]", "map merge requires map or sequence of maps as the value"),
-        ("a: {b: 1, <<: {b: 2}, b: 3}", 'duplicate key "b": kubectl takes the last one, kustomize refuses the file'),
-        ("1: a\n'1': b", 'duplicate key "1": kubectl takes the last one, kustomize refuses the file'),
-        ("yes: a\ntrue: b", 'duplicate key "true": kubectl takes the last one, kustomize refuses the file'),
         ("{a: b}: 1", "invalid map key: a key must be text, not an object"),
         ("18446744073709551615: 1", "a key must be text, not 18446744073709551615"),
         ("a: &x .inf\nb: {*x : 1}", ".inf is not a JSON number"),

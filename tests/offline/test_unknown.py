@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,9 @@ from webhook.cli.cases import Case, written
 from webhook.cluster import MemoryView
 from webhook.engine import KnownKind, Options, catalog
 from webhook.library.review import ReviewedManifest, Stored, review
-from webhook.manifests.documents import Document
+from webhook.manifests.documents import Document, parse
 from webhook.manifests.places import keys
-from webhook.offline.unknown import World, prepared, unknown_in
+from webhook.offline.unknown import Substitutions, World, prepared, unknown_in
 from webhook.policy import Profile
 
 LOADED = catalog.load()
@@ -120,7 +121,7 @@ def flux(text: str, values: dict[str, str] | None = None) -> Any:
         ("${A}", {"A": ""}, None),
         ("${A}-${B}", {"A": "a", "B": "b"}, "a-b"),
         ("k: ${A}", {"A": "3"}, "k: 3"),
-        ("$${A}", {"A": "x"}, "${A}"),
+        ("$${A}", {"A": "x"}, "$${A}"),  # it stays as it is, so that it is not taken for a variable
         ("$A", {"A": "x"}, "$A"),
         ("${A}", {}, "${A}"),
         ("${A}-${B}", {"A": "a"}, "${A}-${B}"),
@@ -132,6 +133,28 @@ def flux(text: str, values: dict[str, str] | None = None) -> Any:
 )
 def test_variables_are_substituted_as_flux_does(text: str, values: dict[str, str], expected: Any) -> None:
     assert flux(text, values) == expected
+
+
+def test_what_depends_on_the_cluster_is_unknown_also_with_a_default() -> None:
+    def applied(values: str) -> Document:
+        text = f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps}}
+spec: {{path: ./apps, postBuild: {{substitute: {values}}}}}
+"""
+        return parse(text, "f")[0]
+
+    here = Path.cwd()
+    found = Substitutions.of([applied("{A: x, B: y, C: z}"), applied("{A: x, B: w}")], here, {"D": "v"})
+    values = found.values(here / "apps" / "model.yaml")
+    assert values == {"A": "x", "B": None, "C": None, "D": "v"}
+    assert [prepared(Document("", 1, {"kind": f"${{{each}:=d}}"}), values).value["kind"] for each in "ABCE"] == [
+        "x",
+        "${B:=d}",
+        "${C:=d}",
+        "d",
+    ]
 
 
 def test_the_label_of_flux_opts_out() -> None:

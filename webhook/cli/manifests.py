@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem
 from webhook.cli import choices
-from webhook.cli.input.before import earlier
+from webhook.cli.input.before import at_commit, earlier
 from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded
 from webhook.cli.output import say
@@ -27,7 +27,7 @@ from webhook.facts.settings import Settings
 from webhook.library.judge import Judge, Surroundings
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
-from webhook.manifests.documents import Document
+from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.folders import read_all
 from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
@@ -35,7 +35,7 @@ from webhook.offline import is_definition, kind_of, placed, read_definitions
 from webhook.offline.unknown import Substitutions, prepared
 from webhook.policy import Profile
 
-__all__ = ["Outcomes", "is_duplicate", "outcomes"]
+__all__ = ["Outcomes", "outcomes"]
 
 
 class Outcomes(NamedTuple):
@@ -70,9 +70,9 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     built_in = catalog.load(settings=settings)
     there = read_all(options.view)
     crds = read_definitions(options.crds)
-    given = _read(options, [*built_in.kinds, *_defined_kinds((*crds, *there))])
-    faults = [each for each in given.problems if not is_duplicate(each)]
-    if not given.documents and (faults or not (given.problems or given.skipped)):
+    kinds = [*built_in.kinds, *_defined_kinds((*crds, *there))]
+    given = _read(options, kinds, options.files)
+    if not given.documents and (given.problems or not given.skipped):
         names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
         raise DocumentError(given.problems or [Problem(names, "", "no object found")])
     here = Path.cwd()
@@ -83,14 +83,18 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return prepared(document, values.values(applied))
 
     given.documents = [settled(each) for each in given.documents]
-    before = [settled(each) for each in earlier(options.old, options.commit, options.files)]
+    before = [settled(each) for each in earlier(options.old)]
+    if options.commit is not None:
+        read = partial(_read, options, kinds)
+        before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
     decided = deciding(options, crds, there, given.documents, before, built_in)
     installed, deviations, unsure = _installed(built_in, decided.documents, given.documents)
     loaded = decided.checked.extend(installed)
     run = _run(options, loaded, decided, there, given.documents, before)
-    at_commit = (
+    reviews_there = (
         [] if options.commit is None or options.all else _run(options, loaded, decided, there, before, []).reviews
     )
+    _add_repeats(given, run.reviews, strict=options.strict)
     if not any(each.reviewed for each in run.reviews):
         given.problems += excluded(given, options)
     shown = [_explained(each, run.judge.view, settings) for each in run.reviews] if options.verbose else run.reviews
@@ -103,7 +107,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return loaded.codes()
 
     remarks = [*decided.remarks, *deviations, *run.judge.remarks]
-    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.judge.view, settings, at_commit, unsure)
+    view = run.judge.view
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings, reviews_there, unsure)
 
 
 class _Run(NamedTuple):
@@ -138,13 +143,13 @@ def _run(
     return _Run([judge.review(item) for item in progress(given, "judged")], judge)
 
 
-def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
+def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
     exclude = tuple(options.exclude)
     concerned = _always if options.strict else concerns(kinds)
     told = partial(progress, what="read")
-    how = Reading(lenient=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
-    given = read_paths(options.files, how)
+    how = Reading(lenient=True, repeating=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
+    given = read_paths(paths, how)
     if not options.kustomize:
         return given
     from webhook.cli.input.kustomize import built  # noqa: PLC0415 - most calls start no program
@@ -152,15 +157,18 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> M
     strangers = options.untrusted or options.commit is not None
     return built(
         given,
-        options.files,
+        paths,
         restricted=(options.load_restrictor or ("root" if strangers else "none")) == "root",
         concerns=concerned,
     )
 
 
-def is_duplicate(problem: Problem) -> bool:
-    """Whether a key is written twice, which kustomize and strict field validation refuse: that is a verdict."""
-    return problem.message.startswith("duplicate key ")
+def _add_repeats(given: Manifests, reviews: Iterable[ReviewedManifest], *, strict: bool) -> None:
+    """A key written twice in an object that is not judged: a remark, as about a text that cannot be read."""
+    found = [fault for each in reviews if not each.reviewed for fault in repeats_of(each.document)]
+    (given.problems if strict else given.unread).extend(found)
+    given.skipped["not readable"] += 0 if strict else len(found)
+    given.skipped = +given.skipped
 
 
 def _always(_: bytes) -> bool:

@@ -7,6 +7,7 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -138,6 +139,7 @@ class Catalog:
         return likeness[most] if most >= _LIKENESS else None
 
 
+@lru_cache(maxsize=4096)  # a file may have 100,000 objects of the same unknown kind
 def _likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one.lower(), other.lower()).ratio()
 

@@ -1,4 +1,4 @@
-"""What the names of GGUF files give away: the shards of a split model, and the quantization."""
+"""What the names of files give away: the shards of a split model, and the quantization."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final
 __all__ = ["missing_shards", "quantization_named", "quantization_of"]
 
 _SHARD: Final = re.compile(
-    r"(?P<prefix>.*)-(?P<number>[0-9]{5})-of-(?P<total>[0-9]{5})(?P<suffix>\.gguf)", re.IGNORECASE
+    r"(?P<prefix>.*)-(?P<number>[0-9]{5})-of-(?P<total>[0-9]{5})(?P<suffix>\.(?:gguf|safetensors|bin))", re.IGNORECASE
 )
-"""llama.cpp's names of the parts of a split file; it finds the other parts by the name of the first one."""
+"""The names of the parts of a split model: of llama.cpp, which finds the other parts by them, and of Hugging Face."""
 _QUANTIZATION: Final = re.compile(
     r"(?:^|[-._/])(?P<name>(?:IQ|TQ|Q)[1-8](?:_[0-9A-Z]+)*|BF16|FP?16|FP?32|MXFP4)(?=[-.]|$)", re.IGNORECASE
 )

@@ -24,6 +24,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def is_typo(written: str, meant: str) -> bool:
     """Whether two names differ at most by letter case and by one letter: missing, added, wrong, or swapped."""
     one, other = written.lower(), meant.lower()
+    if abs(len(one) - len(other)) > 1:
+        return False
     while one and one[:1] == other[:1]:
         one, other = one[1:], other[1:]
     swapped = one[:2] == other[1::-1] and one[2:] == other[2:]

@@ -27,7 +27,8 @@ CODES: Final = {
     "policy": "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy of --admission-policies says this.",
     "size": "The object has more values than the gate judges.",
     "yaml": "kubectl and kustomize read the same text as two different values, so that the object depends on the "
-    "program that applies it.",
+    "program that applies it. A key that is written twice is an error: kubectl takes the last one, while kustomize and "
+    "strict field validation refuse it.",
     "note": "A remark without a rule, such as a finding that an update is not refused for.",
     "unreadable": "The file or document cannot be read, so that nothing is said about what is in it.",
 }
@@ -87,6 +88,8 @@ class Finding:
 def _schema_code(cause: Cause) -> str:
     if cause.message.startswith("unknown field"):
         return "unknown-field"
+    if cause.message.startswith("duplicate key "):
+        return "yaml"
     return "unknown-kind" if cause.message.startswith("no matches for kind") else "schema"
 
 

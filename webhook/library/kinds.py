@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.engine.catalog import Catalog
 from webhook.facts import is_typo
 from webhook.library.upstream import SUCCESSORS, UPSTREAM, is_served
-from webhook.offline import is_builtin
+from webhook.offline import is_builtin, kind_of
+from webhook.offline.unknown import is_encrypted, variables_of
 
-__all__ = ["concerns", "unserved", "why_unchecked", "without_schema"]
+__all__ = ["as_meant", "concerns", "unserved", "why_unchecked", "without_schema"]
 
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
 
@@ -43,7 +44,7 @@ def unserved(
     definition that is given), and the name of a kind is a mistake if it differs by one letter from a kind with rules.
     ``strict`` refuses all kinds without a definition but those of the API server.
     """
-    if loaded.find(gvk) is not None:
+    if loaded.find(gvk) is not None or _is_unknown(gvk):
         return None
     text = f'no matches for kind "{gvk.kind}" in version "{_version(gvk)}"'
     versions = [known.version for known in loaded.kinds if (known.group, known.kind) == (gvk.group, gvk.kind)]
@@ -61,11 +62,17 @@ def unserved(
 
 def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     """Why an object of a kind without a definition is not judged."""
+    if _is_unknown(gvk):
+        return "its kind or version is known when Flux has substituted and SOPS has decrypted it"
     if gvk.group in SUCCESSORS:
         return f"no rules for {gvk.group}, the successor of {SUCCESSORS[gvk.group]}; {_GIVE}"
     if is_served(gvk):
         return f"a kind of {UPSTREAM[gvk.group].project} without rules; {_GIVE}"
     return f"not known to Modelgate{_similar(gvk, loaded)}"
+
+
+def _is_unknown(gvk: GroupVersionKind) -> bool:
+    return any(is_encrypted(each) or variables_of(each) for each in (_version(gvk), gvk.kind))
 
 
 def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
@@ -75,6 +82,13 @@ def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
         yield Warn("", text)
 
 
+def as_meant(value: dict[str, Any], loaded: Catalog) -> dict[str, Any]:
+    """The object, of the kind that is meant if its own is misspelt."""
+    gvk = kind_of(value)
+    meant = None if loaded.find(gvk) else _meant_by(gvk, loaded)
+    return value if meant is None else {**value, "apiVersion": _version(meant), "kind": meant.kind}
+
+
 def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None:
     """The kind with rules of which the group and the kind are a typo of one letter each.
 
@@ -82,9 +96,20 @@ def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None
     """
     if is_served(gvk):
         return None
-    near = [each for each in loaded.kinds if is_typo(gvk.group, each.group) and is_typo(gvk.kind, each.kind)]
+    near = [each for each in loaded.kinds if _is_near(gvk, each) and is_typo(gvk.kind, each.kind)]
     near.sort(key=lambda each: (each.group != gvk.group, each.kind != gvk.kind))
     return next((each for each in near if not loaded.kinds[each].foreign), None)
+
+
+def _is_near(written: GroupVersionKind, meant: GroupVersionKind) -> bool:
+    """Whether a group is a typo of another one, or the kind is right and the group has a part too few or too many.
+
+    Definitions have a group: ``apiVersion: v1`` or only a group is never that of one.
+    """
+    group = written.group
+    parted = "." in group and (group.endswith(f".{meant.group}") or meant.group.endswith(f".{group}"))
+    without = group == "" and not is_builtin(written)
+    return is_typo(group, meant.group) or (written.kind == meant.kind and (parted or without))
 
 
 def _similar(gvk: GroupVersionKind, loaded: Catalog) -> str:

@@ -11,7 +11,7 @@ from webhook.admission import Cause, Decision, GroupVersionKind, Request
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.library.kinds import unserved, why_unchecked, without_schema
+from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
 from webhook.manifests.documents import Document
 from webhook.offline import (
     Definitions,
@@ -25,6 +25,7 @@ from webhook.offline import (
     stored_object,
 )
 from webhook.offline.unknown import Unjudged, World
+from webhook.policy import field_path
 
 __all__ = [
     "Decided",
@@ -118,8 +119,12 @@ def applied_before(given: Iterable[Document], loaded: Catalog, options: Options)
 
 
 def in_cluster(found: Iterable[Document], loaded: Catalog, stored: Stored = NOTHING_STORED) -> Iterator[dict[str, Any]]:
-    """The objects that others can refer to, as a cluster stores them; the last one of a name counts."""
-    for item in found:
+    """The objects that others can refer to, as a cluster stores them; the last one of a name counts.
+
+    One whose kind is misspelt is of the kind that is meant: that is one fault, not also that of each reference to it.
+    """
+    for document in found:
+        item = replace(document, value=as_meant(document.value, loaded))
         kind = loaded.find(kind_of(item.value))
         value = _filled(item, kind)
         old = stored.objects.get(key_of(placed(value, kind)))
@@ -151,6 +156,22 @@ def review(
 
     ``strict_kinds`` refuses a kind that has no definition, which is otherwise not reviewed.
     """
+    found = _reviewed(document, loaded, view, options, stored, strict_kinds=strict_kinds)
+    if not document.repeats:
+        return found
+    repeats = (Cause(field_path(each.path), "FieldValueDuplicate", each.message) for each in document.repeats)
+    return replace(found, validation=replace(found.validation, causes=(*repeats, *found.validation.causes)))
+
+
+def _reviewed(
+    document: Document,
+    loaded: Catalog,
+    view: ClusterView,
+    options: Options,
+    stored: Stored,
+    *,
+    strict_kinds: bool,
+) -> ReviewedManifest:
     value = document.value
     gvk = kind_of(value)
     kind = loaded.find(gvk)
@@ -201,11 +222,13 @@ def decide(
         return Decided(request, Decision(received.object), unread)
     mutation = engine.mutate(request, loaded, view, options)
     obj = mutation.object or received.object
-    causes = [*received.causes, *metadata_causes(obj, kind, old), *refused]
+    metadata = metadata_causes(obj, kind, old)
+    causes = [*received.causes, *metadata, *refused]
     validation = mutation
     if mutation.allowed:
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
-    causes += [cause for cause in validation.causes if cause not in causes]
+    said = {cause.field for cause in metadata}
+    causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
     found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
     return Decided(request, mutation, found)
 

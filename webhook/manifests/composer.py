@@ -27,6 +27,8 @@ _EXPANDED: Final = 16 << 20
 _NO_KEY: Final = object()
 _MERGING: Final = object()
 _ITEM: Final = object()
+_MAX_REPEATS: Final = 20
+"""Keys written twice that are named: one cause may make all of them."""
 _KINDS: Final = {dict: "an object", list: "a list"}
 _TOO_DEEP: Final = f"nested more than {NESTING} levels deep"
 _NOT_MERGED: Final = "map merge requires map or sequence of maps as the value"
@@ -47,12 +49,16 @@ class YamlError(GoError):
 
 
 class Composed(NamedTuple):
-    """A document: ``line`` is where it begins, ``items`` the lines of the items of its list (all from 0)."""
+    """A document: ``line`` is where it begins, ``items`` the lines of the items of its list (all from 0).
+
+    ``repeats`` are the keys that are written again in one mapping, of which the last counts.
+    """
 
     value: Any
     line: int
     items: list[int]
     remarks: list[Remark]
+    repeats: list[Remark]
     spot: Spot | None
 
 
@@ -123,6 +129,7 @@ class _Composer:
         self._nodes = self._aliased = self._size = self._expanded = 0
         self._items: list[int] = []
         self._remarks: list[Remark] = []
+        self._repeats: list[Remark] = []
         self._spot: Spot | None = None
 
     def document(self) -> Composed | None:
@@ -137,7 +144,7 @@ class _Composer:
             event = get()
             _HANDLERS[type(event)](self, event)
         self._after(get())
-        return Composed(result[0], line, self._items, self._remarks, self._spot)
+        return Composed(result[0], line, self._items, self._remarks, self._repeats, self._spot)
 
     def _after(self, end: Any) -> None:
         """Refuse what kubectl, kustomize and Flux leave out without a word."""
@@ -182,7 +189,7 @@ class _Composer:
         in_flow = top.start is not None and top.start.flow_style
         said = kustomized(text, raw, event.tag, event.style, is_key=is_key, in_flow=in_flow)
         if said:
-            self._remark(event, said, [raw] if is_key else [])
+            self._remarks.append(self._remark(event, said, [raw] if is_key else []))
         return raw
 
     def _number(self, raw: Any, event: Any) -> Any:
@@ -191,11 +198,11 @@ class _Composer:
         except GoError as error:
             raise self._error(event, str(error)) from None
 
-    def _remark(self, event: Any, message: str, below: list[Any]) -> None:
+    def _remark(self, event: Any, message: str, below: list[Any]) -> Remark:
         path = [each.step for each in self._open[1:]]
         if below:
             path[-1:] = map(key_text, below)
-        self._remarks.append(Remark(tuple(path), Place.of(Spot(event, self._line, None)), message))
+        return Remark(tuple(path), Place.of(Spot(event, self._line, None)), message)
 
     def _count(self, event: Any, size: int) -> None:
         self._nodes += 1
@@ -299,8 +306,8 @@ class _Composer:
 
     def _name(self, top: _Open, raw: Any, event: Any, spot: Spot | None) -> None:
         key = raw if raw.__class__ is str else self._key(raw, event)
-        if key in top.own:
-            raise self._error(event, _DUPLICATE.format(key))
+        if key in top.own and len(self._repeats) < _MAX_REPEATS:
+            self._repeats.append(self._remark(event, _DUPLICATE.format(key), [key]))
         if top.own is not top.value:
             top.own.add(key)
         top.key = key
@@ -335,7 +342,7 @@ class _Composer:
         for each in reversed(merged):
             top.value.update(each)
         for key in [key for key, own in before.items() if top.value[key] != own]:
-            self._remark(event, _OVERRIDDEN.format(key), [key])
+            self._remarks.append(self._remark(event, _OVERRIDDEN.format(key), [key]))
 
 
 # Not in the composer: bound methods would refer to it in a circle, which only the garbage collector ends.

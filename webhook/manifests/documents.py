@@ -3,7 +3,7 @@
 kubectl splits a file at its lines ``---`` before it reads any YAML, and reads each piece by itself, as YAML 1.1 through
 ``sigs.k8s.io/yaml``: ``yes`` and ``on`` are booleans, keys become strings, a date stays text, ``1e3`` is a number. What
 begins with ``{`` is read as JSON first. A list is replaced by its items. Stricter than kubectl: a key that is written
-twice in one mapping is refused, as kustomize and strict field validation do, and so is text that is not UTF-8, and what
+twice in one mapping is a fault, as kustomize and strict field validation do, and so is text that is not UTF-8, and what
 kubectl leaves out without a word.
 """
 
@@ -21,11 +21,11 @@ from webhook.admission.errors import DocumentError, Problem
 from webhook.golang.json import ValueFault
 from webhook.golang.json import decode as decode_json
 from webhook.golang.strconv import SPACE
-from webhook.manifests.composer import NESTING, YamlError, compose
+from webhook.manifests.composer import NESTING, Composed, YamlError, compose
 from webhook.manifests.links import content
 from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find, keys
 
-__all__ = ["Document", "Scan", "decode", "parse", "read", "scan_file", "scan_text"]
+__all__ = ["Document", "Scan", "decode", "parse", "read", "repeats_of", "scan_file", "scan_text"]
 
 _MAX_PROBLEMS: Final = 20
 """Stop reading a file after this many unreadable documents: one cause may make all of them unreadable."""
@@ -50,7 +50,8 @@ _ENCODINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object of a file. ``line`` counts from 1; ``remarks`` are what the reader has to say about it.
+    """One object of a file. ``line`` counts from 1; ``remarks`` are what the reader has to say about it, and
+    ``repeats`` the keys that are written twice in one mapping: the value has the last one, as for kubectl.
 
     ``piece`` is the part of the file that it is in, and ``at`` its path there, if it is an item of a list.
     """
@@ -61,6 +62,7 @@ class Document:
     piece: Piece | None = field(default=None, repr=False, compare=False)
     at: tuple[str | int, ...] = ()
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    repeats: tuple[Remark, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:
@@ -127,16 +129,25 @@ def _item_lines(piece: Piece | None, count: int) -> list[int]:
 
 
 class Scan(NamedTuple):
-    """What a text holds: objects, what cannot be read, and ``others``: YAML or JSON that is not an object."""
+    """What a text holds: objects, what cannot be read, and ``others``: YAML or JSON that is not an object.
+
+    ``repeating`` are the objects with a key that is written twice: most readers refuse them.
+    """
 
     documents: list[Document]
     problems: list[Problem]
     others: list[Problem]
+    repeating: list[Document]
 
     @property
     def faults(self) -> list[Problem]:
         """Why the text is not a text of objects."""
-        return [*self.problems, *self.others]
+        return [*self.problems, *(fault for each in self.repeating for fault in repeats_of(each)), *self.others]
+
+
+def repeats_of(document: Document) -> list[Problem]:
+    """The keys that are written twice, as problems."""
+    return [Problem(f"{document.source}:{each.place.line}", "", each.message) for each in document.repeats]
 
 
 def read(path: Path) -> list[Document]:
@@ -156,7 +167,7 @@ def scan_file(path: Path, *, pipe: bool = False) -> Scan:
     try:
         return decode(content(path, pipe=pipe), str(path))
     except OSError as error:
-        return Scan([], [Problem(str(path), "", f"cannot be read: {error.strerror}")], [])
+        return _unreadable(str(path), str(error.strerror))
 
 
 def decode(content: bytes, source: str) -> Scan:
@@ -166,10 +177,14 @@ def decode(content: bytes, source: str) -> Scan:
     except UnicodeDecodeError as error:
         seen = next((name for mark, name in _ENCODINGS.items() if content.startswith(mark)), "")
         if seen:
-            return Scan([], [Problem(source, "", f"cannot be read: not UTF-8 text but {seen}: save it as UTF-8")], [])
+            return _unreadable(source, f"not UTF-8 text but {seen}: save it as UTF-8")
         line = content.count(b"\n", 0, error.start) + 1
-        said = "cannot be read: not UTF-8 text: kubectl replaces such bytes without a word: save it as UTF-8"
-        return Scan([], [Problem(f"{source}:{line}", "", said)], [])
+        said = "not UTF-8 text: kubectl replaces such bytes without a word: save it as UTF-8"
+        return _unreadable(f"{source}:{line}", said)
+
+
+def _unreadable(where: str, why: str) -> Scan:
+    return Scan([], [Problem(where, "", f"cannot be read: {why}")], [], [])
 
 
 def parse(text: str, source: str) -> list[Document]:
@@ -199,7 +214,7 @@ class _Reader:
         self._cut = Text(text)
         self._source = source
         self._template: Problem | None = None
-        self.scan = Scan([], [], [])
+        self.scan = Scan([], [], [], [])
 
     def read(self) -> None:
         """Read everything: a text that begins with a brace as JSON, until it is none."""
@@ -244,13 +259,16 @@ class _Reader:
         return None
 
     def _bad_json(self, piece: Piece, error: ValueFault) -> None:
-        """Name the line of what makes JSON unreadable."""
-        line, message = piece.line, str(error)
+        """Name the line of what makes JSON unreadable, unless that is a key that is there twice."""
         try:
-            compose(piece.yaml, line)
-        except YamlError as found:  # a key that is there twice
-            line, message = found.line, str(found)
-        self._fault(line, message)
+            composed = compose(piece.yaml, piece.line)
+        except YamlError as found:
+            self._fault(found.line, str(found))
+            return
+        if composed is None or not composed.repeats:
+            self._fault(piece.line, str(error))
+        else:
+            self._add_yaml(composed, piece)
 
     def _add_json(self, value: Any, start: int, end: int) -> None:
         line = self._cut.line_at(start)
@@ -280,18 +298,23 @@ class _Reader:
             self._broken(error, body.split("\n"), piece.line)
             return False
         if composed is not None and composed.value is not None:
-            document = Document(self._source, composed.line + 1, {}, piece, (), tuple(composed.remarks))
-            self._add(composed.value, document, composed.items)
+            self._add_yaml(composed, piece)
         return True
+
+    def _add_yaml(self, composed: Composed, piece: Piece) -> None:
+        found = tuple(composed.remarks), tuple(composed.repeats)
+        self._add(composed.value, Document(self._source, composed.line + 1, {}, piece, (), *found), composed.items)
 
     def _broken(self, error: YamlError, lines: list[str], begin: int) -> None:
         """Add a fault. A file for Helm has one for each of its expressions: one piece of advice is enough."""
         first = max(error.line - begin - _NEAR, 0)
-        for number, line in enumerate(lines[first : error.line - begin + _NEAR], begin + first):
+        near = lines[first : error.line - begin + _NEAR]
+        for number, line in enumerate(near, begin + first):
             if error.may_be_a_template and (found := _TEMPLATE.search(line)) and not _is_quoted(line[: found.start()]):
                 self._template = self._template or Problem(f"{self._source}:{number + 1}", "", _ADVICE)
                 return
-        self._fault(error.line, str(error))
+        quotes = ": a variable in { } or [ ] needs quotes" if "flow" in str(error) and "${" in "".join(near) else ""
+        self._fault(error.line, f"{error}{quotes}")
 
     def _add(self, value: Any, document: Document, lines: list[int] | None = None) -> None:
         """Add an object, or the items of a list."""
@@ -301,7 +324,8 @@ class _Reader:
         elif _is_list(value):
             self._add_items(value, document, lines)
         else:
-            self.scan.documents.append(replace(document, value=value))
+            found = self.scan.repeating if document.repeats else self.scan.documents
+            found.append(replace(document, value=value))
 
     def _add_items(self, value: dict[str, Any], document: Document, lines: list[int] | None) -> None:
         """Add the items of a list. Those of a typed list may leave out their kind: it is that of the list."""
@@ -310,13 +334,15 @@ class _Reader:
             said = "kubectl reads every object with items as a list: expected a list"
             self.scan.problems.append(Problem(where, "items", said))
             return
+        above = tuple(each for each in document.repeats if each.path[:1] != ("items",) or len(each.path) < 2)
+        self.scan.problems.extend(repeats_of(replace(document, repeats=above)))
         kind = value["kind"].removesuffix("List")
         if lines is None:
             lines = _item_lines(document.piece, len(items or ()))
         for index, item in enumerate(items or ()):
             at = ("items", index)
-            remarks = tuple(each._replace(path=each.path[2:]) for each in document.remarks if each.path[:2] == at)
-            own = replace(document, line=lines[index] + 1, at=at, remarks=remarks)
+            remarks, repeats = _below(document.remarks, at), _below(document.repeats, at)
+            own = replace(document, line=lines[index] + 1, at=at, remarks=remarks, repeats=repeats)
             if isinstance(item, dict) and isinstance(item.get("items"), list):
                 problem = Problem(f"{self._source}:{own.line}", "", "kubectl refuses a list in a list")
                 self.scan.problems.append(problem)
@@ -333,6 +359,11 @@ def _is_list(value: dict[str, Any]) -> bool:
     return (
         "items" in value and isinstance(kind, str) and bool(kind) and ("apiVersion" in value or kind.endswith("List"))
     )
+
+
+def _below(remarks: tuple[Remark, ...], at: tuple[str | int, ...]) -> tuple[Remark, ...]:
+    """The remarks on what is at a path or below it, with the rest of their paths."""
+    return tuple(each._replace(path=each.path[len(at) :]) for each in remarks if each.path[: len(at)] == at)
 
 
 def _is_quoted(before: str) -> bool:

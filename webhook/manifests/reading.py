@@ -16,7 +16,7 @@ from typing import Any, Final
 from webhook.admission.errors import DocumentError, Problem
 from webhook.manifests import documents
 from webhook.manifests.contents import Contents
-from webhook.manifests.documents import Document, Scan
+from webhook.manifests.documents import Document, Scan, repeats_of
 from webhook.manifests.links import Boundary, content
 
 __all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "objects", "read_paths"]
@@ -36,11 +36,13 @@ class Reading:
     paths to skip. ``lenient`` also skips what is not a manifest where a file is named, not only its folder. ``pipes``
     also reads a named pipe where a file is named, and waits for its writer. ``concerns`` tells of the bytes of a file
     that cannot be read whether they may be an object to judge: if not, the file is not a problem. By default every such
-    file is one. ``progress`` passes the files of a folder on, and may tell how far it is.
+    file is one. ``repeating`` takes an object with a key that is written twice as one of the documents; otherwise it
+    cannot be read. ``progress`` passes the files of a folder on, and may tell how far it is.
     """
 
     strict: bool = False
     lenient: bool = False
+    repeating: bool = False
     pipes: bool = False
     exclude: tuple[str, ...] = ()
     concerns: Callable[[bytes], bool] = field(default=lambda _: True, repr=False)
@@ -109,7 +111,7 @@ def _add_standard_input(how: Reading, found: Manifests) -> None:
         return
     content = sys.stdin.buffer.read()
     scan = documents.decode(content, "stdin")
-    _add(scan, found, lenient=how.lenient, concerns=partial(how.concerns, content))
+    _add(scan, found, lenient=how.lenient, concerns=partial(how.concerns, content), repeating=how.repeating)
 
 
 def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
@@ -135,7 +137,7 @@ def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifest
     elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
         found.skipped["not a manifest"] += 1
     else:
-        _add(scan, found, lenient=True, concerns=partial(_concerns, path, how))
+        _add(scan, found, lenient=True, concerns=partial(_concerns, path, how), repeating=how.repeating)
 
 
 def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
@@ -244,20 +246,33 @@ def _concerns(path: Path, how: Reading) -> bool:
         return True
 
 
-def _add(scan: Scan, found: Manifests, *, lenient: bool, concerns: Callable[[], bool] = lambda: True) -> None:
-    """Add what a text holds; ``concerns`` tells whether what cannot be read there may be an object to judge."""
+def _add(
+    scan: Scan,
+    found: Manifests,
+    *,
+    lenient: bool,
+    concerns: Callable[[], bool] = lambda: True,
+    repeating: bool = False,
+) -> None:
+    """Add what a text holds; ``concerns`` tells whether what cannot be read there may be an object to judge, and
+    ``repeating`` takes objects with a key that is written twice.
+    """
     faults = list(scan.problems)
     if lenient:
         found.skipped["not a manifest"] += len(scan.others)
     else:
         found.problems += scan.others
-    for document in scan.documents:
+    for document in _in_order(scan):
         missing = [each for each in ("apiVersion", "kind") if not _is_named(document.value.get(each))]
-        if lenient and _is_foreign(document.value, missing):
+        is_foreign = lenient and _is_foreign(document.value, missing)
+        if document.repeats and (is_foreign or not repeating):
+            faults += repeats_of(document)
+            continue
+        if is_foreign:
             found.skipped["not a manifest"] += 1
             continue
         where = f"{document.source}:{document.line}"
-        faults += [Problem(where, each, "Required value") for each in missing]
+        faults += [Problem(where, each, f"Required value{_near(each, document)}") for each in missing]
         if not missing and document.value["apiVersion"].count("/") > 1:
             faults.append(Problem(where, "apiVersion", 'expected "group/version": kubectl finds no kind'))
         elif not missing:
@@ -268,6 +283,19 @@ def _add(scan: Scan, found: Manifests, *, lenient: bool, concerns: Callable[[], 
         found.unread += faults
         found.skipped["not readable"] += len(faults)
     found.skipped = +found.skipped
+
+
+def _in_order(scan: Scan) -> Iterable[Document]:
+    if not scan.repeating:
+        return scan.documents
+    return sorted([*scan.documents, *scan.repeating], key=lambda each: each.line)
+
+
+def _near(key: str, document: Document) -> str:
+    """Advice for a key that is written in other letters, such as ``apiversion``."""
+    others = (each for each in document.value if each != key)
+    wrong = next((each for each in others if each.lower().replace("_", "") == key.lower()), None)
+    return "" if wrong is None else f'; the key is "{key}", not "{wrong}"'
 
 
 def objects(scan: Scan) -> list[Document]:

@@ -102,10 +102,6 @@ def run(options: argparse.Namespace) -> int:
     for chart in outcomes.given.charts:
         say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
     _require(report, options)
-    for problem in report.problems:
-        say(f"modelgate check: {problem}", sys.stderr)
-    if report.problems:
-        return FINDINGS
     found = {found.severity for _, found in report.findings()} | ({Severity.WARNING} if outcomes.unsure else set())
     return FINDINGS if found & {*failing} else GOOD
 
@@ -122,12 +118,12 @@ def _require(report: Report, options: argparse.Namespace) -> None:
     Raises:
         DocumentError: something cannot be read, or too few objects are checked.
     """
-    if not all(map(manifests.is_duplicate, report.problems)):
+    if report.problems:
         raise DocumentError(report.problems)
     wanted = int(bool(options.strict)) if options.min_checked is None else options.min_checked
     if report.checked < wanted:
         text = f"{report.checked} checked, but at least {wanted} must be (--min-checked)"
-        raise DocumentError([*report.problems, Problem(", ".join(map(str, options.files)), "", text)])
+        raise DocumentError([Problem(", ".join(map(str, options.files)), "", text)])
 
 
 def _fix(outcomes: Outcomes) -> Outcomes:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission import Cause
 from webhook.cli.manifests import Outcomes
+from webhook.cli.report.consequences import MEANT
 from webhook.library.review import ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
@@ -23,7 +24,6 @@ from webhook.policy import field_path
 
 __all__ = ["Edit", "edits", "fixed"]
 
-_MEANT: Final = re.compile(r"unknown field; did you mean (?P<name>[\w.\[\]]+)\?")
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")
 _SUPPORTED: Final = re.compile(r'supported values: (?P<values>".*")$')
 _LIKENESS: Final = 0.87
@@ -134,7 +134,7 @@ def edits(review: ReviewedManifest) -> Iterator[Edit]:
     offsets = [0, *(found.end() for found in BREAK.finditer(document.text))]
     for cause in review.validation.causes:
         key, value, complete = find(document.tree, keys(cause.field))
-        if complete and key is not None and key.is_scalar and (meant := _MEANT.search(cause.message)):
+        if complete and key is not None and key.is_scalar and (meant := MEANT.search(cause.message)):
             name = str(keys(meant["name"])[-1])
             if _is_typo(key.text, name):
                 renamed = field_path([*keys(cause.field)[:-1], name])

@@ -2,45 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webhook.admission.errors import DocumentError
-from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.reading import Reading, read_paths
+from webhook.manifests.reading import KUSTOMIZATIONS, Manifests, Reading, read_paths
+from webhook.offline.unknown import Substitutions, prepared
 
 if TYPE_CHECKING:
-    from webhook.cli.input.repository import Commit
+    from webhook.cli.input.repository import Commit, Entry
 
-__all__ = ["earlier"]
+__all__ = ["at_commit", "earlier"]
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_SUFFIXES: Final = (".yaml", ".yml", ".json", *KUSTOMIZATIONS)
 
 
-def earlier(old: Sequence[Path], commit: Commit | None, paths: Sequence[Path]) -> list[Document]:
-    """The objects of the files ``old``, and those of ``paths`` at a commit.
+def earlier(old: Sequence[Path]) -> list[Document]:
+    """The objects of earlier files.
 
     Raises:
-        DocumentError: a file of ``old`` cannot be read.
-        SettingsError: a path is not in the repository of the current folder, or Git cannot read the commit.
+        DocumentError: one cannot be read.
     """
     read = read_paths(old, Reading(lenient=True))
     if read.problems:
         raise DocumentError(read.problems)
-    found = [*read.documents]
-    if commit is not None:
-        found += _committed([path for path in paths if str(path) != "-"], commit)
-    return found
+    return read.documents
 
 
-def _committed(paths: Sequence[Path], commit: Commit) -> Iterator[Document]:
-    """The objects of files and folders at a commit; what cannot be read there is not there."""
-    targets = [path.resolve() for path in paths]  # a link may have led there at the commit, too
-    targets = [path for path in targets if commit.repository.place(path) is not None]
-    entries = dict.fromkeys(each for each in commit.files(*paths, *targets) if each.path.endswith(_SUFFIXES))
+def at_commit(
+    commit: Commit,
+    paths: Sequence[Path],
+    read: Callable[[Sequence[Path]], Manifests],
+    substitute: Mapping[str, str],
+    *,
+    whole: bool,
+) -> list[Document]:
+    """The objects that ``paths`` had at a commit, read as they are now; what cannot be read there is not there.
+
+    A copy of their files is read, or of the ``whole`` repository, since a kustomization can name any file of it.
+
+    Raises:
+        SettingsError: a path is not in the repository of the current folder, or Git cannot read the commit.
+    """
+    asked = [path for path in paths if str(path) != "-"]
+    targets = [path.resolve() for path in asked]  # a link may have led there at the commit, too
+    asked += [path for path in targets if commit.repository.place(path) is not None]
+    entries = commit.files(*asked)
+    if whole:
+        entries += commit.files(commit.repository.top)
+    wanted = dict.fromkeys(each for each in entries if whole or each.path.endswith(_SUFFIXES))
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name).resolve()
+        _write(commit, wanted, copy)
+        there = dict.fromkeys(copy / place for each in asked if (place := commit.repository.place(each)) is not None)
+        given = read([each for each in there if each.exists()])
+        values = Substitutions.of(given.documents, copy, substitute)
+        found = {}
+        for each in given.documents:
+            applied = given.built.get(id(each), Path(each.source))
+            source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
+            found[each.source, each.line, each.at] = replace(prepared(each, values.values(applied)), source=source)
+    return list(found.values())
+
+
+def _write(commit: Commit, entries: Iterable[Entry], folder: Path) -> None:
     for name, content in commit.read(entries):
-        for document in documents.decode(content, name).documents:
-            if all(isinstance(document.value.get(each), str) for each in ("apiVersion", "kind")):
-                yield document
+        file = folder / name.removeprefix(f"{commit.name}:")
+        if ".." not in file.parts:
+            with suppress(OSError):  # a name that is too long, or that is also that of a folder
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)

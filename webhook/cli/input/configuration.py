@@ -32,7 +32,6 @@ _SINGLE: Final = (
     "references",
     "fail_on",
     "docs_url",
-    "manifests_only",
     "unknown_kinds",
     "min_checked",
     "strict",
@@ -79,7 +78,6 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
     """
     given = vars(options)
     given["commit"] = commit = _commit(given.get("git"), given["files"])
-    given["named_only"] = bool(given.get("manifests_only"))
     file = _file(options, commit)
     found = _read(file)
     if file is not None and found is not None:
@@ -89,6 +87,7 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
             given[name] = value
     for name in ("exclude", "ignore"):
         given[name] = [*(given.get(name) or ()), *(getattr(found, name) if found else ())]
+    given["substitute"] = {**(found.substitute if found else {}), **(given.get("substitute") or {})}
     _add_paths(options, file, found)
     for name in ("view", "crds"):
         given[name] = [_at(path, commit) for path in given[name]]

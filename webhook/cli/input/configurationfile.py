@@ -48,7 +48,7 @@ class Configuration(_Model):
     docs_url: str | None = Field(
         default=None, pattern=r"^https?://\S+$", description="Address of this site, for links to rules, as --docs-url."
     )
-    manifests_only: bool | None = Field(default=None, description="Without effect: it is the default.")
+    substitute: dict[str, str] = Field(default={}, description="Values of variables of Flux, as --substitute.")
     unknown_kinds: Literal["skip", "error"] | None = Field(default=None, description="As --unknown-kinds.")
     min_checked: int | None = Field(default=None, ge=0, description="As --min-checked.")
     strict: bool | None = Field(default=None, description="Report every file that cannot be read, as --strict.")

@@ -88,12 +88,6 @@ def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> Non
         help="skip files and folders whose path, or the end of it, matches; repeatable",
     )
     parser.add_argument(
-        "--manifests-only",
-        action="store_true",
-        default=None,
-        help=argparse.SUPPRESS,  # the default since 0.3: a named FILE is read as one in a folder
-    )
-    parser.add_argument(
         "--crds",
         action="append",
         type=Path,
@@ -150,12 +144,9 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
 
 
 def excluded(given: Manifests, options: argparse.Namespace) -> list[Problem]:
-    """A problem if patterns leave nothing of the paths to judge: then there is no judgement.
-
-    With the flag --manifests-only another program, such as pre-commit, chooses the files, maybe only excluded ones.
-    """
+    """A problem if patterns leave nothing of the paths to judge: then there is no judgement."""
     count = given.skipped["excluded"]
-    if not count or options.named_only:
+    if not count:
         return []
     names = ", ".join(map(str, options.files))
     return [Problem(names, "", f"nothing is left to judge: {count} files or folders are excluded")]

@@ -24,8 +24,12 @@ __all__ = ["built"]
 _SECONDS: Final = 300
 """A base of another host may take minutes; one that a stranger names may take for ever."""
 _ORIGIN: Final = "config.kubernetes.io/origin"
-_LOG: Final = re.compile(r"[WIE]\d{4} |# Warning")
-"""A line of the log of kubectl or kustomize, which is not why a build fails."""
+_LOG: Final = re.compile(r"[WI]\d{4} |# Warning")
+"""A line of the log of kubectl or kustomize that is not why a build fails."""
+_LOGGED: Final = re.compile(r'E\d{4} .*? err="(?P<why>.*)"')
+"""The line of the log in which kubectl says why."""
+_OURS: Final = re.compile(r".*?: recursed accumulation of path '[^']*': ")
+"""What is said of the kustomization around the one to build."""
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _KEPT: Final = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE")
 _ENVIRONMENT: Final = {
@@ -54,23 +58,30 @@ def built(
     command = [*_command(environment["PATH"]), *(() if restricted else ("--load-restrictor", "LoadRestrictionsNone"))]
     folders = {path.parent.resolve(): path for path in given.kustomizations}
     included = {folder for path in given.kustomizations for folder in _includes(path)}
-    inside = [each for each in given.documents if folders.keys() & set(Path(each.source).resolve().parents)]
+    places = {id(each): Path(each.source).resolve() for each in given.documents}
+    inside = [each for each in given.documents if _is_input(places[id(each)], folders, included)]
     given.skipped["kustomize input"] += len(inside)
-    given.documents = [each for each in given.documents if each not in inside]
+    left_out = set(map(id, inside))
+    given.documents = [each for each in given.documents if id(each) not in left_out]
     asked = {each.resolve() for each in named}
     for folder, path in folders.items():
         if folder not in included and not _is_component(path):
             build = _Build(path.parent, command, environment, given)
             if fault := build.run():
-                _add_fault(Problem(str(path), "", fault), folder, given, concerns, named=folder in asked)
+                _add_fault(Problem(str(path), "", fault), path, given, concerns, named=folder in asked)
     return given
 
 
-def _add_fault(
-    fault: Problem, folder: Path, given: Manifests, concerns: Callable[[bytes], bool], *, named: bool
-) -> None:
-    """A kustomization that cannot be built: no concern if neither it nor a file below it may be one to judge."""
-    files = (each for each in folder.rglob("*") if each.suffix in _SUFFIXES and each.is_file())
+def _is_input(file: Path, folders: Collection[Path], included: Collection[Path]) -> bool:
+    """Whether a file is part of a kustomization: below its folder, or named by it."""
+    return file in included or any(each in folders for each in file.parents)
+
+
+def _add_fault(fault: Problem, path: Path, given: Manifests, concerns: Callable[[bytes], bool], *, named: bool) -> None:
+    """A kustomization that cannot be built: no concern if none of its files may be one to judge."""
+    parts = [path.parent, *_includes(path)]
+    every = [each for part in parts for each in (part.rglob("*") if part.is_dir() else [part])]
+    files = (each for each in every if each.suffix in _SUFFIXES and each.is_file())
     if named or any(concerns(each.read_bytes()) for each in files):
         given.problems.append(fault)
     else:
@@ -127,9 +138,7 @@ class _Build:
             except subprocess.TimeoutExpired:
                 return f"cannot be built within {_SECONDS} s"
             if done.returncode:
-                lines = done.stderr.decode(errors="replace").splitlines()
-                said = " ".join(" ".join(line for line in lines if not _LOG.match(line)).split())
-                return f"cannot be built: {said.replace(str(around), '')}"
+                return f"cannot be built: {_why(done.stderr.decode(errors='replace')).replace(str(around), '')}"
             self._add(done.stdout, around)
         return ""
 
@@ -168,6 +177,14 @@ class _Build:
         ]
         named = (each for each in alike if _name(each.value) and _name(each.value) in _name(value))
         return max(named, key=lambda each: len(_name(each.value)), default=alike[0] if alike else None)
+
+
+def _why(said: str) -> str:
+    """Why a build fails, in one line."""
+    lines = (line for line in said.splitlines() if not _LOG.match(line))
+    found = (logged["why"].replace('\\"', '"') if (logged := _LOGGED.match(line)) else line for line in lines)
+    text = _OURS.sub("", " ".join(" ".join(found).split()), count=1)
+    return text or "no reason is given"
 
 
 def _name(value: dict[str, Any]) -> str:

@@ -154,14 +154,15 @@ class Commit:
             SettingsError: Git cannot read one.
         """
         wanted = [each for each in entries if each.mode.startswith(_FILES)]
-        rest = self._read(["cat-file", "--batch"], "".join(f"{each.id}\n" for each in wanted).encode())
+        found = self._read(["cat-file", "--batch"], "".join(f"{each.id}\n" for each in wanted).encode())
+        start = 0
         for each in wanted:
-            head, _, rest = rest.partition(b"\n")
-            if head.split()[1:2] != [b"blob"]:
+            end = found.find(b"\n", start)
+            head = found[start:end].split()
+            if head[1:2] != [b"blob"]:
                 _fail(f"{self.name}:{each.path} is not in this clone: fetch it without a filter")
-            size = int(head.split()[2])
-            yield f"{self.name}:{each.path}", rest[:size]
-            rest = rest[size + 1 :]
+            start = end + 1 + int(head[2]) + 1
+            yield f"{self.name}:{each.path}", found[end + 1 : start - 1]
 
     def contents(self, path: Path) -> Contents | None:
         """What is at a path; None if the commit does not have it.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
+from webhook.cli.report.consequences import without_consequences
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.known import Known
 from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.cli.report.templates import Templates
 from webhook.library.changes import changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import ReviewedManifest
@@ -28,13 +31,20 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
     report.unread = outcomes.given.unread
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
+
+    def judge(document: Document) -> list[Finding]:
+        validation = outcomes.judge(document).validation
+        return findings_of(document, validation.causes, validation.warnings)
+
+    templates = Templates(Path.cwd())
     known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
         decision = outcome.validation
         all_found = findings_of(outcome.document, decision.causes, decision.warnings)
+        all_found = without_consequences(outcome.document, all_found, judge)
         found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
-        report.objects.append(_object(outcome, new, len(found) - len(new)))
+        report.objects.append(templates.located(_object(outcome, new, len(found) - len(new))))
         report.ignored += count
         report.before += len(found) - len(new)
     return report
@@ -73,6 +83,11 @@ def _has_values(value: Mapping[str, Any]) -> bool:
     if str(value["apiVersion"]).startswith("helm.toolkit.fluxcd.io/"):
         return bool(spec.get("values"))
     if not str(value["apiVersion"]).startswith("argoproj.io/"):
+        return False
+    if value["kind"] == "ApplicationSet":
+        template = spec.get("template")
+        spec = template.get("spec") if isinstance(template, dict) else None
+    if not isinstance(spec, dict):
         return False
     sources = spec.get("sources")
     every = [spec.get("source"), *(sources if isinstance(sources, list) else ())]

@@ -26,17 +26,16 @@ def github(report: Report) -> Iterator[str]:
     """One workflow command for each finding; texts of users are escaped, so that they cannot be commands."""
     for each, found in report.findings():
         place = found.place
-        where = f"line={place.line},col={place.column},endColumn={place.end}"
+        where = _place(each.document.source, f",line={place.line},col={place.column},endColumn={place.end}")
         title = _property(f"{found.code} {each.title}")
         text = "; help: ".join((found.text, *found.helps))
-        yield f"::{found.severity} file={_property(each.document.source)},{where},title={title}::{_message(text)}"
+        yield f"::{found.severity} {where}title={title}::{_message(text)}"
     for problem in report.problems:
-        file, line = located(problem)
-        where = "" if line is None else f",line={line}"
-        text = ": ".join(part for part in (problem.path, problem.message) if part)
-        yield f"::error file={_property(file)}{where},title=unreadable::{_message(text)}"
+        where = _located(problem)
+        text = ": ".join(filter(None, ("" if where else problem.source, problem.path, problem.message)))
+        yield f"::error {where}title=unreadable::{_message(text)}"
     for level, problem in _others(report):
-        yield f"::{level}{_place(problem)}title=modelgate::{_message(problem.message)}"
+        yield f"::{level} {_located(problem)}title=modelgate::{_message(problem.message)}"
 
 
 def _others(report: Report) -> Iterator[tuple[str, Problem]]:
@@ -45,12 +44,14 @@ def _others(report: Report) -> Iterator[tuple[str, Problem]]:
     yield from (("notice", each) for each in (*report.unread, *report.notes()))
 
 
-def _place(problem: Problem) -> str:
-    """The properties of a command that name the place, if that is a file."""
+def _place(file: str, rest: str = "") -> str:
+    """The properties of a command that name a place, if that is in a file."""
+    return f"file={_property(file)}{rest}," if file and Path(file).is_file() else ""
+
+
+def _located(problem: Problem) -> str:
     file, line = located(problem)
-    if not file or not Path(file).is_file():
-        return " "
-    return f" file={_property(file)}{'' if line is None else f',line={line}'},"
+    return _place(file, "" if line is None else f",line={line}")
 
 
 def _property(text: str) -> str:

@@ -67,7 +67,7 @@ def _gguf(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     files = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
     url = text(model, "spec", "source").partition("?")[0]
     is_file = url.lower().endswith(".gguf")
-    alone = is_file and not files and str(parse_source(url).kind) == "remote-http" and missing_shards([url])
+    alone = not files and str(parse_source(url).kind) == "remote-http" and missing_shards([url])
     return {
         "missing": missing_shards(files),
         "alone": bool(alone),

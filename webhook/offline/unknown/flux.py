@@ -9,35 +9,37 @@ from pathlib import Path
 from typing import Any
 
 from webhook.manifests.documents import Document
-from webhook.offline.unknown.substitution import substitutes
+from webhook.offline.unknown.substitution import Values, substitutes
 
 __all__ = ["Substitutions"]
 
 
 @dataclass(frozen=True, slots=True)
 class Substitutions:
-    """``given`` are values for all files; ``folders`` are those of the Kustomization that applies a folder."""
+    """``given`` are values for all files; ``folders`` are those of the Kustomizations that apply a folder."""
 
     given: Mapping[str, str]
-    folders: Mapping[Path, Mapping[str, str]]
+    folders: Mapping[Path, Values]
 
     @classmethod
     def of(cls, documents: Iterable[Document], top: Path, given: Mapping[str, str]) -> Substitutions:
         """The values of the Kustomizations among documents, whose paths start at the ``top`` of the repository.
 
-        Where two Kustomizations apply one folder, only what they agree on is known.
+        Where two Kustomizations apply one folder, such as for two clusters, only what they agree on is known.
         """
         every = list(documents)
-        found: dict[Path, Mapping[str, str]] = {}
+        found: dict[Path, Values] = {}
         for document in filter(substitutes, every):
             spec = document.value["spec"]
             folder = _normal(top / str(spec.get("path") or ".").lstrip("/"))
             values = dict(_values(document.value, every))
             before = found.get(folder, values)
-            found[folder] = {key: value for key, value in values.items() if before.get(key) == value}
+            found[folder] = {
+                key: values.get(key) if before.get(key) == values.get(key) else None for key in {**before, **values}
+            }
         return cls(given, found)
 
-    def values(self, applied: Path) -> Mapping[str, str]:
+    def values(self, applied: Path) -> Values:
         """The values for a file, or for the files of a folder that is built: those of the nearest folder above it."""
         place = _normal(applied)
         nearest = next((each for each in (place, *place.parents) if each in self.folders), None)

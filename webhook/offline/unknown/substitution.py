@@ -12,9 +12,11 @@ import yaml
 
 from webhook.manifests.documents import Document, scan_text
 
-__all__ = ["Keys", "is_encrypted", "prepared", "substitutes", "unknown_in", "variables_of"]
+__all__ = ["Keys", "Values", "is_encrypted", "prepared", "substitutes", "unknown_in", "variables_of"]
 
 Keys = tuple[str | int, ...]
+
+Values = Mapping[str, str | None]
 
 _OPT_OUT: Final = "kustomize.toolkit.fluxcd.io/substitute"
 """A label or annotation; ``disabled`` keeps the object as it is."""
@@ -47,11 +49,11 @@ def substitutes(document: Document) -> bool:
     return is_kustomization and isinstance(spec, dict) and isinstance(spec.get("postBuild"), dict)
 
 
-def prepared(document: Document, values: Mapping[str, str] | None = None) -> Document:
+def prepared(document: Document, values: Values | None = None) -> Document:
     """The document as Flux applies it: decrypted and substituted, as far as the values are known.
 
-    ``values`` are those of variables; a variable with a default needs none. The document itself is returned if it has
-    nothing to substitute.
+    ``values`` are those of variables, None where it depends on the cluster; a variable with a default needs none. The
+    document itself is returned if it has nothing to substitute.
     """
     value = document.value
     if isinstance(value.get("sops"), dict) and "mac" in value["sops"]:
@@ -89,7 +91,7 @@ def _opts_out(value: Mapping[str, Any]) -> bool:
     return any(isinstance(part, dict) and part.get(_OPT_OUT) == "disabled" for part in parts)
 
 
-def _substituted(value: Any, values: Mapping[str, str], depth: int = 0) -> Any:
+def _substituted(value: Any, values: Values, depth: int = 0) -> Any:
     """The value with the known variables replaced; itself if there are none."""
     if depth > _DEEP:
         return value
@@ -105,11 +107,11 @@ def _substituted(value: Any, values: Mapping[str, str], depth: int = 0) -> Any:
     return value
 
 
-def _key(key: str, values: Mapping[str, str]) -> str:
+def _key(key: str, values: Values) -> str:
     return str(_text(key, values)) if "${" in key else key
 
 
-def _text(text: str, values: Mapping[str, str]) -> Any:
+def _text(text: str, values: Values) -> Any:
     """A text after the substitution, which Flux does in YAML: ``${COUNT}`` may become a number."""
     known = (_evaluated(found, values) for found in _VARIABLE.finditer(text))
     texts: Sequence[str | None] = list(known)
@@ -120,13 +122,11 @@ def _text(text: str, values: Mapping[str, str]) -> Any:
     return _read(result) if _is_plain(text) else result
 
 
-def _evaluated(found: re.Match[str], values: Mapping[str, str]) -> str | None:
+def _evaluated(found: re.Match[str], values: Values) -> str | None:
     if found["escaped"]:
-        return "$"
-    value = values.get(found["name"])
-    if found["default"] and not value:
-        return found["value"]
-    return value
+        return "$$"  # a single one would make a variable of it
+    value = values.get(found["name"], "")
+    return found["value"] if found["default"] and value == "" else value if found["name"] in values else None
 
 
 def _is_plain(text: str) -> bool:
