@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
-from webhook.facts import FACTS, Fact
+from webhook.facts import FACTS, WHOLES, Fact, WholesOf
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
@@ -34,7 +34,7 @@ class KnownKind:
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
     the documents of the policy. ``deviates``: the schema is that of another definition than the catalog's
     (:mod:`webhook.engine.installed`). ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no
-    stamp, and only its schema counts.
+    stamp, and only its schema counts. ``wholes`` makes the pods of an object and of others.
     """
 
     api: str
@@ -48,6 +48,7 @@ class KnownKind:
     sources: Sequence[PolicySource] = ()
     deviates: bool = False
     foreign: bool = False
+    wholes: WholesOf | None = None
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):
@@ -63,9 +64,10 @@ class Preparations(dict[GroupVersionKind, Prepared]):
 
 def kinds_of(api: str, crd: CRD) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
-    facts = FACTS.get(api, {}).get(crd.kind, {})
+    facts, wholes = FACTS.get(api, {}).get(crd.kind, {}), WHOLES.get(api, {}).get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
-            yield KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            yield known if wholes is None else replace(known, wholes=wholes)
