@@ -12,6 +12,7 @@ from typing import Any, Final
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import Findings
 from webhook.engine.options import Options
+from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import Fault, Pod
 from webhook.engine.rules import MAX_FINDINGS, MESSAGE
 from webhook.facts import Whole
@@ -84,15 +85,15 @@ def _judged(
     A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
     pods = [Pod(whole, owner) for whole in wholes(obj)]
-    right = {pod.whole.path for pod in pods if not pod.errors and not pod.warnings}
-    faults, warnings = [], []
+    right = {pod.whole.path for pod in pods if pod.is_right}
+    faults, warnings = list[Fault](), list[tuple[str, str]]()
     for spot in spots(place, obj):
-        if spot.path in right:
-            continue
-        faults += [Fault(each.type, each.field, each.body()) for each in _errors(spot, owner)]
-        warnings += warned(spot.place.kind, spot.value, spot.path, part=not spot.place.whole)
-        if len(faults) >= MAX_FINDINGS:
-            return faults, warnings
+        if spot.path not in right:
+            errors, told = _of_part(spot, owner)
+            faults += [Fault(each.type, each.field, each.body()) for each in errors]
+            warnings += told
+            if len(faults) >= MAX_FINDINGS:
+                return faults, warnings
     said = {(fault.field, fault.text) for fault in faults}.union(warnings)
     for pod in pods:
         faults += dict.fromkeys(pod.faults(said))
@@ -100,11 +101,18 @@ def _judged(
     return faults, warnings
 
 
-def _errors(spot: Spot, owner: str) -> list[FieldError]:
-    place = spot.place
-    return validate(
-        place.kind, spot.value, spot.path, part=not place.whole, templates=True, owner=owner, runners=place.runners
-    )
+def _of_part(spot: Spot, owner: str) -> tuple[list[FieldError], list[tuple[str, str]]]:
+    """The errors and the warnings of a part."""
+    place, value = spot.place, spot.value
+    part, runners = not place.whole, place.runners
+    key = RIGHT.key(part, runners, owner, value) if place.kind == "PodSpec" else b""
+    if key in RIGHT:
+        return [], []
+    errors = validate(place.kind, value, spot.path, part=part, templates=True, owner=owner, runners=runners)
+    told = warned(place.kind, value, spot.path, part=part)
+    if not errors and not told:
+        RIGHT.add(key)
+    return errors, told
 
 
 def _unplaced(fault: Fault) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
+from webhook.engine.pods.seen import RIGHT
 from webhook.facts import Whole
 from webhook.manifests.places import keys
 from webhook.policy import field_path
@@ -35,8 +36,17 @@ class Pod:
 
     def __init__(self, whole: Whole, owner: str) -> None:
         self.whole, self._owner = whole, owner
-        self.errors = self._refused(whole.pod)
-        self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
+        self.errors, self.warnings = list[FieldError](), list[tuple[str, str]]()
+        key = RIGHT.key(whole.pod, owner)
+        if key not in RIGHT:
+            self.errors = self._refused(whole.pod)
+            self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
+            if self.is_right:
+                RIGHT.add(key)
+
+    @property
+    def is_right(self) -> bool:
+        return not self.errors and not self.warnings
 
     def faults(self, said: Said) -> Iterator[Fault]:
         """The faults in which the object has a share, without what a part has ``said``."""
@@ -44,7 +54,7 @@ class Pod:
             return
         volumes = (each for each in self.whole.pod.get("volumes") or () if isinstance(each, dict))
         known = {*self.whole.volumes, *(each.get("name") for each in volumes)}
-        others = {_key(each.field, each.body()) for each in self._refused(self.whole.alone)}
+        others = {_key(each.field, each.body()) for each in self._refused(self.whole.alone())}
         for error in self.errors:
             if error.type == "FieldValueNotFound" and error.bad_value in known:
                 continue  # a volume that the operator adds, or whose own fault is said
@@ -54,7 +64,7 @@ class Pod:
 
     def notes(self, said: Said) -> Iterator[tuple[str, str]]:
         """As :meth:`faults`, of the warnings: field and text."""
-        others = {_key(*each) for each in warned("PodSpec", self.whole.alone, "")} if self.warnings else set()
+        others = {_key(*each) for each in warned("PodSpec", self.whole.alone(), "")} if self.warnings else set()
         for field, text in self.warnings:
             place = self._placed(field, text, others, said)
             if place is not None:

@@ -59,7 +59,7 @@ def _pods_of(role: str, spec: Json, runtime: Found) -> Iterator[Whole]:
 def _whole(path: str, given: Json, base: Json, whole: Json, spec: Json, runtime: Found) -> Whole:
     pod, runners = _pod(whole)
     volumes = (text(spec, "model", "name"), FINE_TUNED)
-    return Whole(path, given, f'{runtime.kind} "{runtime.name}"', pod, _pod(base)[0], runners, KEYS, volumes)
+    return Whole(path, given, f'{runtime.kind} "{runtime.name}"', pod, lambda: _pod(base)[0], runners, KEYS, volumes)
 
 
 def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
@@ -91,7 +91,7 @@ def pods_of_benchmark(job: Json, view: ClusterView, _: Settings) -> Iterator[Who
         "containers": [merged(tool, container)],
     }
     volumes = (OUTPUT, text(service, "spec", "model", "name"))
-    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, alone, {0: ""}, KEYS, volumes)
+    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, lambda: alone, {0: ""}, KEYS, volumes)
 
 
 def _service(reference: Any, view: ClusterView) -> Json | None:
