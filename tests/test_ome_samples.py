@@ -130,7 +130,7 @@ FRAGMENTS = {
             263: ["spec.acceleratorSelector", "spec.model.name", "spec.runtime.name"],
             276: ["spec.acceleratorSelector", "spec.engine.acceleratorOverride", "spec.model.name"],
         },
-        warned={"OM317": 5, "OM318": 2, "OM379": 2},
+        warned={"KP001": 4, "OM317": 5, "OM318": 2, "OM379": 2},
     ),
     "ome/head-docs/ServingRuntime.yaml": samples.Expected(
         3,

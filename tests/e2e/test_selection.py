@@ -210,6 +210,76 @@ def test_a_runtime_of_the_namespace_goes_before_those_of_the_cluster(plane, kube
     assert chosen(plane.kubectl.within("default"))["name"] == "srt-qwen3-32b"
 
 
+OWN = {"runner": {"name": "ome-container", "image": "example.com/server:1"}}
+WAYS = {
+    "apply": ("apply", "-f", "-"),
+    "server-side": ("apply", "--server-side", "-f", "-"),
+    "replace": ("replace", "-f", "-"),
+    "patch": ("patch", "inferenceservice", "--type=merge", "-p"),
+}
+
+
+def sent(kubectl: Kubectl, way: str, name: str, spec: Object, *, new: bool = False) -> Answer:
+    """Create a service, or change it."""
+    command = ("create", "-f", "-") if new and way in {"replace", "patch"} else WAYS[way]
+    if command[0] == "patch":
+        return kubectl.run(*command, json.dumps({"spec": {"model": None, **spec}}), name)
+    return kubectl.run(*command, stdin=json.dumps(ome("InferenceService", spec, name=name)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_selected_runtime_follows_its_cause(cluster, way):
+    kubectl, name, engine = cluster.kubectl, f"flow-{way}", {"minReplicas": 1}
+
+    def runtime():
+        return kubectl.json("get", "inferenceservice", name)["spec"].get("runtime", {}).get("name")
+
+    assert sent(kubectl, way, name, {"model": {"name": "qwen3-32b"}, "engine": engine}, new=True).code == 0
+    assert runtime() == "srt-qwen3-32b"
+    refused = sent(kubectl, way, name, {"model": {"name": "qwen2-7b-instruct"}, "engine": engine})
+    assert refused.code
+    assert "no supporting runtime found for model qwen2-7b-instruct" in refused.err
+    assert "spec.runtime" not in refused.err
+    assert sent(kubectl, way, name, {"model": {"name": "falcon3-10b-instruct"}, "engine": engine}).code == 0
+    assert runtime() == "srt-falcon3-10b-instruct"
+    assert sent(kubectl, way, name, {"model": {"name": "falcon3-10b-instruct"}, "engine": engine | OWN}).code == 0
+    assert runtime() is None
+    without = engine | ({"runner": None} if way == "patch" else {})
+    assert sent(kubectl, way, name, {"model": {"name": "qwen3-32b"}, "engine": without}).code == 0
+    assert runtime() == "srt-qwen3-32b"
+    assert sent(kubectl, way, name, {"engine": engine | OWN}).code == 0
+    assert runtime() is None
+
+
+def test_a_label_that_moves_a_service_to_another_runtime_says_so(kubectl, cluster):  # noqa: ARG001  (behind the gate)
+    model = {
+        "modelFormat": {"name": "flow", "version": "1"},
+        "modelFramework": {"name": "transformers", "version": "1"},
+    }
+    runner = {"name": "ome-container", "image": "example.com/server:1"}
+    for name in ("a", "b"):
+        kubectl.send(
+            "create",
+            ome(
+                "ServingRuntime",
+                {"supportedModelFormats": [{**model, "autoSelect": True}], "engineConfig": {"runner": runner}},
+                name=name,
+            ),
+        )
+    stored_at = {"storage": {"storageUri": "hf://org/model"}, "modelParameterSize": "1B"}
+    kubectl.send("create", ome("BaseModel", model | stored_at, name="m"))
+    service_of = ome("InferenceService", {"model": {"name": "m"}, "engine": {}}, name="s")
+    wait_until(lambda: kubectl.run("create", "-f", "-", stdin=json.dumps(service_of)).code == 0, "the gate to know all")
+    assert kubectl.json("get", "inferenceservice", "s")["spec"]["runtime"]["name"] == "a"
+    kubectl("delete", "servingruntime", "a")
+    label = ("label", "inferenceservice", "s", "--overwrite", "stage=test")
+    wait_until(
+        lambda: "runtime a is gone: b is used" in kubectl.run(*label, "--dry-run=server").err, "the gate to know"
+    )
+    assert "Warning: spec.model.name: runtime a is gone: b is used (OM431)" in kubectl.run(*label).err
+    assert kubectl.json("get", "inferenceservice", "s")["spec"]["runtime"]["name"] == "b"
+
+
 def test_upstreams_services_get_the_verdict_that_modelgate_check_gives_them(kubectl, cluster, tmp_path):
     services = unique(samples(["InferenceService"], kubectl.flags[-1]))
     (tmp_path / "cluster.json").write_text(cluster.kubectl("get", KINDS, "--all-namespaces", "-o=json"))

@@ -10,6 +10,7 @@ from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.engine.pods.seen import LIMIT, Right
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
 from webhook.schema import load_crd
@@ -198,3 +199,24 @@ def test_small_types_that_only_look_like_parts_of_pods_are_left_alone():
     head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     crd = load_crd({**head, "metadata": {"name": "smalls.example.com"}, "spec": spec})
     assert pod_places(crd.versions["v1"].schema.root, {}) is None
+
+
+def test_a_pod_that_was_right_is_judged_by_its_own_place_and_owner(loaded):
+    pod = {"engine": {"restartPolicy": "Always", "runner": CONTAINER | {"imagePullPolicy": "Always"}}}
+    for _ in range(2):  # the second time it is known
+        right = {"engine": {"restartPolicy": "Always", "hostname": "a"}}
+        assert not said(decided(loaded, SERVICE, right).warnings)
+        assert "spec.engine.runner.ports[0].containerPort" in said(decided(loaded, SERVICE, pod).warnings)
+        assert not said(decided(loaded, SERVICE, {"engine": {}, "decoder": right["engine"]}).warnings)
+
+
+def test_what_was_right_is_forgotten_when_there_is_too_much_of_it():
+    right = Right()
+    keys = [right.key(number, "x" * (LIMIT // 4)) for number in range(5)]
+    for key in keys:
+        right.add(key)
+    assert keys[-1] in right
+    assert keys[0] not in right
+    assert right.key(2**70) == b""
+    right.add(b"")
+    assert b"" not in right

@@ -16,7 +16,7 @@ from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import OBJECT_BUDGET, Options
-from webhook.engine.pods import pod_findings
+from webhook.engine.pods import WholesOf, pod_findings
 from webhook.engine.rules import Subject, validate_rules
 from webhook.engine.schema import missing_spec, suggestions, validate_schema
 from webhook.engine.scope import reviewed_kind, scope_of
@@ -100,7 +100,7 @@ def _findings(
     if prepared.pods is not None and options.settings.recommends(kind.api):
         options.checkpoint("pods")
         refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
-        of_pods = pod_findings(prepared, obj, old, refused, options)
+        of_pods = pod_findings(prepared, obj, old, refused, options, _wholes_of(kind, view, options))
     options.checkpoint("policy")
     causes = () if of_schema is None else tuple(of_schema.causes)
     subject = Subject(kind, prepared, obj, old, causes, hidden, aside)
@@ -127,6 +127,12 @@ def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
     """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
     doubtful = {rule.code for rule in kind.policy.validations if scope.doubts(*rule.conditions)}
     return sorted(doubtful | {rule.code for rule in aside.rules})
+
+
+def _wholes_of(kind: KnownKind, view: ClusterView, options: Options) -> WholesOf:
+    """The pods of an object; none if there is no view of what completes it."""
+    made = kind.wholes
+    return (lambda _: ()) if made is None or not options.references else lambda obj: made(obj, view, options.settings)
 
 
 def _add_unknown_fields(

@@ -10,7 +10,7 @@ from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.packs import DOCUMENTED, NO_PACK, InForce, Pack
-from webhook.facts import FACTS, Fact
+from webhook.facts import FACTS, WHOLES, Fact, WholesOf
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
@@ -39,6 +39,7 @@ class KnownKind:
     ``schema`` (:mod:`webhook.engine.installed`); ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
+    ``wholes`` makes the pods of an object and of others.
     """
 
     api: str
@@ -55,6 +56,7 @@ class KnownKind:
     foreign: bool = False
     in_force: InForce = DOCUMENTED
     pack: Pack = NO_PACK
+    wholes: WholesOf | None = None
 
     @property
     def deviates(self) -> bool:
@@ -85,13 +87,13 @@ class Preparations(dict[GroupVersionKind, Prepared]):
 
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
-    facts = FACTS.get(api, {}).get(crd.kind, {})
+    facts, wholes = FACTS.get(api, {}).get(crd.kind, {}), WHOLES.get(api, {}).get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
             known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
-            yield replace(known, in_force=pack.in_force, pack=pack)
+            yield replace(known, in_force=pack.in_force, pack=pack, wholes=wholes)
 
 
 def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:

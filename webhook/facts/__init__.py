@@ -13,11 +13,24 @@ from webhook.facts.fact import Fact
 from webhook.facts.memo import Memo
 from webhook.facts.nearest import is_typo
 from webhook.facts.settings import Settings
+from webhook.facts.whole import Whole
 
 if TYPE_CHECKING:
     from webhook.facts.inputs import inputs_of
 
-__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Memo", "Table", "inputs_of", "is_typo"]
+__all__ = [
+    "COMPARISONS",
+    "EXPLANATIONS",
+    "FACTS",
+    "WHOLES",
+    "Fact",
+    "Memo",
+    "Table",
+    "Whole",
+    "WholesOf",
+    "inputs_of",
+    "is_typo",
+]
 
 FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
     "aim": aim.FACTS,
@@ -32,6 +45,13 @@ COMPARISONS: Final[Mapping[tuple[str, str], Callable[[dict[str, Any], ClusterVie
     ("ome.io", "InferenceService"): ome.comparison,
 }
 """Group and kind → the lines that compare all objects among which one is chosen for an object."""
+
+WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Whole]]
+
+WHOLES: Final[Mapping[str, Mapping[str, WholesOf]]] = {
+    "ome": {"InferenceService": ome.pods_of_service, "BenchmarkJob": ome.pods_of_benchmark},
+}
+"""API → kind → the pods that its operator makes of an object and of others."""
 
 _LATER: Final = {"inputs_of": "inputs"}
 """Names that are loaded when they are first used, and their modules."""

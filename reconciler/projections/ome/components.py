@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from reconciler.projections.objects import named
-from reconciler.projections.ome.merge import merged
-from webhook.facts.ome import Found
+from webhook.facts.ome import MULTI_NODE, RAW, ROLES, Found, base_of, merged, mode_of
 
-__all__ = ["MAIN", "MODE", "Component", "components_of"]
-
-MAIN: Final = "ome-container"
-MODE: Final = "ome.io/deploymentMode"
-RAW: Final = "RawDeployment"
-MULTI_NODE: Final = "MultiNode"
-
-_MODES: Final = {RAW, MULTI_NODE, "Serverless", "MultiNodeRayVLLM", "VirtualDeployment"}
-
-_OF_POD: Final = ("affinity", "containers", "dnsPolicy", "hostIPC", "hostNetwork", "imagePullSecrets")
-_MORE_OF_POD: Final = ("nodeSelector", "schedulerName", "tolerations", "volumes", "labels", "annotations")
+__all__ = ["Component", "components_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +56,15 @@ def components_of(service: dict[str, Any], runtime: Found | None) -> Iterator[Co
     """The components that the service declares: a runtime alone makes none."""
     below = runtime.spec if runtime is not None else {}
     spec, name = service["spec"], service["metadata"]["name"]
-    for role in ("engine", "decoder", "router"):
+    for role in ROLES:
         if spec.get(role) is None:
             continue
-        base = below.get(f"{role}Config") or (_older(below) if role == "engine" else {})
-        component = merged(base, spec[role])
-        yield Component(role, named(f"{name}-{role}"), component, _mode(component, role, spec))
+        component = merged(_without(base_of(below, role), spec[role]), spec[role])
+        yield Component(role, named(f"{name}-{role}"), component, mode_of(component, role, spec))
 
 
-def _older(runtime: dict[str, Any]) -> dict[str, Any]:
-    """The engine of a runtime whose containers are at its top: the main one is the runner."""
-    found = {key: runtime[key] for key in (*_OF_POD, *_MORE_OF_POD) if runtime.get(key)}
-    containers = found.pop("containers", [])
-    if not containers:
-        return found
-    runner = next((each for each in containers if each.get("name") == MAIN), containers[0])
-    others = [each for each in containers if each is not runner]
-    return {**found, "runner": runner, **({"containers": others} if others else {})}
-
-
-def _mode(component: dict[str, Any], role: str, spec: dict[str, Any]) -> str:
-    said = (component.get("annotations") or {}).get(MODE)
-    if role == "engine" and said in _MODES:
-        return str(said)
-    if role != "router" and (component.get("leader") or component.get("worker")):
-        return MULTI_NODE
-    serverless = component.get("minReplicas") == 0 and role != "decoder"
-    return "Serverless" if serverless and not (role == "engine" and spec.get("decoder")) else RAW
+def _without(base: dict[str, Any], component: dict[str, Any]) -> dict[str, Any]:
+    """What is below without the volumes that the service has, too: merged, they may have two sources, as in OME."""
+    own = {each["name"] for each in component.get("volumes") or ()}
+    volumes = [each for each in base.get("volumes") or () if each["name"] not in own]
+    return {**base, "volumes": volumes} if own else base

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.projections.objects import LABEL, label, named
-from reconciler.projections.ome.components import MAIN, Component
-from webhook.facts.ome import Found
+from reconciler.projections.ome.components import Component
+from webhook.facts.ome import MAIN, Found
 
 __all__ = ["Context", "labels_of", "pod_template"]
 

@@ -17,13 +17,23 @@ from typing import Any, Final
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.objects import child_of, condition_of, named
-from reconciler.projections.ome.components import MAIN, MODE, Component, components_of
+from reconciler.projections.ome.components import Component, components_of
 from reconciler.projections.ome.pods import Context
 from reconciler.projections.ome.workloads import KINDS, children_of, external_service, name_of_set
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.cluster.view import ClusterView
-from webhook.facts.ome import Found, find_model, find_runtime, has_full_runner, incompatible, preferred, selection_of
+from webhook.facts.ome import (
+    MAIN,
+    MODE,
+    Found,
+    find_model,
+    find_runtime,
+    has_full_runner,
+    incompatible,
+    preferred,
+    selection_of,
+)
 from webhook.facts.settings import Settings
 
 __all__ = ["controller", "project"]

@@ -8,12 +8,12 @@ import yaml
 from reconciler.projection import Observed
 from reconciler.projections import ome
 from reconciler.projections.ome import services
-from reconciler.projections.ome.merge import merged
 from reconciler.projections.ome.workloads import KINDS
 from reconciler.resource import Kind
 from tests.reconciler.models import NOW
 from tests.reconciler.world import Gate, World, rules
 from webhook.cluster.view import MemoryView
+from webhook.facts.ome import merged
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "cases" / "ome.yaml").read_text())["services"]
@@ -231,7 +231,12 @@ def test_a_runtime_with_containers_at_its_top_is_an_engine():
         ({"a": 1, "b": {"c": 1}}, {"b": {"d": 2}}, {"a": 1, "b": {"c": 1, "d": 2}}),
         ({"args": ["a"]}, {"args": ["b"]}, {"args": ["a", "b"]}),
         ({"command": ["a"]}, {"command": ["b"]}, {"command": ["b"]}),
-        ({"tolerations": [{"key": "a"}]}, {"tolerations": []}, {"tolerations": []}),
+        ({"tolerations": [{"key": "a"}]}, {"tolerations": []}, {"tolerations": [{"key": "a"}]}),
+        (
+            {"minReplicas": 1, "hostNetwork": True},
+            {"minReplicas": 0, "hostNetwork": False},
+            {"minReplicas": 0, "hostNetwork": True},
+        ),
         (
             {"env": [{"name": "A", "value": "1"}]},
             {"env": [{"name": "B"}, {"name": "A", "value": "2"}]},
@@ -240,12 +245,26 @@ def test_a_runtime_with_containers_at_its_top_is_an_engine():
         (
             {"volumes": [{"name": "v", "emptyDir": {}}]},
             {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]},
-            {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]},
+            {"volumes": [{"name": "v", "emptyDir": {}, "hostPath": {"path": "/x"}}]},
+        ),
+        (
+            {"ports": [{"containerPort": 1, "name": "a"}]},
+            {"ports": [{"containerPort": 2, "name": "b"}, {"containerPort": 2, "protocol": "UDP"}]},
+            {"ports": [{"containerPort": 1, "name": "a"}, {"containerPort": 2, "name": "b", "protocol": "UDP"}]},
         ),
     ],
 )
-def test_a_component_is_merged_over_its_runtime(below, above, result):
+def test_a_component_is_merged_over_its_runtime_as_ome_does(below, above, result):
     assert merged(below, above) == result
+
+
+def test_a_volume_of_a_service_replaces_that_of_its_runtime():
+    below = runtime(
+        engineConfig={"runner": {"name": "ome-container", "image": "r"}, "volumes": [{"name": "v", "emptyDir": {}}]}
+    )
+    obj = service(engine={"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]})
+    pod = children(obj, model(), below)["Deployment i-engine"]["spec"]["template"]["spec"]
+    assert [each for each in pod["volumes"] if each["name"] == "v"] == [{"name": "v", "hostPath": {"path": "/x"}}]
 
 
 @pytest.mark.parametrize("length", [57, 63, 253])

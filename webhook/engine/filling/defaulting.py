@@ -145,9 +145,10 @@ def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[
 
     A user who removes the deprecated predictor keeps the engine that was derived from it. A running service keeps its
     engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
-    it comes back.
+    it comes back. Where an expression sets the same leaf, it decides.
     """
-    structures = [rule.path for rule in rules if rule.value.__class__ is FactValue]
+    chosen = {str(rule.path) for rule in rules if rule.value.__class__ is not FactValue}
+    structures = [rule.path for rule in rules if rule.value.__class__ is FactValue and str(rule.path) not in chosen]
     gone = [path for path in structures if path.get(derived) in (MISSING, None)]
     return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
 

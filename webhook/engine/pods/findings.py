@@ -6,13 +6,16 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import Findings
 from webhook.engine.options import Options
+from webhook.engine.pods.seen import RIGHT
+from webhook.engine.pods.whole import Fault, Pod
 from webhook.engine.rules import MAX_FINDINGS, MESSAGE
+from webhook.facts import Whole
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
 from webhook.schema.pods import Place, Spot, spots, validate, warned
@@ -27,68 +30,91 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
+WholesOf = Callable[[dict[str, Any]], Iterable[Whole]]
+"""The pods that an operator makes of an object."""
+
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
 def pod_findings(
-    prepared: Prepared, obj: dict[str, Any], old: dict[str, Any] | None, refused: Collection[str], options: Options
+    prepared: Prepared,
+    obj: dict[str, Any],
+    old: dict[str, Any] | None,
+    refused: Collection[str],
+    options: Options,
+    wholes: WholesOf,
 ) -> Findings:
     """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort. ``old`` is what is stored.
 
     What Kubernetes refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has ``refused``, or of the items of such a list.
+    ``wholes`` makes the pods of an object and of those that complete it.
     """
     findings, place = Findings(), prepared.pods
     if place is None:
         return findings
     owner, old_faults = prepared.policy.pod_owner, None
-    for spot in spots(place, obj):
-        for error in _errors(spot, owner):
-            if error.field in refused or _LAST_INDEX.sub("", error.field) in refused:
-                continue
-            text = cut_end(error.body(), MESSAGE)
-            if options.profile is not Profile.STRICT:
-                findings.warnings.append(Warn(error.field, text, REFUSED))
-                continue
-            if old_faults is None:
-                old_faults = frozenset() if old is None else _faults(place, old, owner)
-            if _fault(error) in old_faults:
-                why = f"{text} (not refused, because this update does not change it)"
-                findings.notices.append(Warn(error.field, why, REFUSED))
-            else:
-                findings.causes.append(Cause(error.field, error.type, text, REFUSED))
-        for field, text in warned(spot.place.kind, spot.value, spot.path, part=not spot.place.whole):
-            findings.warnings.append(Warn(field, cut_end(text, MESSAGE), WARNED))
-        if _is_full(findings):
-            break
+    faults, warnings = _judged(place, obj, owner, wholes)
+    for fault in faults:
+        if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
+            continue
+        text = cut_end(fault.text, MESSAGE)
+        if options.profile is not Profile.STRICT:
+            findings.warnings.append(Warn(fault.field, text, REFUSED))
+            continue
+        if old_faults is None:
+            stored = [] if old is None else _judged(place, old, owner, wholes)[0]
+            old_faults = frozenset(map(_unplaced, stored))
+        if _unplaced(fault) in old_faults:
+            why = f"{text} (not refused, because this update does not change it)"
+            findings.notices.append(Warn(fault.field, why, REFUSED))
+        else:
+            findings.causes.append(Cause(fault.field, fault.reason, text, REFUSED))
+    findings.warnings += [Warn(field, cut_end(text, MESSAGE), WARNED) for field, text in warnings]
+    for found in (findings.causes, findings.notices, findings.warnings):
+        del found[MAX_FINDINGS:]
     return findings
 
 
-def _is_full(findings: Findings) -> bool:
-    """Whether there are enough findings of one sort; what is too much of a sort is cut."""
-    full = False
-    for found in (findings.causes, findings.notices, findings.warnings):
-        full = full or len(found) >= MAX_FINDINGS
-        del found[MAX_FINDINGS:]
-    return full
+def _judged(
+    place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf
+) -> tuple[list[Fault], list[tuple[str, str]]]:
+    """What Kubernetes refuses, and what it warns of: in the parts, and then in the wholes.
+
+    A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
+    """
+    pods = [Pod(whole, owner) for whole in wholes(obj)]
+    right = {pod.whole.path for pod in pods if pod.is_right}
+    faults, warnings = list[Fault](), list[tuple[str, str]]()
+    for spot in spots(place, obj):
+        if spot.path not in right:
+            errors, told = _of_part(spot, owner)
+            faults += [Fault(each.type, each.field, each.body()) for each in errors]
+            warnings += told
+            if len(faults) >= MAX_FINDINGS:
+                return faults, warnings
+    said = {(fault.field, fault.text) for fault in faults}.union(warnings)
+    for pod in pods:
+        faults += dict.fromkeys(pod.faults(said))
+        warnings += dict.fromkeys(pod.notes(said))
+    return faults, warnings
 
 
-def _errors(spot: Spot, owner: str) -> list[FieldError]:
-    place = spot.place
-    return validate(
-        place.kind, spot.value, spot.path, part=not place.whole, templates=True, owner=owner, runners=place.runners
-    )
+def _of_part(spot: Spot, owner: str) -> tuple[list[FieldError], list[tuple[str, str]]]:
+    """The errors and the warnings of a part."""
+    place, value = spot.place, spot.value
+    part, runners = not place.whole, place.runners
+    key = RIGHT.key(part, runners, owner, value) if place.kind == "PodSpec" else b""
+    if key in RIGHT:
+        return [], []
+    errors = validate(place.kind, value, spot.path, part=part, templates=True, owner=owner, runners=runners)
+    told = warned(place.kind, value, spot.path, part=part)
+    if not errors and not told:
+        RIGHT.add(key)
+    return errors, told
 
 
-def _faults(place: Place, obj: dict[str, Any], owner: str) -> frozenset[tuple[str, str, str]]:
-    return frozenset(fault for spot in spots(place, obj) for fault in _each_fault(spot, owner))
-
-
-def _each_fault(spot: Spot, owner: str) -> Iterator[tuple[str, str, str]]:
-    return map(_fault, _errors(spot, owner))
-
-
-def _fault(error: FieldError) -> tuple[str, str, str]:
-    """An error without the indexes of its field: an item of a list may move."""
-    return error.type, _INDEX.sub("[]", error.field), error.body()
+def _unplaced(fault: Fault) -> tuple[str, str, str]:
+    """A fault without the indexes of its field: an item of a list may move."""
+    return fault.reason, _INDEX.sub("[]", fault.field), fault.text

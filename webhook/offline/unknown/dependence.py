@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -100,9 +101,19 @@ class Unjudged:
         facts = frozenset(name for name in kind.facts if self._is_unknown(name, judged, view, settings))
         rules = tuple(each for each in policy.validations if not self._hinders(each, prepared.reads(each), facts))
         defaults = tuple(each for each in policy.defaults if not self._hinders_default(each, policy, facts))
-        if len(rules) == len(policy.validations) and len(defaults) == len(policy.defaults):
+        wholes = None if self._hides_wholes(judged, view, settings) else kind.wholes
+        if len(rules) == len(policy.validations) and len(defaults) == len(policy.defaults) and wholes is kind.wholes:
             return catalog
-        return catalog.with_kind(replace(kind, policy=replace(policy, validations=rules, defaults=defaults)))
+        policy = replace(policy, validations=rules, defaults=defaults)
+        return catalog.with_kind(replace(kind, policy=policy, wholes=wholes))
+
+    def _hides_wholes(self, judged: dict[str, Any], view: ClusterView, settings: Settings) -> bool:
+        """Whether an object that completes the pods has an unknown value."""
+        assert self.kind is not None
+        watched = _Watched(view)
+        if self.kind.wholes is not None:
+            deque(self.kind.wholes(judged, watched, settings), maxlen=0)
+        return any(kind in self.world.unknown for kind in watched.kinds)
 
     def decided(self, decision: Decision, judged: dict[str, Any], written: dict[str, Any]) -> Decision:
         """The decision without what depends on unknown values, about the object as it is written.

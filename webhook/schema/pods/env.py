@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from webhook.golang.names import label_key
 from webhook.golang.quantity import Quantity
@@ -24,12 +24,20 @@ _SIZES_TEXT: Final = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
 
 
 @plain("EnvVar")
-def _is_plain(value: Json) -> bool:
-    """Whether it is a name and a text."""
-    name = value.get("name")
-    if name.__class__ is not str or not name or len(value) > 2 or (len(value) == 2 and "value" not in value):
+def _are_plain(variables: list[Any]) -> bool:
+    """Whether each is a name and a text; the API server has read them already, so values of other types are rare."""
+    try:
+        names = [variable["name"] for variable in variables if "valueFrom" not in variable]
+        written = "".join(names)
+    except (KeyError, TypeError):
         return False
-    return name.isascii() and name.isprintable() and "=" not in name
+    return (
+        len(names) == len(variables)
+        and "" not in names
+        and written.isascii()
+        and "=" not in written
+        and (written.isprintable())
+    )
 
 
 @rule("EnvVar")

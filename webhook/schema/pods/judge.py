@@ -21,7 +21,8 @@ DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json")
 Rule = Callable[["Judge", Json, str], None]
 _Check = Callable[["Judge", Any, str], None]
 _own: Final[dict[str, Rule]] = {}
-_plain: Final[dict[str, Callable[[Json], bool]]] = {}
+_ArePlain = Callable[[list[Any]], bool]
+_plain: Final[dict[str, _ArePlain]] = {}
 
 
 @dataclass(slots=True)
@@ -76,10 +77,10 @@ def rule(name: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def plain(name: str) -> Callable[[Callable[[Json], bool]], Callable[[Json], bool]]:
-    """The decorated function tells fast, of most values of a type that lists have many of, that they are right."""
+def plain(name: str) -> Callable[[_ArePlain], _ArePlain]:
+    """The decorated function tells fast, of most lists of a type of which there are many, that all items are right."""
 
-    def register(function: Callable[[Json], bool]) -> Callable[[Json], bool]:
+    def register(function: _ArePlain) -> _ArePlain:
         _plain[name] = function
         return function
 
@@ -198,13 +199,11 @@ def _nested(key: str, _spec: Json, name: str) -> _Check:
 
 
 def _each(key: str, _spec: Json, name: str) -> _Check:
-    is_plain = _plain.get(name)
+    are_plain = _plain.get(name)
 
     def check(judge: Judge, items: Any, at: str) -> None:
-        if isinstance(items, list):
+        if isinstance(items, list) and not (are_plain is not None and are_plain(items)):
             for index, item in enumerate(items):
-                if is_plain is not None and item.__class__ is dict and is_plain(item):
-                    continue
                 if item is None or isinstance(item, dict):
                     walk(judge, name, item or {}, f"{at}{key}[{index}].")
 

@@ -8,7 +8,7 @@ from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
 from webhook.schema.pods.containers import check_containers, check_ephemeral, check_init_containers, check_main
 from webhook.schema.pods.formats import FORMATS
-from webhook.schema.pods.judge import Judge, Pod, not_found, rule, walk
+from webhook.schema.pods.judge import DATA, Judge, Pod, Rule, not_found, rule, walk
 from webhook.schema.pods.metadata import all_containers, check_annotations, check_old_profiles, check_pod_annotations
 from webhook.schema.pods.resources import check_overhead, check_pod_resources
 from webhook.schema.pods.scheduling import check_spread
@@ -18,6 +18,7 @@ from webhook.schema.pods.volumes import check_volumes
 
 __all__ = ["check_template"]
 
+_NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _SYSTEMS: Final = ("linux", "windows")
 _CLAIM: Final = (
@@ -52,29 +53,34 @@ def read_pod(spec: Json) -> Pod:
 @rule("PodSpec")
 def _spec(judge: Judge, value: Json, at: str) -> None:
     """``ValidatePodSpec``, beside what is data."""
-    judge.pod = read_pod(value)
-    judge.pod.volumes = check_volumes(judge, value, at)
-    check_claims(judge, value, f"{at}resourceClaims")
-    check_containers(judge, value, at)
-    check_init_containers(judge, value, at)
-    check_ephemeral(judge, value, at)
-    check_pod_resources(judge, value, at)
-    check_overhead(judge, value, at)
-    _check_host(judge, value, at)
-    _check_names(judge, value, at)
-    _check_dns(judge, value, at)
-    check_gates(judge, value, f"{at}schedulingGates")
-    check_sysctls(judge, value, at)
-    check_spread(judge, value, f"{at}topologySpreadConstraints")
-    check_host_process(judge, value, at)
-    if judge.pod.os in _SYSTEMS:
-        check_os(judge, value, at)
-    _check_owner(judge, value, at)
-    _check_files(judge, value, at)
+    if not judge.part or not _NAMES.isdisjoint(value):
+        _check_pod(judge, value, at)
     for key in judge.runners:
         runner = field(value, key)
         if runner is not None:
             check_main(judge, runner, f"{at}{key}.")
+
+
+def _check_pod(judge: Judge, value: Json, at: str) -> None:
+    judge.pod = read_pod(value)
+    if "volumes" in value:
+        judge.pod.volumes = check_volumes(judge, value, at)
+    if "resourceClaims" in value:
+        check_claims(judge, value, f"{at}resourceClaims")
+    if "containers" in value or not judge.part:
+        check_containers(judge, value, at)
+    for key, check in _BY_FIELD:
+        if key in value:
+            check(judge, value, at)
+    _check_host(judge, value, at)
+    _check_names(judge, value, at)
+    _check_dns(judge, value, at)
+    check_host_process(judge, value, at)
+    if judge.pod.os in _SYSTEMS:
+        check_os(judge, value, at)
+    _check_owner(judge, value, at)
+    if not judge.part:
+        _check_files(judge, value, at)
 
 
 @rule("PodOS")
@@ -211,12 +217,10 @@ def _claim(judge: Judge, value: Json, at: str) -> None:
 
 def _check_files(judge: Judge, spec: Json, at: str) -> None:
     """``validateFileKeyRefVolumes``: files are read from an emptyDir."""
-    if judge.part:
-        return
     volumes = {text(volume, "name"): volume for _, volume in structs(spec, "volumes")}
     for path, container in all_containers(spec, at):
         for index, variable in structs(container, "env"):
-            ref = field(field(variable, "valueFrom") or {}, "fileKeyRef")
+            ref = field(field(variable, "valueFrom") or {}, "fileKeyRef") if "valueFrom" in variable else None
             if ref is None:
                 continue
             own, name = f"{path}env[{index}].valueFrom.fileKeyRef.volumeName", text(ref, "volumeName")
@@ -229,3 +233,18 @@ def _check_files(judge: Judge, spec: Json, at: str) -> None:
 def _is_empty_dir(volume: Json) -> bool:
     """Whether it is one, or becomes one because it has no source."""
     return field(volume, "emptyDir") is not None or not any(isinstance(item, dict) for item in volume.values())
+
+
+_BY_FIELD: Final[tuple[tuple[str, Rule], ...]] = (
+    ("initContainers", check_init_containers),
+    ("ephemeralContainers", check_ephemeral),
+    ("resources", check_pod_resources),
+    ("overhead", check_overhead),
+    ("schedulingGates", lambda judge, value, at: check_gates(judge, value, f"{at}schedulingGates")),
+    ("securityContext", check_sysctls),
+    (
+        "topologySpreadConstraints",
+        lambda judge, value, at: check_spread(judge, value, f"{at}topologySpreadConstraints"),
+    ),
+)
+"""What is asked of one field of a pod."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from webhook.golang.errors import GoError
@@ -20,6 +21,9 @@ __all__ = ["Warned", "template_warnings", "warned"]
 _LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
 _VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
 _NOTES: Final[dict[str, str]] = DATA["deprecatedAnnotations"]
+_NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
+_LISTED: Final = frozenset({*_VOLUMES, *LISTING, "ephemeral"})
+"""Sources of volumes that Kubernetes may warn of."""
 _REQUIRED, _PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
@@ -34,6 +38,8 @@ def warned(kind: str, value: Any, path: str, *, part: bool = False) -> list[tupl
     if found is None or not isinstance(value, dict):
         return []
     told = found(value, f"{path}." if path else "")
+    if not part:
+        told = chain(told, _KINDS_OF_WHOLES.get(kind, _nothing)(value, f"{path}." if path else ""))
     return [(field or path, text) for field, text, is_certain in told if is_certain or not part]
 
 
@@ -46,6 +52,7 @@ def template_warnings(template: Json, at: str) -> Iterator[Warned]:
             yield f"{at}metadata.annotations[{key}]", _NOTES[key], True
     yield from _old_profiles(notes, spec, f"{at}metadata.annotations")
     yield from pod_warnings(spec, f"{at}spec.")
+    yield from whole_pod_warnings(spec, f"{at}spec.")
 
 
 def _old_profiles(notes: Json, spec: Json, path: str) -> Iterator[Warned]:
@@ -78,10 +85,13 @@ def _profile(note: str) -> Json | None:
 
 def pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
     """``warningsForPodSpecAndMeta``, without what needs the annotations."""
+    if _NAMES.isdisjoint(spec):
+        return
     for key in field(spec, "nodeSelector") or {}:
         if key in _LABELS:
             yield f"{at}nodeSelector[{key}]", _LABELS[key], True
-    yield from affinity_warnings(field(spec, "affinity") or {}, f"{at}affinity.")
+    if "affinity" in spec:
+        yield from affinity_warnings(field(spec, "affinity") or {}, f"{at}affinity.")
     for index, spread in structs(spec, "topologySpreadConstraints"):
         path, key = f"{at}topologySpreadConstraints[{index}].", text(spread, "topologyKey")
         if key in _LABELS:
@@ -89,12 +99,13 @@ def pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
         if field(spread, "labelSelector") is None:
             yield f"{path}labelSelector", _NO_POD, False
     for index, volume in structs(spec, "volumes"):
-        yield from volume_warnings(volume, f"{at}volumes[{index}].")
+        if not _LISTED.isdisjoint(volume):
+            yield from volume_warnings(volume, f"{at}volumes[{index}].")
     yield from _repeated(spec, at)
-    yield from _fractions(quantities(spec, "overhead"), f"{at}overhead")
+    if "overhead" in spec:
+        yield from _fractions(quantities(spec, "overhead"), f"{at}overhead")
     for path, container in all_containers(spec, at):
         yield from container_warnings(container, path)
-    yield from conflicting_ports(spec, at)
     if (number(spec, "terminationGracePeriodSeconds") or 0) < 0:
         why = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{at}terminationGracePeriodSeconds", why, True
@@ -167,21 +178,28 @@ def _repeated(spec: Json, at: str) -> Iterator[Warned]:
 
 
 def container_warnings(container: Json, at: str) -> Iterator[Warned]:
-    """Fractions of a byte, and variables that hide others."""
+    """Fractions of a byte."""
     resources = field(container, "resources") or {}
     for kind in ("limits", "requests"):
         amounts = resources.get(kind)
         if isinstance(amounts, dict):
             wanted = {name: amounts[name] for name in _BYTES if name in amounts}
             yield from _fractions(quantities({kind: wanted}, kind), f"{at}resources.{kind}")
+
+
+def whole_pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
+    """Variables and ports that hide others: none of them is certain in a part."""
+    for path, container in all_containers(spec, at):
+        yield from hidden_variables(container, path)
+    yield from conflicting_ports(spec, at)
+
+
+def hidden_variables(container: Json, at: str) -> Iterator[Warned]:
+    """Variables of a container that hide others."""
     variables = container.get("env")
     names = [item.get("name") for item in variables if isinstance(item, dict)] if isinstance(variables, list) else []
-    if len({*map(str, names)}) < len(names):
-        yield from _hidden(container, at)
-
-
-def _hidden(container: Json, at: str) -> Iterator[Warned]:
-    """Variables of a container that hide others."""
+    if len({*map(str, names)}) == len(names):
+        return
     seen: set[str] = set()
     for index, variable in structs(container, "env"):
         name, value = text(variable, "name"), text(variable, "value")
@@ -209,6 +227,10 @@ def _address(value: str, path: str) -> Iterator[Warned]:
         yield path, f"IPv6 address {quote(value)} should be in RFC 5952 canonical format ({quote(printed)})", True
 
 
+def _nothing(_: Json, __: str) -> Iterator[Warned]:
+    return iter(())
+
+
 def _resource_warnings(value: Json, at: str) -> Iterator[Warned]:
     return container_warnings({"resources": value}, at.removesuffix("resources."))
 
@@ -227,3 +249,10 @@ _KINDS: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
     "NodeAffinity": _node_warnings,
     "ResourceRequirements": _resource_warnings,
 }
+
+_KINDS_OF_WHOLES: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+    "PodSpec": whole_pod_warnings,
+    "Container": hidden_variables,
+    "InitContainer": hidden_variables,
+}
+"""What only the whole shows."""

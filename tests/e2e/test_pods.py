@@ -1,0 +1,113 @@
+"""What the gate says of pods is what the API server says of the Deployment or Job that an operator makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.kubectl import Kubectl, Object
+from tests.e2e.samples import by_name, samples
+from tests.engine.test_whole_pods import RUNTIME, TRAPS
+from webhook import engine
+from webhook.admission import Decision, GroupVersionKind, Request
+from webhook.cluster import MemoryView
+from webhook.engine import Options, catalog
+from webhook.engine.pods.whole import Pod
+from webhook.facts import WHOLES, Whole
+from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.policy import Profile
+from webhook.schema.pods.judge import DATA
+
+OF_POD = set(DATA["shapes"]["PodSpec"])
+OTHERS = ("BaseModel", "ClusterBaseModel", "ServingRuntime", "ClusterServingRuntime")
+AUDIT = Options(profile=Profile.AUDIT)
+
+PARTS = {
+    "engine: {hostname: My_Host, tolerations: [{key: a, operator: Is}]}": 'Unsupported value: "Is"',
+    "engine: {runner: {name: c, image: x, imagePullPolicy: Sometimes, ports: [{containerPort: 70000}]}}": (
+        "Invalid value: 70000"
+    ),
+    "engine: {runner: {name: c, image: x, resources: {limits: {nvidia.com/gpu: 0.5}}}}": "must be an integer",
+}
+
+
+def workload(whole: Whole, name: str) -> Object:
+    """What an operator makes of a pod. It adds volumes of its own, to which mounts may refer."""
+    pod = {key: value for key, value in whole.pod.items() if key in OF_POD}
+    volumes, mounted = [*(pod.get("volumes") or ())], json.dumps(pod["containers"])
+    known = {each.get("name") for each in volumes}
+    added = [each for each in whole.volumes if each and each not in known and json.dumps(each) in mounted]
+    volumes += [{"name": each, "emptyDir": {}} for each in added]
+    template = {"metadata": {"labels": {"app": name}}, "spec": {**pod, "volumes": volumes}}
+    if "podOverride" in whole.path:
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}}
+    spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+def refusals(kubectl: Kubectl, objects: Iterable[Object]) -> str:
+    """What the API server says of objects; it stores none."""
+    flags = ("--dry-run=server", "--validate=false", "-f", "-")
+    return kubectl.run("create", *flags, stdin="\n---\n".join(map(json.dumps, objects))).err
+
+
+def service(spec: dict[str, Any]) -> Object:
+    named = {"name": "r", "kind": "ClusterServingRuntime", "apiGroup": "ome.io"}
+    whole = {"model": {"name": "m", "kind": "ClusterBaseModel", "apiGroup": "ome.io"}, "runtime": named, **spec}
+    metadata = {"name": "s", "namespace": "default"}
+    return {"apiVersion": "ome.io/v1beta1", "kind": "InferenceService", "metadata": metadata, "spec": whole}
+
+
+def judged(obj: Object, view: MemoryView) -> Decision:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    request = Request(GroupVersionKind(group, version, obj["kind"]), "", "CREATE", obj)
+    return engine.validate(request, catalog.load(), view, AUDIT)
+
+
+def wholes(obj: Object, view: MemoryView) -> Iterator[Whole]:
+    yield from WHOLES["ome"][obj["kind"]](obj, view, DEFAULT_SETTINGS)
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_merged_pod_is_accepted_under_audit_and_then_fails_with_the_words_of_the_gate(name, plane):
+    component, _, text, _ = TRAPS[name]
+    obj, view = service({"engine": yaml.safe_load(component)}), MemoryView([RUNTIME])
+    decision = judged(obj, view)
+    assert decision.allowed
+    assert any(each.message.startswith(text) for each in decision.warnings)
+    assert text in refusals(plane.kubectl, [workload(each, "d") for each in wholes(obj, view)])
+
+
+@pytest.mark.parametrize("spec", PARTS)
+def test_a_part_is_accepted_under_audit_and_then_fails_with_the_words_of_the_gate(spec, plane):
+    obj, view = service(yaml.safe_load(spec)), MemoryView([RUNTIME])
+    decision = judged(obj, view)
+    assert decision.allowed
+    assert any(PARTS[spec] in f"{each.field}: {each.message}" for each in decision.warnings)
+    said = refusals(plane.kubectl, [workload(each, "d") for each in wholes(obj, view)])
+    assert PARTS[spec] in said
+    for each in decision.warnings:
+        if each.code == "KP001":
+            assert each.message.partition(" (")[0] in said
+
+
+def test_of_upstreams_manifests_the_gate_says_what_the_api_server_says_and_no_more(plane):
+    others = [each.value for each in by_name(samples(OTHERS, "default")).values()]
+    view, made, expected = MemoryView(others), [], {}
+    for document in samples(["InferenceService", "BenchmarkJob"], "default"):
+        obj = document.value
+        for whole in wholes(obj, view) if obj["metadata"].get("name") else ():
+            name = f"d{len(made)}"
+            made.append(workload(whole, name))
+            owner = "job" if obj["kind"] == "BenchmarkJob" else "deployment"
+            expected[name] = [each.body() for each in Pod(whole, owner).errors if each.type != "FieldValueNotFound"]
+    assert len(made) >= 30
+    found = refusals(plane.kubectl, made)
+    for name, texts in expected.items():
+        refused = [each for each in found.split("The ") if f'"{name}" is invalid' in each]
+        assert bool(refused) == bool(texts), (name, refused, texts)
+        assert all(text in refused[0] for text in texts)

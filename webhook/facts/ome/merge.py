@@ -1,0 +1,66 @@
+"""Merge a service's component over that of its runtime, as OME does: Kubernetes' strategic merge, the service wins."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["KEYS", "merged"]
+
+KEYS: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "resourceClaims": "name",
+    "schedulingGates": "name",
+    "env": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""The list fields of a pod that merge by a key; other lists are replaced."""
+
+_SETTINGS: Final = frozenset({"hostNetwork", "hostPID", "hostIPC", "readOnly", "stdin", "stdinOnce", "tty"})
+"""Switches that Go does not write when they are false."""
+
+
+def merged(below: Any, above: Any, field: str = "") -> Any:
+    """``above`` over ``below``; arguments of a container are appended to those of the runtime.
+
+    Go writes no empty text, no empty list, and not every false: what is below stays.
+    """
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{key: merged(below.get(key), item, key) for key, item in above.items() if item is not None}}
+    if below is None or _is_unwritten(above, field):
+        return above if below is None else below
+    if isinstance(below, list) and isinstance(above, list):
+        if field == "args":
+            return [*below, *above]
+        if (key := KEYS.get(field)) is not None:
+            return _by_key(below, above, key)
+    return above
+
+
+def _is_unwritten(value: Any, field: str) -> bool:
+    return value in ("", []) or (value is False and field in _SETTINGS)
+
+
+def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
+    """Items of one key join: with the first below, or with one that came before."""
+    found = list(below)
+    places = {_name(item, key): index for index, item in reversed(list(enumerate(below)))}
+    for item in above:
+        place = places.setdefault(_name(item, key), len(found))
+        if place == len(found):
+            found.append(item)
+        else:
+            found[place] = merged(found[place], item)
+    return found
+
+
+def _name(item: Any, key: str) -> Any:
+    name = item.get(key) if isinstance(item, dict) else None
+    return name if isinstance(name, str | int) else repr(name)
