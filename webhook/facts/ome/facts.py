@@ -8,18 +8,19 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import Fact
-from webhook.facts.nodes import at, mapping, namespace_of, text, whole
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.annotations import misspelt
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.prometheus import prometheus_error
+from webhook.facts.ome.prometheus import prometheus_error, query_error
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,
     overlaps,
     priority_conflict,
     same_priority,
+    stray_versions,
     unreadable_sizes,
     unreadable_versions,
 )
@@ -67,7 +68,8 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
     spec = runtime.spec if runtime else {}
     workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
-    described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
+    given = {"leaders": _leaders(spec), "ports": _ports(spec)}
+    described = {**_described(runtime), **workers, **given, "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
@@ -79,6 +81,18 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
 def _workers(runtime: Any, part: str) -> bool:
     """Whether a runtime sets workers that a service gets which sets none."""
     return (whole(runtime, part, "worker", "size") or 0) > 0
+
+
+def _leaders(runtime: Any) -> bool:
+    """Whether a runtime sets a leader, which a service gets that sets none."""
+    return any(mapping(runtime, part, "leader") for part in ("engineConfig", "decoderConfig"))
+
+
+def _ports(runtime: Any) -> bool:
+    """Whether a container of a runtime names ports."""
+    parts = [mapping(runtime, *path) for _, *path in _PODS]
+    containers = (each for part in parts for each in (mapping(part, "runner"), *items(part, "containers")))
+    return any(items(each, "ports") for each in containers)
 
 
 def _described(found: Found | None) -> dict[str, Any]:
@@ -222,7 +236,15 @@ _PODS: Final = (
 )
 _CLAIMS: Final = Fact(_claims, MISSING_CLAIMS)
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
-_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN)
+_FITTING: Final = fields(
+    **_FOUND,
+    incompatible=STRING,
+    unsized=BOOLEAN,
+    engineWorkers=BOOLEAN,
+    decoderWorkers=BOOLEAN,
+    leaders=BOOLEAN,
+    ports=BOOLEAN,
+)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "behaviour": _BEHAVIOUR,
@@ -238,6 +260,7 @@ _RUNTIME: Final = {
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
+    "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), STRINGS),
 }
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -273,6 +296,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
+        "query": Fact(lambda obj, _: query_error(text(obj, "spec", "kedaConfig", "customPromQuery")), STRING),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
     },
     "BenchmarkJob": {

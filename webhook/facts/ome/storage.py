@@ -9,6 +9,7 @@ __all__ = ["SCHEMES", "storage_error", "storage_scheme"]
 
 SCHEMES: Final = ("oci", "pvc", "vendor", "hf", "s3", "az", "gs", "github", "local")
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
+_CLAIM: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z")
 _OCI: Final = "invalid OCI storage URI format. Expected: oci://n/{namespace}/b/{bucket}/o/{object_path}"
 _PVC: Final = "invalid PVC storage URI format: "
 
@@ -21,7 +22,8 @@ def storage_scheme(uri: str) -> str:
 def storage_error(uri: str, *, empty_parts: bool = False) -> str:
     """The error in a URI, in upstream's words; "" if the URI is valid.
 
-    ``empty_parts``: whether namespace, bucket and path of an oci:// URI may be empty, as upstream accepts.
+    ``empty_parts``: whether namespace, bucket and path of an oci:// URI may be empty, and a claim may have a name that
+    no claim can have, as upstream accepts.
     """
     scheme = storage_scheme(uri)
     rest = uri.removeprefix(f"{scheme}://")
@@ -31,7 +33,7 @@ def storage_error(uri: str, *, empty_parts: bool = False) -> str:
             named = len(parts) == 6 and parts[0::2] == ["n", "b", "o"]
             return "" if named and (empty_parts or all(parts)) else _OCI
         case "pvc":
-            error = _pvc_error(rest)
+            error = _pvc_error(rest) or ("" if empty_parts else _claim_error(rest))
             return f"{_PVC}{error}" if error else ""
         case "":
             return f"unknown storage type for URI: {uri}"
@@ -59,6 +61,12 @@ def _pvc_error(rest: str) -> str:
     if len(namespace) > 63 or not _NAMESPACE.match(namespace):
         return f'invalid namespace "{namespace}" (must be lowercase alphanumeric with hyphens, max 63 chars)'
     return ""
+
+
+def _claim_error(rest: str) -> str:
+    claim = rest.partition("/")[0].rpartition(":")[2]
+    wrong = len(claim) > 253 or not _CLAIM.match(claim)
+    return f'invalid PVC name "{claim}" (must be lowercase alphanumeric with hyphens and dots)' if wrong else ""
 
 
 def _vendor(rest: str) -> str:
