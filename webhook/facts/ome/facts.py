@@ -27,7 +27,7 @@ from webhook.facts.ome.runtimes import (
 from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
-from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
 from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
@@ -169,16 +169,21 @@ def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
 
 
 def _storage_of(*path: str) -> Fact:
-    """The storage URI at a path: its error and its scheme. Upstream accepts empty parts of oci://."""
+    """The storage URI at a path: its error, its scheme and a URI to write instead. Upstream accepts empty parts of oci://."""
 
     def compute(obj: dict[str, Any], _: ClusterView, settings: Settings) -> dict[str, str]:
         uri = at(obj, *path, "storageUri")
         if not isinstance(uri, str):
-            return {"error": "", "scheme": ""}
+            return {"error": "", "scheme": "", "example": ""}
         empty_parts = settings.ome is not Behaviour.RECOMMENDED
-        return {"error": storage_error(uri, empty_parts=empty_parts), "scheme": storage_scheme(uri)}
+        scheme = storage_scheme(uri)
+        return {
+            "error": storage_error(uri, empty_parts=empty_parts),
+            "scheme": scheme,
+            "example": storage_example(scheme),
+        }
 
-    return Fact(compute, fields(error=STRING, scheme=STRING), configurable=True)
+    return Fact(compute, fields(error=STRING, scheme=STRING, example=STRING), configurable=True)
 
 
 def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
@@ -217,14 +222,14 @@ def _referred(kind: str, *path: str) -> Fact:
     def compute(obj: dict[str, Any], view: ClusterView) -> bool:
         reference = mapping(obj, *path)
         name, namespace = text(reference, "name"), text(reference, "namespace")
-        return not name or view.get(Kind("ome.io", kind), namespace, name) is not None
+        return bool(name) and view.get(Kind("ome.io", kind), namespace, name) is not None
 
     return Fact(compute, BOOLEAN)
 
 
 def _base(weight: dict[str, Any], view: ClusterView) -> bool:
     name, namespace = (text(weight, "spec", "baseModelRef", key) for key in ("name", "namespace"))
-    return not name or find_model(view, namespace, name) is not None
+    return bool(name) and find_model(view, namespace, name) is not None
 
 
 _PARTS: Final = ("engine", "decoder", "engineConfig", "decoderConfig")

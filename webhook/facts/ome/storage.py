@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["SCHEMES", "storage_error", "storage_scheme"]
+__all__ = ["SCHEMES", "storage_error", "storage_example", "storage_scheme"]
 
-SCHEMES: Final = ("oci", "pvc", "vendor", "hf", "s3", "az", "gs", "github", "local")
+_EXAMPLES: Final = {
+    "oci": "oci://n/namespace/b/bucket/o/path",
+    "pvc": "pvc://claim/path",
+    "vendor": "vendor://name/type/path",
+    "hf": "hf://organisation/model",
+    "s3": "s3://bucket/path",
+    "az": "az://account/container/path",
+    "gs": "gs://bucket/path",
+    "github": "github://owner/repository",
+    "local": "local:///path",
+}
+SCHEMES: Final = tuple(_EXAMPLES)
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
 _CLAIM: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z")
 _OCI: Final = "invalid OCI storage URI format. Expected: oci://n/{namespace}/b/{bucket}/o/{object_path}"
@@ -17,6 +28,11 @@ _PVC: Final = "invalid PVC storage URI format: "
 def storage_scheme(uri: str) -> str:
     """The scheme of a URI, "" if OME does not support it."""
     return next((scheme for scheme in SCHEMES if uri.startswith(f"{scheme}://")), "")
+
+
+def storage_example(scheme: str) -> str:
+    """What a URI of a scheme looks like; of no scheme, the schemes."""
+    return _EXAMPLES.get(scheme) or f"one of {', '.join(f'{each}://' for each in SCHEMES)}"
 
 
 def storage_error(uri: str, *, empty_parts: bool = False) -> str:
@@ -66,7 +82,7 @@ def _pvc_error(rest: str) -> str:
 def _claim_error(rest: str) -> str:
     claim = rest.partition("/")[0].rpartition(":")[2]
     wrong = len(claim) > 253 or not _CLAIM.match(claim)
-    return f'invalid PVC name "{claim}" (must be lowercase alphanumeric with hyphens and dots)' if wrong else ""
+    return f'invalid PVC name "{claim}" (lowercase letters, digits, - and .)' if wrong else ""
 
 
 def _vendor(rest: str) -> str:
