@@ -1,8 +1,8 @@
 """Every code that an answer to a sentence names looks at what the sentence is about: shown by two objects.
 
-One object breaks the sentence, and the code speaks; the other keeps it, and the code is silent. The two are a case of the
-code with its repair, or a row of ``sentences/<api>.yaml``: ``breaks`` and ``keeps`` are merged into the specification of the
-kind in ``tests/e2e/kinds.yaml``. For a keyword of a definition, the objects are made of the definition.
+One object breaks the sentence, and the code speaks; the other keeps it, and the code is silent. The two are a case of
+the code with its repair, or a row of ``sentences/<api>.yaml``: ``breaks`` and ``keeps`` are merged into the
+specification of the kind in ``tests/e2e/kinds.yaml``. For a keyword of a definition, they are made of the definition.
 """
 
 from __future__ import annotations
