@@ -35,7 +35,7 @@ FILES = {
                 "spec.supportedModelFormats[0].modelFramework.operator",
             ): 1
         },
-        {"OM325": 2, "OM321": 4},
+        {"OM325": 2, "OM321": 4, "OM394": 1},
     ),
     "ome/head/InferenceService.yaml": Expected(
         110,

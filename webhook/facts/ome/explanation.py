@@ -60,7 +60,9 @@ def explained(
     if looked_at:
         of_cluster = sum(runtime.cluster_scoped for runtime in looked_at)
         of_namespace = len(looked_at) - of_cluster
-        head += f". Checked {len(looked_at)} runtimes ({of_namespace} namespace-scoped, {of_cluster} cluster-scoped)"
+        plural = "" if len(looked_at) == 1 and behaviour is Behaviour.RECOMMENDED else "s"
+        checked = f"{len(looked_at)} runtime{plural}"
+        head += f". Checked {checked} ({of_namespace} namespace-scoped, {of_cluster} cluster-scoped)"
     if not excluded:
         return head
     if behaviour is not Behaviour.RECOMMENDED or len(excluded) <= NEAREST[1]:
@@ -91,6 +93,8 @@ def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
 
 
 def _listed(runtime: Found, reason: str, behaviour: Behaviour) -> str:
+    if behaviour is Behaviour.RECOMMENDED:  # without the internal label of the model
+        reason = reason.partition("not in supported formats: ")[2] or reason
     return f"{runtime.name}: {reason}" if behaviour is Behaviour.DOC_ERA else f"{runtime.name} ({reason})"
 
 

@@ -8,25 +8,26 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import Fact
-from webhook.facts.nodes import at, mapping, namespace_of, text, whole
+from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.annotations import misspelt
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.prometheus import prometheus_error
+from webhook.facts.ome.prometheus import prometheus_error, query_error
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,
     overlaps,
     priority_conflict,
     same_priority,
+    stray_versions,
     unreadable_sizes,
     unreadable_versions,
 )
 from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
-from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
 from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
@@ -67,7 +68,8 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
     spec = runtime.spec if runtime else {}
     workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
-    described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
+    given = {"leaders": _leaders(spec), "ports": _ports(spec)}
+    described = {**_described(runtime), **workers, **given, "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
@@ -79,6 +81,18 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
 def _workers(runtime: Any, part: str) -> bool:
     """Whether a runtime sets workers that a service gets which sets none."""
     return (whole(runtime, part, "worker", "size") or 0) > 0
+
+
+def _leaders(runtime: Any) -> bool:
+    """Whether a runtime sets a leader, which a service gets that sets none."""
+    return any(mapping(runtime, part, "leader") for part in ("engineConfig", "decoderConfig"))
+
+
+def _ports(runtime: Any) -> bool:
+    """Whether a container of a runtime names ports."""
+    parts = [mapping(runtime, *path) for _, *path in _PODS]
+    containers = (each for part in parts for each in (mapping(part, "runner"), *items(part, "containers")))
+    return any(items(each, "ports") for each in containers)
 
 
 def _described(found: Found | None) -> dict[str, Any]:
@@ -155,16 +169,21 @@ def _behaviour(_: dict[str, Any], __: ClusterView, settings: Settings) -> str:
 
 
 def _storage_of(*path: str) -> Fact:
-    """The storage URI at a path: its error and its scheme. Upstream accepts empty parts of oci://."""
+    """The storage URI at a path: its error, its scheme and a URI to write instead. Upstream accepts empty parts of oci://."""
 
     def compute(obj: dict[str, Any], _: ClusterView, settings: Settings) -> dict[str, str]:
         uri = at(obj, *path, "storageUri")
         if not isinstance(uri, str):
-            return {"error": "", "scheme": ""}
+            return {"error": "", "scheme": "", "example": ""}
         empty_parts = settings.ome is not Behaviour.RECOMMENDED
-        return {"error": storage_error(uri, empty_parts=empty_parts), "scheme": storage_scheme(uri)}
+        scheme = storage_scheme(uri)
+        return {
+            "error": storage_error(uri, empty_parts=empty_parts),
+            "scheme": scheme,
+            "example": storage_example(scheme),
+        }
 
-    return Fact(compute, fields(error=STRING, scheme=STRING), configurable=True)
+    return Fact(compute, fields(error=STRING, scheme=STRING, example=STRING), configurable=True)
 
 
 def _scenario(job: dict[str, Any], _: ClusterView, settings: Settings) -> str:
@@ -203,14 +222,14 @@ def _referred(kind: str, *path: str) -> Fact:
     def compute(obj: dict[str, Any], view: ClusterView) -> bool:
         reference = mapping(obj, *path)
         name, namespace = text(reference, "name"), text(reference, "namespace")
-        return not name or view.get(Kind("ome.io", kind), namespace, name) is not None
+        return bool(name) and view.get(Kind("ome.io", kind), namespace, name) is not None
 
     return Fact(compute, BOOLEAN)
 
 
 def _base(weight: dict[str, Any], view: ClusterView) -> bool:
     name, namespace = (text(weight, "spec", "baseModelRef", key) for key in ("name", "namespace"))
-    return not name or find_model(view, namespace, name) is not None
+    return bool(name) and find_model(view, namespace, name) is not None
 
 
 _PARTS: Final = ("engine", "decoder", "engineConfig", "decoderConfig")
@@ -222,7 +241,15 @@ _PODS: Final = (
 )
 _CLAIMS: Final = Fact(_claims, MISSING_CLAIMS)
 _FOUND: Final = {"found": BOOLEAN, "kind": STRING, "disabled": BOOLEAN}
-_FITTING: Final = fields(**_FOUND, incompatible=STRING, unsized=BOOLEAN, engineWorkers=BOOLEAN, decoderWorkers=BOOLEAN)
+_FITTING: Final = fields(
+    **_FOUND,
+    incompatible=STRING,
+    unsized=BOOLEAN,
+    engineWorkers=BOOLEAN,
+    decoderWorkers=BOOLEAN,
+    leaders=BOOLEAN,
+    ports=BOOLEAN,
+)
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "behaviour": _BEHAVIOUR,
@@ -238,6 +265,7 @@ _RUNTIME: Final = {
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
+    "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), STRINGS),
 }
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -273,6 +301,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
+        "query": Fact(lambda obj, _: query_error(text(obj, "spec", "kedaConfig", "customPromQuery")), STRING),
         "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
     },
     "BenchmarkJob": {

@@ -10,7 +10,7 @@ from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.formats import facets_of, sort_of
 from webhook.facts.ome.lookup import Found, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of
-from webhook.facts.ome.modelversion import parse_version
+from webhook.facts.ome.modelversion import parse_version, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "overlaps",
     "priority_conflict",
     "same_priority",
+    "stray_versions",
     "unreadable_sizes",
     "unreadable_versions",
 ]
@@ -190,15 +191,25 @@ def unreadable_versions(spec: Any) -> list[str]:
     return list(dict.fromkeys(version for version in places if version and parse_version(version) is None))
 
 
+def stray_versions(spec: Any) -> list[str]:
+    """The deprecated versions of entries that are not those of their formats: "<version> <version of modelFormat>"."""
+    pairs = [
+        (text(entry, "version"), text(entry, "modelFormat", "version"))
+        for entry in items(spec, "supportedModelFormats")
+    ]
+    return [f"{ours} {theirs}" for ours, theirs in pairs if ours not in {"", theirs} and not version_fits(ours, theirs)]
+
+
 def unreadable_sizes(spec: Any) -> list[str]:
-    """Sizes that OME cannot parse and reads as 0, including an empty end of a range; and negative sizes."""
+    """Sizes that OME reads as 0 or as a few parameters, including an empty end of a range; and negative sizes."""
     sizes = [text(spec, "modelParameterSize") or None, *(at(spec, "modelSizeRange", end) for end in ("min", "max"))]
     return [size for size in sizes if isinstance(size, str) and not _is_size(size)]
 
 
 def _is_size(size: str) -> bool:
+    """Whether it is 0, or at least a thousand parameters: a smaller number lacks its unit."""
     parsed = parse_size(size)
-    return parsed is not None and parsed >= 0
+    return parsed is not None and (parsed == 0 or parsed >= 1000)
 
 
 def fits_nothing(spec: Any) -> bool:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["SCHEMES", "storage_error", "storage_scheme"]
+__all__ = ["SCHEMES", "storage_error", "storage_example", "storage_scheme"]
 
-SCHEMES: Final = ("oci", "pvc", "vendor", "hf", "s3", "az", "gs", "github", "local")
+_EXAMPLES: Final = {
+    "oci": "oci://n/namespace/b/bucket/o/path",
+    "pvc": "pvc://claim/path",
+    "vendor": "vendor://name/type/path",
+    "hf": "hf://organisation/model",
+    "s3": "s3://bucket/path",
+    "az": "az://account/container/path",
+    "gs": "gs://bucket/path",
+    "github": "github://owner/repository",
+    "local": "local:///path",
+}
+SCHEMES: Final = tuple(_EXAMPLES)
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
+_CLAIM: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z")
 _OCI: Final = "invalid OCI storage URI format. Expected: oci://n/{namespace}/b/{bucket}/o/{object_path}"
 _PVC: Final = "invalid PVC storage URI format: "
 
@@ -18,10 +30,16 @@ def storage_scheme(uri: str) -> str:
     return next((scheme for scheme in SCHEMES if uri.startswith(f"{scheme}://")), "")
 
 
+def storage_example(scheme: str) -> str:
+    """What a URI of a scheme looks like; of no scheme, the schemes."""
+    return _EXAMPLES.get(scheme) or f"one of {', '.join(f'{each}://' for each in SCHEMES)}"
+
+
 def storage_error(uri: str, *, empty_parts: bool = False) -> str:
     """The error in a URI, in upstream's words; "" if the URI is valid.
 
-    ``empty_parts``: whether namespace, bucket and path of an oci:// URI may be empty, as upstream accepts.
+    ``empty_parts``: whether namespace, bucket and path of an oci:// URI may be empty, and a claim may have a name that
+    no claim can have, as upstream accepts.
     """
     scheme = storage_scheme(uri)
     rest = uri.removeprefix(f"{scheme}://")
@@ -31,7 +49,7 @@ def storage_error(uri: str, *, empty_parts: bool = False) -> str:
             named = len(parts) == 6 and parts[0::2] == ["n", "b", "o"]
             return "" if named and (empty_parts or all(parts)) else _OCI
         case "pvc":
-            error = _pvc_error(rest)
+            error = _pvc_error(rest) or ("" if empty_parts else _claim_error(rest))
             return f"{_PVC}{error}" if error else ""
         case "":
             return f"unknown storage type for URI: {uri}"
@@ -59,6 +77,12 @@ def _pvc_error(rest: str) -> str:
     if len(namespace) > 63 or not _NAMESPACE.match(namespace):
         return f'invalid namespace "{namespace}" (must be lowercase alphanumeric with hyphens, max 63 chars)'
     return ""
+
+
+def _claim_error(rest: str) -> str:
+    claim = rest.partition("/")[0].rpartition(":")[2]
+    wrong = len(claim) > 253 or not _CLAIM.match(claim)
+    return f'invalid PVC name "{claim}" (lowercase letters, digits, - and .)' if wrong else ""
 
 
 def _vendor(rest: str) -> str:
