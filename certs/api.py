@@ -89,9 +89,9 @@ class Api:
             response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
             content = response.read()  # type: ignore[no-untyped-call]
         except (HTTPError, ApiException) as error:  # the latter: TLS that fails half way through an answer
-            raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+            raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}", path) from error
         self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
-        return _answer(f"{method} {path}", response.status, content)
+        return _answer(method, path, response.status, content)
 
 
 def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> timedelta:
@@ -103,13 +103,14 @@ def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> time
     return ahead if abs(ahead) > timedelta(seconds=5) else timedelta(0)
 
 
-def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
+def _answer(method: str, path: str, status: int, content: bytes) -> dict[str, Any]:
+    call = f"{method} {path}: HTTP {status}"
     try:
         answer = json.loads(content)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise ApiServerError(status, f"{call}: HTTP {status}, and the body is not a JSON object")
+        raise ApiServerError(status, f"{call}, and the body is not a JSON object", path)
     if not 200 <= status < 300:
-        raise ApiServerError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
+        raise ApiServerError(status, f"{call}: {answer.get('message') or answer.get('reason')}", path)
     return answer

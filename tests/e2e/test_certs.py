@@ -275,7 +275,7 @@ RIGHTS = [
     ("Role", 1, "get", 'cannot get resource "secrets"'),
     ("Role", 1, "update", 'cannot update resource "secrets"'),
     ("Role", 2, "create", 'no Event was created: .* cannot create resource "events"'),
-    ("Role", 3, "create", 'cannot create resource "serviceaccounts/token"'),
+    ("Role", 4, "create", 'cannot create resource "serviceaccounts/token"'),
     ("ClusterRole", 0, "get", 'cannot get resource "mutatingwebhookconfigurations"'),
     ("ClusterRole", 0, "patch", 'cannot patch resource "mutatingwebhookconfigurations"'),
 ]
@@ -298,7 +298,8 @@ def test_each_right_of_the_chart_is_needed(plane, namespace, tmp_path, chart, ki
 
 
 def test_a_fault_is_an_event_about_the_secret(namespace, kubectl):
-    Events(Api(), namespace, "modelgate-ca").warn("ClockWrong", "the clock is behind", NOW)
+    path = f"/api/v1/namespaces/{namespace}/secrets/modelgate-ca"
+    Events(Api(), namespace).create("Warning", "ClockWrong", path, "the clock is behind", NOW)
     (event,) = kubectl.json("get", "events.events.k8s.io")["items"]
     assert (event["reason"], event["note"], event["type"]) == ("ClockWrong", "the clock is behind", "Warning")
     assert (event["regarding"]["kind"], event["regarding"]["name"]) == ("Secret", "modelgate-ca")

@@ -37,13 +37,13 @@ _LONG: Final = 10
 def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     configurations = found.configurations()
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        own = [each for each in configurations if each["kind"] == kind and each["metadata"]["name"] == found.name]
-        if not own:
-            yield Finding("configuration-missing", f"{kind} {found.name}", "the configuration does not exist")
-        for each in own:
-            yield from _kinds(each, found, catalog)
+        own = {each["metadata"]["name"]: each for each in configurations if each["kind"] == kind}
+        for name in sorted(found.published(kind) - own.keys()):
+            yield Finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
+        if found.name in own:
+            yield from _kinds(own[found.name], found, catalog)
     for each in configurations:
-        for webhook in each.get("webhooks") or []:
+        for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
             yield from _webhook(each, webhook, found)
             yield from _service(each, webhook, found)
     yield from _second(found)
