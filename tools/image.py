@@ -3,9 +3,10 @@
     python3 tools/image.py TARGET PROGRAMS
 
 ``PROGRAMS`` is a virtual environment, which the Dockerfile copies itself. Into the folder ``TARGET`` go this
-interpreter and its standard library with byte code, the shared libraries that they and the programs are linked with, certificates,
-a user, and for each Debian package that a file is of, its licence and its entry in ``var/lib/dpkg/status.d``, where
-scanners of images look. Needs no other package, because it runs in the stage that builds the image.
+interpreter and its standard library with byte code, the shared libraries that they and the programs are linked with,
+certificates, a user, and for each Debian package that a file is of, its licence and its entry in
+``var/lib/dpkg/status.d``, where scanners of images look. Needs no other package, because it runs in the stage that
+builds the image.
 """
 
 import compileall

@@ -4,7 +4,8 @@
 {{- else if contains .Chart.Name .Release.Name -}}
 {{- .Release.Name -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- /* 63 characters of a name, less the longest ending of a Service. */ -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -55,7 +56,7 @@ annotations:
 # Otherwise Kubernetes would set MODELGATE_… variables, which are settings.
 enableServiceLinks: false
 securityContext:
-  {{- include "modelgate.podSecurity" . | nindent 2 }}
+  {{- include "modelgate.podSecurity" .root | nindent 2 }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
@@ -95,7 +96,13 @@ topologySpreadConstraints:
 {{- end }}
 {{- if $values.hostNetwork }}
 hostNetwork: true
-dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- with $values.dnsPolicy | default (ternary "ClusterFirstWithHostNet" "" ($values.hostNetwork | default false)) }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with $values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -149,8 +156,10 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "modelgate.f
 {{/* Pod Security Standard "restricted", of the pod … */}}
 {{- define "modelgate.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
+{{- with .Values.runAsUser }}
+runAsUser: {{ . | int64 }}
+runAsGroup: {{ . | int64 }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -161,6 +170,23 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
+{{- end -}}
+
+{{/* What the user changes of a probe. Takes what it is otherwise. */}}
+{{- define "modelgate.probing" -}}
+{{- range $field, $value := merge (dict) (.change | default dict) .usual }}
+{{ $field }}: {{ $value }}
+{{- end }}
+{{- end -}}
+
+{{/* The fields of a Service that the user decides. */}}
+{{- define "modelgate.families" -}}
+{{- with .Values.service.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .Values.service.ipFamilies }}
+ipFamilies: {{ toJson . }}
+{{- end }}
 {{- end -}}
 
 {{/* Where the kubelet finds health. */}}

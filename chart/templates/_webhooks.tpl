@@ -57,12 +57,10 @@ clientConfig:
 {{/* The fields that both webhooks share. */}}
 {{- define "modelgate.webhook" -}}
 {{ include "modelgate.call" . }}
-{{- with .root.Values.webhooks.namespaceSelector }}
-namespaceSelector:
-  {{- toYaml . | nindent 2 }}
-{{- else }}
-# No namespaceSelector: a cluster needs none of these kinds to start, and an excluded namespace would bypass the gate.
-{{- end }}
+# Given, also if empty: what others set is then taken back by the next upgrade. A cluster needs none of these kinds to start,
+# and an excluded namespace would bypass the gate.
+namespaceSelector: {{ toJson .root.Values.webhooks.namespaceSelector }}
+objectSelector: {}
 rules:
 {{- range (include "modelgate.guarded" .root | fromYaml).kinds }}
   - apiGroups: [{{ .group | quote }}]
@@ -84,6 +82,7 @@ namespaceSelector:
     - key: kubernetes.io/metadata.name
       operator: NotIn
       values: [kube-system, {{ .root.Release.Namespace }}]
+objectSelector: {}
 rules:{{ if not .root.Values.policies.rules }} [] # given, so that an upgrade removes what one that failed had set{{ end }}
 {{- range .root.Values.policies.rules }}
   - apiGroups: {{ toJson .apiGroups }}

@@ -103,6 +103,16 @@ def some_namespaces_only(_world):
     pass
 
 
+@fault("namespace-excluded")
+def some_objects_only(world):
+    world.webhook()["objectSelector"] = {"matchLabels": {"gate": "on"}}
+
+
+@fault("namespace-excluded")
+def a_match_condition_of_somebody(world):
+    world.webhook("Mutating")["matchConditions"] = [{"name": "never", "expression": "false"}]
+
+
 @fault("timeout-long", "webhooks.timeoutSeconds=30")
 def slow_to_give_up(_world):
     pass

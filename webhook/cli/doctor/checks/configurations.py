@@ -30,6 +30,9 @@ _VITAL: Final = (
 )
 """What a cluster needs to run and to repair itself."""
 
+_CONDITION: Final = "not-just-losing-finalizers"
+"""The match condition that the chart has."""
+
 _LONG: Final = 10
 """Seconds; Kubernetes' own default for a webhook."""
 
@@ -78,8 +81,12 @@ def _webhook(configuration: Object, webhook: Object, found: Installation) -> Ite
     if configuration["metadata"]["name"] == found.name:
         if configuration["kind"].startswith("Validating") and webhook.get("failurePolicy") == "Ignore":
             yield Finding("fails-open", about, "failurePolicy is Ignore")
-        if webhook.get("namespaceSelector"):
-            yield Finding("namespace-excluded", about, "it has a namespaceSelector")
+        for narrows in ("namespaceSelector", "objectSelector"):
+            if webhook.get(narrows):
+                yield Finding("namespace-excluded", about, f"it has a {narrows}")
+        for each in webhook.get("matchConditions") or []:
+            if each["name"] != _CONDITION:
+                yield Finding("namespace-excluded", about, f"it has a matchCondition {each['name']}")
     if webhook.get("timeoutSeconds", _LONG) > _LONG:
         yield Finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
 
