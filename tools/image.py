@@ -113,7 +113,7 @@ def main(target: Path, programs: Path) -> None:
         image.write(f"var/lib/dpkg/status.d/{package}", printed("dpkg-query", "--status", package))
         licence = Path("/usr/share/doc", package, "copyright")
         if licence.exists():
-            image.take(licence)
+            image.write(f"usr/share/doc/{package}/copyright", licence.read_text())
     compileall.compile_dir(
         target / library.relative_to("/"),
         stripdir=str(target),

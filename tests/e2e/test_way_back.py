@@ -59,15 +59,21 @@ def failure_policy(cluster):
 
 
 def documented(number):
-    """The kubectl command of a step of the section Break-glass, without the name of the program."""
+    """The kubectl commands of a step of the section Break-glass, without the name of the program."""
     page = (CHECKOUT / "docs/operations.md").read_text().partition("## Break-glass")[2].partition("\n## ")[0]
-    step = page.partition(f"\n{number}. ")[2].partition("\n\n" + f"{number + 1}. ")[0]
-    command = re.search(r"kubectl ([^`]+)", step)[1].replace("\\\n", " ")
-    return [word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)]
+    step = page.partition(f"\n{number}. ")[2].partition(f"\n{number + 1}. ")[0].partition("\nThe end of it")[0]
+    commands = re.findall(r"^ +kubectl (.+)$", step.replace("\\\n", " "), re.MULTILINE)
+    return [[word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)] for command in commands]
+
+
+def run(cluster, number):
+    """A step of that section."""
+    for command in documented(number):
+        cluster.kubectl(*command)
 
 
 def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
-    cluster.kubectl(*documented(2))
+    run(cluster, 2)
     assert failure_policy(cluster) == "Ignore"
     assert "fails-open" in {check for check, _ in diagnosed(cluster)}
     with pytest.raises(Refused, match="conflict with"):
@@ -79,7 +85,7 @@ def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
 
 
 def test_configurations_that_were_deleted_to_get_the_gate_out_of_the_way_come_back(cluster):
-    cluster.kubectl(*documented(4))
+    run(cluster, 4)
     assert "configuration-missing" in {check for check, _ in diagnosed(cluster)}
     cluster.helm(*UPGRADE, "--force-conflicts")
     assert failure_policy(cluster) == "Fail"
@@ -103,7 +109,7 @@ def called_for_policies(cluster):
 
 def test_an_upgrade_that_fails_leaves_no_webhook_that_the_next_one_and_the_end_do_not_take_away(cluster):
     """Helm compares with the last upgrade that ended well, and does not see what the one that failed has made."""
-    cluster.kubectl(*documented(2))
+    run(cluster, 2)
     with pytest.raises(Refused, match="conflict with"):
         cluster.helm(*UPGRADE, *POLICIES)
     assert called_for_policies(cluster), "half of it is applied"
