@@ -112,10 +112,10 @@ class Api:
     ) -> dict[str, Any]:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415  (see above)
 
-        headers = {"Accept": "application/json", "Content-Type": media, **self._server.proof()}
         url = f"{self._server.url}{path}{f'?{urlencode(query)}' if query else ''}"
         content = None if body is None else json.dumps(body)
         try:
+            headers = {"Accept": "application/json", "Content-Type": media, **self._server.proof()}
             response = self._server.pool.request(method, url, body=content, headers=headers, timeout=_TIMEOUT_SECONDS)
         except (HTTPError, OSError) as error:  # the latter: the token of the pod cannot be read
             raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}", path) from error

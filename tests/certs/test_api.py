@@ -3,12 +3,17 @@
 import contextlib
 import json
 import socket
+import ssl
 import threading
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from certs.api import Api
+from certs.authority import Authority
 from certs.errors import ApiServerError
+from certs.names import Names
 
 
 @pytest.fixture
@@ -65,3 +70,63 @@ def test_a_closed_port_is_an_api_error(api):
         port = probe.getsockname()[1]
     with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         api(port).get("/version")
+
+
+@pytest.fixture
+def in_a_pod(tmp_path, monkeypatch):
+    """An API server that a pod finds by its environment; what it was asked, in order."""
+    authority = Authority.create(datetime.now(UTC))
+    files = {"ca.crt": authority.bundle, "token": b"first"}
+    for name, content in {**files, **authority.issue(Names.of("127.0.0.1"), datetime.now(UTC)).files()}.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "ca.crt").write_bytes(authority.bundle)
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_PATCH(self):
+            asked.append(
+                (self.path, self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"])))
+            )
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setattr("certs.api._ACCOUNT", tmp_path)
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.server_port))
+        yield asked
+        server.shutdown()
+        thread.join()
+
+
+def test_in_a_pod_the_api_server_is_verified_and_the_token_of_the_moment_is_sent(in_a_pod, tmp_path):
+    api = Api()
+    api.apply("/apis/x", {"a": 1}, "me")
+    (tmp_path / "token").write_text("second")
+    api.apply("/apis/x", {"a": 1}, "me")
+    assert in_a_pod == [
+        ("/apis/x?fieldManager=me&force=true", f"Bearer {token}", b'{"a": 1}') for token in ("first", "second")
+    ]
+    assert api.authorities() == (tmp_path / "ca.crt").read_bytes()
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_in_a_pod_a_server_of_another_ca_and_a_token_that_is_gone_are_api_errors(tmp_path):
+    api = Api()
+    (tmp_path / "token").unlink()
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
+        api.apply("/apis/x", {}, "me")
+    (tmp_path / "token").write_text("t")
+    (tmp_path / "ca.crt").write_bytes(Authority.create(datetime.now(UTC)).bundle)
+    with pytest.raises(ApiServerError, match="certificate verify failed"):
+        Api().apply("/apis/x", {}, "me")

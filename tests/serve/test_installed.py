@@ -85,6 +85,8 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
     assert f"{said} spec.prefetch" in ready(gate)[1]
     assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} 1' in gate.metrics.text().decode()
+    not_applied = 'modelgate_rule_not_applied{code="LK201",kind="Model.v1alpha1.inference.llmkube.dev"} 1'
+    assert not_applied in gate.metrics.text().decode()
     installed.look()
     assert [record.getMessage().startswith(said) for record in caplog.records] == [True]
     put(server, lambda _: None)

@@ -57,14 +57,14 @@ class Deviation:
     def __str__(self) -> str:
         start = f"the installed definition of {self.kind}"
         if not self.changed:
-            return f"{self.kind}: rules not applied, because the kinds that they read differ: {_some(self.aside)}"
+            return f"{self.kind}: rules not applied, because the kinds that they read differ: {', '.join(self.aside)}"
         if self.error:
             return f"{start} cannot be used, and objects are checked by Modelgate's own: {self.error}"
         if self.unserved:
             return f"{start} does not serve this version: its objects are not checked"
         parts = (("without", self.lost), ("also with", self.new), ("more values for", self.widened))
         found = [f"{word} {_some(names)}" for word, names in parts if names]
-        found += [f"rules not applied: {_some(self.aside)}"] if self.aside else []
+        found += [f"rules not applied: {', '.join(self.aside)}"] if self.aside else []
         return f"{start} differs from Modelgate's: {'; '.join(found) or 'in details of its schema'}"
 
 
