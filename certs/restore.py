@@ -66,10 +66,20 @@ class Restorer:
                 if look and look.state and now - since >= self.patience and self._restore(each, look.state.bundle):
                     notes.append(_restored(each))
                 elif now - since >= _REPORTED:
-                    faults.append(missing(each, self.template))
+                    faults.append(self.missing(each, self.template))
             except ApiServerError as error:
                 faults.append(error)
         return notes, faults
+
+    @staticmethod
+    def missing(configuration: Configuration, template: tuple[str, str] | None = None) -> PublishError:
+        """The fault that a configuration is not there."""
+        why = f"; without the ConfigMap {'/'.join(template)} it does not come back" if template else ""
+        return PublishError(
+            f"{configuration}: there is no {configuration.kind} of that name with a webhook in it, so the gate is not "
+            f"asked{why}; restore it: helm upgrade --reset-then-reuse-values --force-conflicts",
+            configuration.path,
+        )
 
     def _restore(self, configuration: Configuration, bundle: bytes) -> bool:
         """False where nobody wants it back."""
@@ -91,16 +101,6 @@ class Restorer:
         self.api.apply(configuration.path, body, _manager(template))
         live = publish.read(configuration, self.api)
         return bool(live.version) and publish.publish(bundle, replace(live, error=None), self.api)
-
-
-def missing(configuration: Configuration, template: tuple[str, str] | None = None) -> PublishError:
-    """The fault that a configuration is not there."""
-    why = f"; without the ConfigMap {'/'.join(template)} it does not come back" if template else ""
-    return PublishError(
-        f"{configuration}: there is no {configuration.kind} of that name with a webhook in it, so the gate is not "
-        f"asked{why}; restore it: helm upgrade --reset-then-reuse-values --force-conflicts",
-        configuration.path,
-    )
 
 
 def _restored(configuration: Configuration) -> Note:

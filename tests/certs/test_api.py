@@ -3,17 +3,15 @@
 import contextlib
 import json
 import socket
-import ssl
 import threading
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from certs.api import Api
 from certs.authority import Authority
 from certs.errors import ApiServerError
-from certs.names import Names
+from tests.certs.pod import of_a_pod
 
 
 @pytest.fixture
@@ -75,38 +73,9 @@ def test_a_closed_port_is_an_api_error(api):
 @pytest.fixture
 def in_a_pod(tmp_path, monkeypatch):
     """An API server that a pod finds by its environment; what it was asked, in order."""
-    authority = Authority.create(datetime.now(UTC))
-    files = {"ca.crt": authority.bundle, "token": b"first"}
-    for name, content in {**files, **authority.issue(Names.of("127.0.0.1"), datetime.now(UTC)).files()}.items():
-        (tmp_path / name).write_bytes(content)
-    (tmp_path / "ca.crt").write_bytes(authority.bundle)
-    asked = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_PATCH(self):
-            asked.append(
-                (self.path, self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"])))
-            )
-            self.send_response(200)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setattr("certs.api._ACCOUNT", tmp_path)
-        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.server_port))
+    monkeypatch.setattr("certs.api._ACCOUNT", tmp_path)
+    with of_a_pod(tmp_path, monkeypatch) as asked:
         yield asked
-        server.shutdown()
-        thread.join()
 
 
 def test_in_a_pod_the_api_server_is_verified_and_the_token_of_the_moment_is_sent(in_a_pod, tmp_path):

@@ -102,3 +102,18 @@ def test_names_of_services_and_labels_are_as_long_as_kubernetes_allows():
 def test_values_of_0_1_are_accepted():
     done = run("template", "modelgate", str(CHART), "--set=crds.install=false")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        'gate.probes={"liveness":{"successThreshold":2}}',
+        'gate.strategy={"type":"Recreate","rollingUpdate":{"maxSurge":1}}',
+        'gate.strategy={"rollingUpdate":{"maxSurge":"many"}}',
+        'reconciler.dnsPolicy="None"',
+        'service.ipFamilies=["IPv4","IPv4"]',
+    ],
+)
+def test_what_the_api_server_would_refuse_the_charts_schema_refuses(given):
+    done = run("template", "modelgate", str(CHART), f"--set-json={given}")
+    assert "don't meet the specifications of the schema" in done.stderr

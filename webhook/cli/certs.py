@@ -34,7 +34,6 @@ from certs import (
     SecretStore,
     Store,
     provide,
-    restore,
     status,
 )
 from webhook.cli import logs
@@ -275,7 +274,7 @@ class _Task:
 
 def _incomplete(look: Look) -> CertsError:
     if look.absent:
-        return restore.missing(look.absent[0])
+        return Restorer.missing(look.absent[0])
     behind = [each.configuration for each in look.lives if look.state and not each.carries(look.state.bundle)]
     if behind:
         text = f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?"
