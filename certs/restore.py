@@ -82,7 +82,7 @@ class Restorer:
         )
 
     def _restore(self, configuration: Configuration, bundle: bytes) -> bool:
-        """False where nobody wants it back."""
+        """False where it is not wanted back."""
         if self.api is None or self.template is None or publish.read(configuration, self.api).version:
             return False
         namespace, name = self.template

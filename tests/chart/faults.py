@@ -109,7 +109,7 @@ def some_objects_only(world):
 
 
 @fault("namespace-excluded")
-def a_match_condition_of_somebody(world):
+def a_match_condition_by_hand(world):
     world.webhook("Mutating")["matchConditions"] = [{"name": "never", "expression": "false"}]
 
 

@@ -30,7 +30,7 @@ def test_the_token_is_read_for_each_request(in_a_pod, tmp_path):
 
 
 @pytest.mark.usefixtures("in_a_pod")
-def test_a_token_that_is_gone_and_a_server_of_another_ca_are_no_answer(tmp_path):
+def test_without_a_token_and_with_a_server_of_another_ca_there_is_no_answer(tmp_path):
     reader = Reader(connect())
     (tmp_path / "token").unlink()
     with pytest.raises(Unreachable, match="no credentials"):

@@ -182,7 +182,7 @@ class Life:
         self._span.excused = start, time.monotonic()
 
     def fail_upgrade(self) -> None:
-        """Somebody has scaled the gate by hand: Helm refuses, when half of the upgrade is applied."""
+        """The gate was scaled by hand: Helm refuses, when half of the upgrade is applied."""
         self.release("scale", "deployment", NAME, "--replicas=3")
         rules = [{"apiGroups": ["inference.llmkube.dev"], "apiVersions": ["*"], "resources": ["models/status"]}]
         given = json.dumps({"documents": {"mine.yaml": BROKEN.replace("<= <=", "<=")}, "rules": rules})

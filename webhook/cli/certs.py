@@ -69,7 +69,7 @@ _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 1.0
 # An uninstallation deletes what a configuration is put back from less than a second after the configuration.
 _DELETED = timedelta(seconds=1)
-# A pod that starts waits for Helm, and then for nobody: all replicas may have been down when it was deleted.
+# A pod that starts waits for Helm, and no longer: all replicas may have been down when it was deleted.
 _NEVER_MADE = timedelta(seconds=15)
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
